@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Conformance, exclusivity and memory safety are checked in every target of ours: what touches
+// memory without a bounds check says `unsafe` where it does so. CI turns warnings into errors.
+let ours: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "beacon-gateway",
+    products: [
+        .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
+        .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
+        .library(name: "Captures", targets: ["Captures"]),
+        .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    ],
+    targets: [
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .target(name: "BluetoothLE", swiftSettings: ours),
+        .target(
+            name: "BeaconMonitoring",
+            dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: ours),
+        .target(
+            name: "Captures",
+            dependencies: ["BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system")],
+            swiftSettings: ours),
+        .target(
+            name: "EventLog",
+            dependencies: ["BeaconMonitoring", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")],
+            swiftSettings: ours),
+        .target(
+            name: "GatewayConfiguration",
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "CYAML"],
+            swiftSettings: ours),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "BluetoothLE", "BeaconMonitoring", "Captures", "EventLog", "GatewayConfiguration",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .executableTarget(
+            name: "beacon-gateway",
+            dependencies: ["Gateway", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: ours),
+        .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
+        .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
+        .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
+        .testTarget(name: "EventLogTests", dependencies: ["EventLog", "BeaconMonitoring", "BluetoothLE"]),
+        .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: [
+                "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BluetoothLE",
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,93 @@
+public import BluetoothLE
+
+/// What an engine wants done: it does nothing itself.
+public enum Action: Sendable, Hashable {
+    /// A subject has a new state.
+    case event(Event)
+    /// A visit ended; follows its leaving event.
+    case visit(Visit)
+    /// A condition was added, replaced, changed or removed (rules C2, C3).
+    case condition(ConditionChange)
+    /// An adapter began or ceased to listen.
+    case adapter(AdapterChange)
+    /// Beacons under this condition did not fit: once a condition and episode (rule P2).
+    case trackingLimitExceeded(identifier: String)
+}
+
+/// What happened to a condition of a monitor.
+public struct ConditionChange: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: UInt8, Sendable, Hashable {
+        case added
+        /// Another identity under the same identifier: it starts afresh.
+        case replaced
+        /// Other settings; the state stays.
+        case changed
+        case removed
+    }
+
+    /// The monitor's name.
+    public var monitor: String
+    /// The condition's identifier.
+    public var identifier: String
+    /// What happened.
+    public var kind: Kind
+    /// When, on the timeline.
+    public var time: Instant
+    /// When, on the wall clock.
+    public var date: WallDate
+    /// The condition as it is from then on; the removed one.
+    public var condition: Condition
+    /// Its settings from then on; those of the removed one.
+    public var settings: ConditionSettings
+    /// The state that it started from, where it started.
+    public var assumed: State?
+}
+
+/// What happened to an adapter.
+public struct AdapterChange: Sendable, Hashable {
+    /// What an adapter does.
+    public enum Condition: UInt8, Sendable, Hashable {
+        case listening
+        /// It gave no report for so long that it is taken not to listen (rule L5).
+        case deaf
+        /// It stopped, as its source says.
+        case off
+        /// It was taken out.
+        case gone
+    }
+
+    /// Its name.
+    public var adapter: String
+    /// What it does now.
+    public var state: Condition
+    /// Since when that is so, on the timeline.
+    public var since: Instant
+    /// The same on the wall clock.
+    public var sinceDate: WallDate
+    /// Why, in words; absent where the state says it all.
+    public var reason: String?
+    /// When it was established, on the timeline.
+    public var time: Instant
+    /// The same on the wall clock.
+    public var date: WallDate
+}
+
+/// Where an engine puts its actions, in order, for whoever drives it to take.
+///
+/// Kept by the driver and used again for each input, so that an input which makes no action allocates nothing.
+public struct ActionBuffer: Sendable {
+    /// The actions since the last ``removeAll()``.
+    public private(set) var actions: ContiguousArray<Action> = []
+
+    /// An empty buffer.
+    public init() {}
+
+    /// Whether there is nothing to do.
+    @inlinable public var isEmpty: Bool { actions.isEmpty }
+
+    /// Forgets the actions and keeps their memory.
+    public mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
+
+    mutating func append(_ action: Action) { actions.append(action) }
+}

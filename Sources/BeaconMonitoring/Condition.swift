@@ -1,0 +1,70 @@
+public import BluetoothLE
+
+/// A condition on a beacon's identity: every beacon with the UUID, or with the major, or with the minor too.
+///
+/// Source: Apple, `CLBeaconIdentityCondition`. A minor needs a major, so there are three ways to make one and no fourth.
+public struct BeaconIdentityCondition: Sendable, Hashable {
+    /// The UUID that a beacon must have.
+    public let uuid: ProximityUUID
+    /// The major that it must have; any where absent.
+    public let major: UInt16?
+    /// The minor that it must have; any where absent.
+    public let minor: UInt16?
+
+    /// Every beacon with `uuid`.
+    public init(uuid: ProximityUUID) {
+        self.uuid = uuid
+        major = nil
+        minor = nil
+    }
+
+    /// Every beacon with `uuid` and `major`.
+    public init(uuid: ProximityUUID, major: UInt16) {
+        self.uuid = uuid
+        self.major = major
+        minor = nil
+    }
+
+    /// The one beacon with `uuid`, `major` and `minor`.
+    public init(uuid: ProximityUUID, major: UInt16, minor: UInt16) {
+        self.uuid = uuid
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Whether `beacon` has what the condition asks for.
+    public func matches(_ beacon: BeaconIdentity) -> Bool {
+        uuid == beacon.uuid && (major == nil || major == beacon.major) && (minor == nil || minor == beacon.minor)
+    }
+}
+
+/// A condition on where this gateway is: within a circle on the Earth.
+///
+/// Source: Apple, `CLCircularGeographicCondition`. WGS 84 degrees and metres.
+public struct CircularGeographicCondition: Sendable, Hashable {
+    /// Degrees north, −90 … 90.
+    public let latitude: Double
+    /// Degrees east, −180 … 180.
+    public let longitude: Double
+    /// Metres, above 0.
+    public let radius: Double
+
+    /// Makes a circle.
+    /// - Throws: ``MonitorError/circleInvalid`` where a number is out of range or not finite.
+    public init(latitude: Double, longitude: Double, radius: Double) throws(MonitorError) {
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude), radius > 0, radius.isFinite else {
+            throw .circleInvalid(latitude: latitude, longitude: longitude, radius: radius)
+        }
+        self.latitude = latitude
+        self.longitude = longitude
+        self.radius = radius
+    }
+}
+
+/// What is monitored.
+public enum Condition: Sendable, Hashable {
+    /// Beacons in range.
+    case beacon(BeaconIdentityCondition)
+    /// This gateway's own place.
+    case circle(CircularGeographicCondition)
+}

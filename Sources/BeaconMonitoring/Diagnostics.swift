@@ -1,0 +1,46 @@
+/// What may make an event less certain than it looks: flags, in the order in which a line lists them.
+public struct Diagnostics: OptionSet, Sendable, Hashable {
+    /// The flags' bits.
+    public let rawValue: UInt32
+    /// Makes a set of bits.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// D-Bus policy, polkit or the kernel refuses this user.
+    public static let authorizationDenied = Diagnostics(rawValue: 1 << 0)
+    /// Bluetooth is blocked for the machine.
+    public static let authorizationDeniedGlobally = Diagnostics(rawValue: 1 << 1)
+    /// Waiting for bluetoothd or for an adapter to power on.
+    public static let authorizationRequestInProgress = Diagnostics(rawValue: 1 << 2)
+    /// A hard switch blocks Bluetooth.
+    public static let authorizationRestricted = Diagnostics(rawValue: 1 << 3)
+    /// Explicit service sessions are demanded and none is held.
+    public static let insufficientlyInUse = Diagnostics(rawValue: 1 << 4)
+    /// Explicit service sessions are demanded.
+    public static let serviceSessionRequired = Diagnostics(rawValue: 1 << 5)
+    /// bluetoothd does not run, or no adapter is there.
+    public static let serviceUnavailable = Diagnostics(rawValue: 1 << 6)
+    /// An adapter that should listen does not (rules L1, L5).
+    public static let scannerUnavailable = Diagnostics(rawValue: 1 << 7)
+    /// Circles are monitored and the source gives no fix.
+    public static let locationUnavailable = Diagnostics(rawValue: 1 << 8)
+    /// Reports are thinned out, so RSSI and exits are coarser.
+    public static let accuracyLimited = Diagnostics(rawValue: 1 << 9)
+    /// More conditions than the limit (rule C4).
+    public static let conditionLimitExceeded = Diagnostics(rawValue: 1 << 10)
+    /// This gateway can't evaluate the condition (rule C5).
+    public static let conditionUnsupported = Diagnostics(rawValue: 1 << 11)
+    /// More beacons under conditions than are held (rule P2).
+    public static let trackingLimitExceeded = Diagnostics(rawValue: 1 << 12)
+    /// Records can't be kept (rule N5).
+    public static let persistenceUnavailable = Diagnostics(rawValue: 1 << 13)
+    /// The wall clock has not been set, so dates may be wrong.
+    public static let clockUnsynchronized = Diagnostics(rawValue: 1 << 14)
+
+    /// The flags' names, each at the place of its bit.
+    public static let names = [
+        "authorizationDenied", "authorizationDeniedGlobally", "authorizationRequestInProgress",
+        "authorizationRestricted", "insufficientlyInUse", "serviceSessionRequired", "serviceUnavailable",
+        "scannerUnavailable", "locationUnavailable", "accuracyLimited", "conditionLimitExceeded",
+        "conditionUnsupported", "trackingLimitExceeded", "persistenceUnavailable", "clockUnsynchronized",
+    ]
+}

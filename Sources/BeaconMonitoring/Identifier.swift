@@ -1,0 +1,52 @@
+/// A name that may stand in a topic and in a file name: of a condition, a monitor or a gateway (rule C6).
+///
+/// Compared octet by octet: two spellings of one character are two identifiers, as they are two topics.
+public struct Identifier: Sendable {
+    /// The name as it was given.
+    public let text: String
+
+    /// The octets of UTF-8 that a name may have.
+    public static let lengthRange: ClosedRange<Int> = 1...128
+
+    /// Checks `text` and makes an identifier of it.
+    /// - Throws: ``MonitorError/identifierInvalid`` with what is wrong.
+    public init(_ text: String) throws(MonitorError) {
+        guard Self.lengthRange.contains(text.utf8.count) else {
+            throw .identifierInvalid(text, "it is \(text.utf8.count) octets of UTF-8; expected 1…128")
+        }
+        guard text != ".", text != ".." else { throw .identifierInvalid(text, "it names a folder") }
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "/", "+", "#":
+                throw .identifierInvalid(text, "“\(scalar)” has a meaning in topics")
+            default:
+                guard scalar.properties.generalCategory != .control else {
+                    throw .identifierInvalid(
+                        text, "it holds the control character U+\(String(scalar.value, radix: 16, uppercase: true))")
+                }
+            }
+        }
+        self.text = text
+    }
+}
+
+extension Identifier: Hashable, Comparable {
+    /// The same octets.
+    public static func == (left: Identifier, right: Identifier) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    /// The order of the octets (rule T3).
+    public static func < (left: Identifier, right: Identifier) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    /// Hashes the octets.
+    public func hash(into hasher: inout Hasher) {
+        for octet in text.utf8 { hasher.combine(octet) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension Identifier: CustomStringConvertible {
+    /// The name.
+    public var description: String { text }
+}

@@ -1,0 +1,28 @@
+public import BluetoothLE
+
+/// That an adapter began or ceased to listen.
+public struct ListeningChange: Sendable, Hashable {
+    /// What changed.
+    public enum Kind: Sendable, Hashable {
+        /// It listens from now on.
+        case started
+        /// It does not listen from now on; `since` is the moment it stopped for rules L2 and L3, now where absent.
+        case stopped(since: Instant?)
+        /// It was taken out of the configuration and holds nothing any more (rule L3).
+        case removed
+    }
+
+    /// Which adapter.
+    public var adapter: AdapterID
+    /// What changed.
+    public var kind: Kind
+    /// Why, in words for the `adapter` line.
+    public var reason: String?
+
+    /// Makes a change.
+    public init(_ kind: Kind, adapter: AdapterID, reason: String? = nil) {
+        self.kind = kind
+        self.adapter = adapter
+        self.reason = reason
+    }
+}

@@ -1,0 +1,44 @@
+/// Why a monitor refuses what it was asked for.
+public enum MonitorError: Error, Hashable {
+    /// The text can't be an identifier (rule C6), and why.
+    case identifierInvalid(String, String)
+    /// Another condition of this gateway's has the identifier (rule C6).
+    case identifierTaken(String, monitor: String)
+    /// No condition has the identifier.
+    case identifierUnknown(String)
+    /// A monitor of that name exists (rule N1).
+    case nameTaken(String)
+    /// No monitor of that name exists.
+    case nameUnknown(String)
+    /// A circle's numbers are out of range.
+    case circleInvalid(latitude: Double, longitude: Double, radius: Double)
+    /// A setting is out of its bounds, or at odds with another (rules X1, C7): which, and what would be right.
+    case settingInvalid(String, String)
+    /// There are as many adapters as an engine takes.
+    case adaptersTooMany(Int)
+    /// A subscriber fell so many events behind that its stream ended (rule N2).
+    case subscriberTooSlow(Int)
+    /// The monitor has ended.
+    case ended(String)
+}
+
+extension MonitorError: CustomStringConvertible {
+    /// What, where and what to do.
+    public var description: String {
+        switch self {
+        case .identifierInvalid(let text, let reason):
+            "“\(text)” can't be an identifier: \(reason). Use 1 to 128 octets without /, +, # and control characters."
+        case .identifierTaken(let identifier, let monitor):
+            "the identifier “\(identifier)” belongs to a condition of the monitor “\(monitor)”; choose another"
+        case .identifierUnknown(let identifier): "no condition has the identifier “\(identifier)”"
+        case .nameTaken(let name): "a monitor named “\(name)” exists already; end it first or choose another name"
+        case .nameUnknown(let name): "no monitor is named “\(name)”"
+        case .circleInvalid(let latitude, let longitude, let radius):
+            "a circle at \(latitude), \(longitude) of \(radius) m; expected −90…90, −180…180 and a radius above 0"
+        case .settingInvalid(let setting, let expected): "\(setting): \(expected)"
+        case .adaptersTooMany(let most): "more than \(most) adapters; take some out of the configuration or the capture"
+        case .subscriberTooSlow(let most): "the subscriber fell \(most) events behind and was ended; subscribe again"
+        case .ended(let name): "the monitor “\(name)” has ended"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// An advertiser's device address, with its type.
+///
+/// Source: Bluetooth Core Vol 6 Part B §1.3; the types' numbers are those of the Address_Type field,
+/// Vol 4 Part E §7.7.65.2 and §7.7.65.13.
+public struct DeviceAddress: Sendable, Hashable {
+    /// What an Address_Type octet says of the address.
+    public enum Kind: UInt8, Sendable {
+        case `public` = 0x00
+        case random = 0x01
+        /// A resolvable address that the controller resolved to a public identity address.
+        case publicIdentity = 0x02
+        /// A resolvable address that the controller resolved to a random static identity address.
+        case randomIdentity = 0x03
+        /// A resolvable address that the controller could not resolve, in an extended report.
+        case unresolved = 0xFE
+        /// The source did not say.
+        case unspecified = 0x7F
+    }
+
+    // The 48 bits of the address, its type above them: one word to compare, hash and copy.
+    @usableFromInline let packed: UInt64
+
+    /// The 48-bit address; its most significant octet is printed first.
+    @inlinable public var value: UInt64 { packed & 0xFFFF_FFFF_FFFF }
+
+    /// The address type.
+    @inlinable public var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: packed >> 48)) ?? .unspecified }
+
+    /// Makes an address of the low 48 bits of `value`.
+    @inlinable public init(_ value: UInt64, kind: Kind) {
+        packed = (value & 0xFFFF_FFFF_FFFF) | UInt64(kind.rawValue) << 48
+    }
+
+    /// The address at `offset` of `bytes`, least significant octet first as HCI and the link layer have it.
+    ///
+    /// The caller has checked that six octets stand there. An Address_Type of 0xFF (anonymous) gives none,
+    /// a reserved one an unspecified type.
+    @inlinable init?(littleEndianAt offset: Int, of bytes: Span<UInt8>, addressType: UInt8) {
+        guard addressType != 0xFF else { return nil }
+        let low = UInt64(bytes[offset]) | UInt64(bytes[offset + 1]) << 8 | UInt64(bytes[offset + 2]) << 16
+        let high = UInt64(bytes[offset + 3]) | UInt64(bytes[offset + 4]) << 8 | UInt64(bytes[offset + 5]) << 16
+        let kind = addressType <= 1 ? addressType : (Kind(rawValue: addressType) ?? .unspecified).rawValue
+        packed = low | high << 24 | UInt64(kind) << 48
+    }
+}
+
+extension DeviceAddress: CustomStringConvertible {
+    /// Six pairs of upper-case hexadecimal digits, `C0:98:E5:00:00:07`.
+    public var description: String {
+        var text = ""
+        text.reserveCapacity(17)
+        for octet in stride(from: 40, through: 0, by: -8) {
+            let digits = String(value >> UInt64(octet) & 0xFF, radix: 16, uppercase: true)
+            text += (text.isEmpty ? "" : ":") + (digits.utf8.count == 1 ? "0" : "") + digits
+        }
+        return text
+    }
+
+    /// The address that `text` spells: six pairs of hexadecimal digits with colons or hyphens between them, or twelve
+    /// digits; `nil` where it is anything else.
+    public init?(_ text: some StringProtocol, kind: Kind) {
+        guard let value = hexadecimal(text, digits: 12, groups: [2, 4, 6, 8, 10], separators: [":", "-"]) else { return nil }
+        self.init(UInt64(truncatingIfNeeded: value), kind: kind)
+    }
+}
