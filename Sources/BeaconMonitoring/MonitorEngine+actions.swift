@@ -2,13 +2,10 @@ import BluetoothLE
 
 // Events, visits and condition lines as values.
 extension MonitorEngine {
-    var presentDate: WallDate { WallDate(now, offset: clockOffset) }
-
     /// Gives a subject another state, which is an event (rule X3), and ends its visit where it left (rule P3).
     mutating func become(_ state: State, _ subject: Int, isOutage: Bool, into actions: inout ActionBuffer) {
         let condition = Int(subjects[subject].condition)
         let monitor = monitors[Int(matches[condition].monitor)].name.text
-        let date = presentDate
         let isBeacon = subjects[subject].isBeacon
         let isRefreshed = subjects[subject].isRefreshed
         let last = subjects[subject].last
@@ -16,7 +13,7 @@ extension MonitorEngine {
             .event(
                 Event(
                     monitor: monitor, identifier: conditions[condition].identifier.text,
-                    scope: isBeacon ? .beacon : .condition, state: state, time: now, date: date,
+                    scope: isBeacon ? .beacon : .condition, state: state, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition,
                     refinement: isBeacon || state == .satisfied ? last.beacon : nil,
                     previous: subjects[subject].hasPrevious ? subjects[subject].previous : nil,
@@ -25,7 +22,7 @@ extension MonitorEngine {
         subjects[subject].state = state
         subjects[subject].wasSatisfied = false
         subjects[subject].hasPrevious = true
-        subjects[subject].previous = Event.Previous(state: state, date: date)
+        subjects[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
         if !subjects[subject].progress.isEmpty { subjects[subject].progress.removeAll() }
         if state == .unsatisfied, subjects[subject].isVisited {
             endVisit(subject, reason: .exitTimeout, into: &actions)
@@ -54,7 +51,7 @@ extension MonitorEngine {
                 Visit(
                     monitor: monitors[Int(matches[condition].monitor)].name.text,
                     identifier: conditions[condition].identifier.text,
-                    scope: visited.isBeacon ? .beacon : .condition, time: now, date: presentDate,
+                    scope: visited.isBeacon ? .beacon : .condition, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition, refinement: visited.isBeacon ? visited.beacon : nil,
                     arrival: visited.arrival < 0 ? nil : Instant(nanoseconds: visited.arrival),
                     departure: visited.refreshes > 0 ? visited.last.time : nil, sightings: visited.refreshes,
@@ -77,7 +74,8 @@ extension MonitorEngine {
                 ConditionChange(
                     monitor: monitors[Int(matches[Int(condition)].monitor)].name.text,
                     identifier: state.identifier.text,
-                    kind: kind, time: now, date: presentDate, condition: state.condition, settings: state.settings,
+                    kind: kind, time: now, clockOffset: clockOffset, condition: state.condition,
+                    settings: state.settings,
                     assumed: assumed)))
     }
 }

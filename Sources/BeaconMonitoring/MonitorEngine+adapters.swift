@@ -113,11 +113,10 @@ extension MonitorEngine {
         _ place: Int, _ state: AdapterChange.Condition, since: Int64, reason: String?, into actions: inout ActionBuffer
     ) {
         adapters[place].reported = state
-        let since = Instant(nanoseconds: since)
         actions.append(
             .adapter(
                 AdapterChange(
-                    adapter: adapters[place].name, state: state, since: since,
-                    sinceDate: WallDate(since, offset: clockOffset), reason: reason, time: now, date: presentDate)))
+                    adapter: adapters[place].name, state: state, since: Instant(nanoseconds: since), reason: reason,
+                    time: now, clockOffset: clockOffset)))
     }
 }
