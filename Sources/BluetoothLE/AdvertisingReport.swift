@@ -19,6 +19,11 @@ public struct AdvertisingReport: Sendable, Hashable {
         public static let scanResponse = Properties(rawValue: 0x08)
         /// A legacy advertising PDU carried it.
         public static let legacy = Properties(rawValue: 0x10)
+        /// A PDU of extended advertising as a sniffer hears it, not a controller's report (no bit of HCI's).
+        ///
+        /// One with an address begins an advertisement. One without goes on with the advertisement that has the same ADI
+        /// (AUX_CHAIN_IND), or is an anonymous advertiser's; its bytes don't tell which.
+        public static let linkLayer = Properties(rawValue: 0x8000)
     }
 
     /// Whether the data are all that the advertiser sent.
@@ -42,19 +47,22 @@ public struct AdvertisingReport: Sendable, Hashable {
     public var status: DataStatus
     /// The advertising set's identifier, 0 … 15; absent in legacy advertising.
     public var advertisingSID: UInt8?
+    /// The Advertising Data ID, 12 bits, of a sniffer's PDU that has an ADI field; a controller does not tell it.
+    public var advertisingDataID: UInt16?
     /// Where its AD structures stand in the bytes that it was read from.
     public var data: Range<Int>
 
     /// Makes a report.
     @inlinable public init(
         address: DeviceAddress?, rssi: RSSI?, properties: Properties, status: DataStatus = .complete,
-        advertisingSID: UInt8? = nil, data: Range<Int>
+        advertisingSID: UInt8? = nil, advertisingDataID: UInt16? = nil, data: Range<Int>
     ) {
         self.address = address
         self.rssi = rssi
         self.properties = properties
         self.status = status
         self.advertisingSID = advertisingSID
+        self.advertisingDataID = advertisingDataID
         self.data = data
     }
 }
