@@ -138,8 +138,10 @@ public enum LinkLayerPDU {
         return report
     }
 
-    private static func address(at offset: Int, of bytes: Span<UInt8>, isRandom: Bool) -> DeviceAddress? {
-        DeviceAddress(littleEndianAt: offset, of: bytes, addressType: isRandom ? 0x01 : 0x00)
+    private static func address(at offset: Int, of bytes: Span<UInt8>, isRandom: Bool) -> DeviceAddress {
+        var value: UInt64 = 0
+        for index in 0..<6 { value |= UInt64(bytes[offset + index]) << UInt64(8 * index) }
+        return DeviceAddress(value, kind: isRandom ? .random : .public)
     }
 
     /// Fields that follow one another up to an end.
