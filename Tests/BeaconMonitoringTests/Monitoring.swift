@@ -1,5 +1,5 @@
-import Testing
 import BluetoothLE
+import Testing
 
 @testable import BeaconMonitoring
 
