@@ -111,6 +111,6 @@ extension ReferenceMonitor {
             .condition(
                 ConditionChange(
                     monitor: entry.monitor.name.text, identifier: entry.identifier.text, kind: kind, time: now,
-                    date: date(now), condition: entry.condition, settings: entry.settings, assumed: assumed)))
+                    clockOffset: clockOffset, condition: entry.condition, settings: entry.settings, assumed: assumed)))
     }
 }

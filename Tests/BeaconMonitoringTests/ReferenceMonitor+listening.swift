@@ -25,8 +25,8 @@ extension ReferenceMonitor {
             stops(adapter, since: since)
             becomes(.off, adapter, since: since, reason: reason)
         case .deaf: becomes(.off, adapter, since: adapter.stopped!, reason: reason)
-        case nil: becomes(.off, adapter, since: since, reason: reason)
-        case .off, .gone: break
+        // One that never listened has stopped nothing.
+        case .off, .gone, nil: break
         }
     }
 
@@ -55,8 +55,8 @@ extension ReferenceMonitor {
         made.append(
             .adapter(
                 AdapterChange(
-                    adapter: adapter.name, state: state, since: since, sinceDate: date(since), reason: reason,
-                    time: now, date: date(now))))
+                    adapter: adapter.name, state: state, since: since, reason: reason,
+                    time: now, clockOffset: clockOffset)))
     }
 
     var somethingListens: Bool { adapters.contains { $0.listens } }

@@ -110,7 +110,7 @@ extension ReferenceMonitor {
             .event(
                 Event(
                     monitor: entry.monitor.name.text, identifier: entry.identifier.text,
-                    scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now, date: date(now),
+                    scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now, clockOffset: clockOffset,
                     condition: entry.condition,
                     refinement: subject.beacon ?? (state == .satisfied ? subject.lastRefresh?.beacon : nil),
                     previous: subject.previous, sighting: subject.lastRefresh, lastSeen: subject.lastRefresh?.time,
@@ -131,7 +131,7 @@ extension ReferenceMonitor {
             .visit(
                 Visit(
                     monitor: entry.monitor.name.text, identifier: entry.identifier.text,
-                    scope: subject.beacon == nil ? .condition : .beacon, time: now, date: date(now),
+                    scope: subject.beacon == nil ? .condition : .beacon, time: now, clockOffset: clockOffset,
                     condition: entry.condition, refinement: subject.beacon, arrival: visit.arrival,
                     departure: visit.departure, sightings: visit.sightings, strength: strength, reason: reason)))
     }
