@@ -13,9 +13,10 @@ extension MonitorEngine {
             handleDueAdapters(into: &actions)
             var due: [Int32] = []
             swap(&due, &scratch)
-            due.removeAll(keepingCapacity: true)
             collectDue(into: &due)
             settle(&due, into: &actions)
+            // The next to use it is the path of a sighting, which expects it empty.
+            due.removeAll(keepingCapacity: true)
             swap(&due, &scratch)
         }
     }
