@@ -98,7 +98,7 @@ extension MonitorEngine {
         return adapter.stoppedAt + forgettings[adapter.forgettingsHandled].timeout <= present
     }
 
-    /// The subjects for which something is due now; beacons on their way in are forgotten on the way.
+    /// The subjects for which something is due now.
     private mutating func collectDue(into due: inout [Int32]) {
         for place in adapters.indices {
             while let expiry = earliestExpiry(of: place), expiry <= adapters[place].clock(at: present) {
@@ -117,7 +117,7 @@ extension MonitorEngine {
             wayIn.removeMin()
             guard let time = forgetting(entry) else { continue }
             if time <= present {
-                forgetBeacon(Int(entry.subject))
+                due.append(entry.subject)
             } else {
                 wayIn.insert(WayInEntry(time: time, subject: entry.subject))
             }
@@ -154,9 +154,11 @@ extension MonitorEngine {
         }
     }
 
-    /// Gives a subject the state that its holds and its adapters' listening leave it now (rules L2, X2).
+    /// Gives a subject the state that its holds and its adapters' listening leave it now (rules L2, X2); a beacon on its
+    /// way in is forgotten (rule P1).
     mutating func settle(_ subject: Int, into actions: inout ActionBuffer) {
         guard subjects[subject].condition >= 0 else { return }
+        guard !subjects[subject].isOnTheWayIn else { return forgetBeacon(subject) }
         let before = subjects[subject].state
         guard before != .unmonitored else { return }
         dropExpiredHolds(of: subject)
