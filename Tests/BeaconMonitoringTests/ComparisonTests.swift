@@ -70,7 +70,8 @@ enum Comparison {
                 latest = time
             }
             var woken: [Action] = []
-            if let time = step.time {
+            diligent.prepare(for: step)
+            if let time = step.time, done.error == nil {
                 var wakes = 0
                 while let deadline = diligent.nextDeadline, deadline <= time {
                     woken += diligent.perform(.advance(to: deadline)).actions

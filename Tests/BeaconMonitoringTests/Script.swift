@@ -36,6 +36,15 @@ enum Step {
 }
 
 extension Monitoring {
+    /// Makes the adapter known that a step is about: that has no time of its own, so it comes before what is due.
+    mutating func prepare(for step: Step) {
+        switch step {
+        case .heard(let name, _), .sighted(let name, _, _, _), .listening(_, let name, _, _):
+            do { _ = try adapter(named: name) } catch { preconditionFailure("too many adapters: \(error)") }
+        default: break
+        }
+    }
+
     /// Does a step and gives what came of it; `nil` in `error` where it was accepted.
     mutating func perform(_ step: Step) -> (actions: [Action], error: MonitorError?) {
         var buffer = ActionBuffer()
