@@ -89,13 +89,14 @@ extension MonitorEngine {
         settle(&held, into: &actions)
     }
 
-    /// Ends the holds of an adapter that stopped `forget_after` ago, in one monitor (rule L3).
-    mutating func forget(_ place: Int, monitor: UInt16) {
+    /// Ends the holds of an adapter that stopped `forget_after` ago, in one monitor (rule L3); what it held goes to `due`.
+    mutating func forget(_ place: Int, monitor: UInt16, due: inout [Int32]) {
         var kept: [HoldEntry] = []
         for entry in adapters[place].holds.unordered where isAlive(entry, of: place) {
             let subject = Int(entry.subject)
             if matches[Int(subjects[subject].condition)].monitor == monitor {
                 letGo(subject, of: place)
+                due.append(entry.subject)
             } else {
                 kept.append(entry)
             }

@@ -55,7 +55,8 @@ extension MonitorEngine {
             return false
         }
         raiseTrackingLimit(subjects[subject].condition, into: &actions)
-        forgetBeacon(subject)
+        // Its place is taken at once, so that no fewer are held and the episode goes on.
+        takeOut(subject)
         return true
     }
 
@@ -98,13 +99,17 @@ extension MonitorEngine {
 
     /// Forgets a beacon under a condition: it left, gave way, or did not come in.
     mutating func forgetBeacon(_ subject: Int) {
+        takeOut(subject)
+        if overflowingCount > 0, beaconCount * 10 < settings.maxBeacons * 9 { endOverflow() }
+    }
+
+    private mutating func takeOut(_ subject: Int) {
         let condition = subjects[subject].condition
         if subjects[subject].isOnTheWayIn, !subjects[subject].hasPrevious { wayInCount -= 1 }
         beaconTable.remove(subjects[subject].beacon.uuid, extra: Self.extra(condition, subjects[subject].beacon))
         conditions[Int(condition)].beacons -= 1
         freeSubject(subject)
         beaconCount -= 1
-        if overflowingCount > 0, beaconCount * 10 < settings.maxBeacons * 9 { endOverflow() }
     }
 
     /// Ends the episode in which beacons did not fit.

@@ -72,7 +72,8 @@ extension MonitorEngine {
             act(.added, new, assumed: assumed, into: &actions)
             begin(new, assuming: assumed, into: &actions)
         }
-        if wake <= present { settleNow(into: &actions) }
+        // A new subject may be the first that an outage under way concerns.
+        settleNow(into: &actions)
     }
 
     /// Ends the monitoring of a condition and forgets it (rule C3).

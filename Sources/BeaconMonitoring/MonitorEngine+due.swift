@@ -10,12 +10,13 @@ extension MonitorEngine {
             guard wake <= time else { return }
             // A due time that lay before now when it came to exist is due now (rule T2).
             present = max(present, wake)
-            handleDueAdapters(into: &actions)
             var due: [Int32] = []
             swap(&due, &scratch)
-            due.removeAll(keepingCapacity: true)
+            handleDueAdapters(&due, into: &actions)
             collectDue(into: &due)
             settle(&due, into: &actions)
+            // The next to use it is the path of a sighting, which expects it empty.
+            due.removeAll(keepingCapacity: true)
             swap(&due, &scratch)
         }
     }
@@ -66,19 +67,24 @@ extension MonitorEngine {
     }
 
     /// Adapters that go deaf (rule L5) or are forgotten (rule L3) now, by name.
-    private mutating func handleDueAdapters(into actions: inout ActionBuffer) {
-        var due: [Int] = []
+    ///
+    /// A subject that a forgotten one held is put to `due`: what holds it still may all have stopped long ago, where
+    /// this one is said now to have stopped even longer ago.
+    private mutating func handleDueAdapters(_ due: inout [Int32], into actions: inout ActionBuffer) {
+        var dueAdapters: [Int] = []
         for place in adapters.indices.dropFirst() {
-            if isDeaf(place) || isForgotten(place) { due.append(place) }
+            if isDeaf(place) || isForgotten(place) { dueAdapters.append(place) }
         }
-        if due.count > 1 { due.sort { adapters[$0].name.utf8.lexicographicallyPrecedes(adapters[$1].name.utf8) } }
-        for place in due {
+        if dueAdapters.count > 1 {
+            dueAdapters.sort { adapters[$0].name.utf8.lexicographicallyPrecedes(adapters[$1].name.utf8) }
+        }
+        for place in dueAdapters {
             if isDeaf(place) {
                 stop(place, since: adapters[place].lastReport)
                 report(place, .deaf, since: adapters[place].stoppedAt, reason: nil, into: &actions)
             }
             while isForgotten(place) {
-                forget(place, monitor: forgettings[adapters[place].forgettingsHandled].monitor)
+                forget(place, monitor: forgettings[adapters[place].forgettingsHandled].monitor, due: &due)
                 adapters[place].forgettingsHandled += 1
             }
         }
@@ -97,7 +103,7 @@ extension MonitorEngine {
         return adapter.stoppedAt + forgettings[adapter.forgettingsHandled].timeout <= present
     }
 
-    /// The subjects for which something is due now; beacons on their way in are forgotten on the way.
+    /// The subjects for which something is due now.
     private mutating func collectDue(into due: inout [Int32]) {
         for place in adapters.indices {
             while let expiry = earliestExpiry(of: place), expiry <= adapters[place].clock(at: present) {
@@ -116,7 +122,7 @@ extension MonitorEngine {
             wayIn.removeMin()
             guard let time = forgetting(entry) else { continue }
             if time <= present {
-                forgetBeacon(Int(entry.subject))
+                due.append(entry.subject)
             } else {
                 wayIn.insert(WayInEntry(time: time, subject: entry.subject))
             }
@@ -153,9 +159,11 @@ extension MonitorEngine {
         }
     }
 
-    /// Gives a subject the state that its holds and its adapters' listening leave it now (rules L2, X2).
+    /// Gives a subject the state that its holds and its adapters' listening leave it now (rules L2, X2); a beacon on its
+    /// way in is forgotten (rule P1).
     mutating func settle(_ subject: Int, into actions: inout ActionBuffer) {
         guard subjects[subject].condition >= 0 else { return }
+        guard !subjects[subject].isOnTheWayIn else { return forgetBeacon(subject) }
         let before = subjects[subject].state
         guard before != .unmonitored else { return }
         dropExpiredHolds(of: subject)

@@ -1,0 +1,194 @@
+import BluetoothLE
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+
+/// The engine against the reference model, in generated worlds.
+///
+/// `BEACON_WORLDS` sets how many, `BEACON_SEED` runs the one with that seed and prints it in full.
+@Suite struct ComparisonTests {
+    private static let stepsPerWorld = 200
+
+    @Test func `the engine does what the rules say, in every world`() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
+            return await Self.check([seed])
+        }
+        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 1500
+        // Two halves at once: each world is a computation of its own.
+        await withTaskGroup(of: Void.self) { group in
+            for half in 0..<2 as Range<UInt64> {
+                group.addTask { await Self.check(stride(from: half, to: count, by: 2)) }
+            }
+        }
+    }
+
+    private static func check(_ seeds: some Sequence<UInt64>) async {
+        for seed in seeds {
+            let script = ScriptGenerator.script(seed: seed, steps: stepsPerWorld)
+            guard let failure = Comparison.firstFailure(of: script) else { continue }
+            let shrunk = Comparison.shrink(script)
+            Issue.record("seed \(seed): \(failure.what)\n\(Comparison.story(of: shrunk))")
+            // One readable failure says more than a thousand.
+            return
+        }
+    }
+}
+
+/// Runs a script on both and looks for the first thing in which they are not the same.
+enum Comparison {
+    struct Failure {
+        /// How many steps were done when it showed.
+        var steps: Int
+        var what: String
+        /// What is like in failures that have one cause: nothing that varies from world to world.
+        var kind: String { String(what.filter { $0.isLetter || $0 == " " }.split(separator: " ").joined(separator: " ")) }
+    }
+
+    static func firstFailure(of script: Script) -> Failure? {
+        var engine: any Monitoring = Implementation.engine.make(
+            script.settings, start: script.start, clockOffset: script.clockOffset)
+        var model: any Monitoring = Implementation.model.make(
+            script.settings, start: script.start, clockOffset: script.clockOffset)
+        // T4: woken at every deadline of its own, where the first one is woken by its inputs alone.
+        var diligent: any Monitoring = Implementation.engine.make(
+            script.settings, start: script.start, clockOffset: script.clockOffset)
+        var latest = script.start
+        for (index, step) in script.steps.enumerated() {
+            func failure(_ what: String) -> Failure { Failure(steps: index + 1, what: what) }
+            let done = engine.perform(step)
+            let expected = model.perform(step)
+            if let difference = difference(done.actions, expected.actions) { return failure(difference) }
+            guard agree(done.error, expected.error) else {
+                return failure("refused with \(done.error as Any), expected \(expected.error as Any)")
+            }
+            if let problem = stateProblem(engine, model) { return failure(problem) }
+            for action in done.actions {
+                guard let time = action.time else { continue }
+                guard time >= latest else { return failure("\(action.brief) is dated before \(latest.brief)") }
+                latest = time
+            }
+            var woken: [Action] = []
+            diligent.prepare(for: step)
+            if let time = step.time, done.error == nil {
+                var wakes = 0
+                while let deadline = diligent.nextDeadline, deadline <= time {
+                    woken += diligent.perform(.advance(to: deadline)).actions
+                    wakes += 1
+                    guard wakes < 10_000 else { return failure("still due at \(deadline.brief) after \(wakes) wakes") }
+                }
+            }
+            woken += diligent.perform(step).actions
+            if let difference = difference(woken, done.actions) {
+                return failure("woken at its deadlines: \(difference)")
+            }
+        }
+        return nil
+    }
+
+    private static func difference(_ actions: [Action], _ expected: [Action]) -> String? {
+        // A String equals its other spellings; identifiers don't (rule C6).
+        func spelling(_ list: [Action]) -> [UInt8] { list.flatMap { Array($0.identifier.utf8) + [0] } }
+        guard actions != expected || spelling(actions) != spelling(expected) else { return nil }
+        let place =
+            zip(actions, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? min(actions.count, expected.count)
+        func text(_ list: [Action]) -> String { place < list.count ? list[place].brief : "nothing" }
+        return "action \(place) is\n  \(text(actions))\nexpected\n  \(text(expected))"
+    }
+
+    private static func agree(_ error: MonitorError?, _ expected: MonitorError?) -> Bool {
+        switch (error, expected) {
+        case (.settingInvalid, .settingInvalid): true
+        default: error == expected
+        }
+    }
+
+    private static func stateProblem(_ engine: any Monitoring, _ model: any Monitoring) -> String? {
+        for identifier in ScriptGenerator.identifiers {
+            let (state, expected) = (engine.state(of: identifier), model.state(of: identifier))
+            if state != expected { return "\(identifier) is \(state as Any), expected \(expected as Any)" }
+        }
+        if engine.now != model.now { return "now is \(engine.now.brief), expected \(model.now.brief)" }
+        if engine.lateInputs != model.lateInputs {
+            return "\(engine.lateInputs) inputs were late, expected \(model.lateInputs)"
+        }
+        if engine.untrackedBeacons != model.untrackedBeacons {
+            return "\(engine.untrackedBeacons) beacons did not fit, expected \(model.untrackedBeacons)"
+        }
+        guard let due = model.nextDeadline else { return nil }
+        guard let deadline = engine.nextDeadline, deadline <= due else {
+            return "the next deadline is \(engine.nextDeadline?.brief ?? "none"), something is due at \(due.brief)"
+        }
+        return nil
+    }
+
+    // MARK: Making a failure readable
+
+    /// Leaves out what the failure does not need: ever smaller runs of steps, as long as something still fails.
+    static func shrink(_ script: Script) -> Script {
+        var script = script
+        guard let failure = firstFailure(of: script) else { return script }
+        let kind = failure.kind
+        script.steps.removeLast(script.steps.count - failure.steps)
+        var run = script.steps.count / 2
+        while run > 0 {
+            var start = 0
+            var removedSome = false
+            while start < script.steps.count {
+                var smaller = script
+                smaller.steps.removeSubrange(start..<min(start + run, script.steps.count))
+                if let failure = firstFailure(of: smaller), failure.kind == kind {
+                    smaller.steps.removeLast(smaller.steps.count - failure.steps)
+                    script = smaller
+                    removedSome = true
+                } else {
+                    start += run
+                }
+            }
+            if run > 1 || !removedSome { run /= 2 }
+        }
+        return script
+    }
+
+    /// The steps with what the engine made of them, up to the failure.
+    static func story(of script: Script) -> String {
+        var engine: any Monitoring = Implementation.engine.make(
+            script.settings, start: script.start, clockOffset: script.clockOffset)
+        var lines = [
+            "start \(script.start.brief), offset \(script.clockOffset.nanoseconds) ns, deaf after "
+                + "\(script.settings.deafAfter.map { "\($0)" } ?? "off"), limit \(script.settings.conditionLimit), "
+                + "beacons \(script.settings.maxBeacons)"
+        ]
+        for step in script.steps {
+            lines.append("- \(step)")
+            for action in engine.perform(step).actions { lines.append("    \(action.brief)") }
+        }
+        if let failure = firstFailure(of: script) { lines.append(failure.what) }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension Action {
+    /// What it is about.
+    var identifier: String {
+        switch self {
+        case .event(let event): event.identifier
+        case .visit(let visit): visit.identifier
+        case .condition(let change): change.identifier
+        case .adapter(let change): change.adapter
+        case .trackingLimitExceeded(let identifier): identifier
+        }
+    }
+
+    /// Its place on the timeline.
+    var time: Instant? {
+        switch self {
+        case .event(let event): event.time
+        case .visit(let visit): visit.time
+        case .condition(let change): change.time
+        case .adapter(let change): change.time
+        case .trackingLimitExceeded: nil
+        }
+    }
+}

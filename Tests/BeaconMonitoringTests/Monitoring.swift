@@ -1,0 +1,44 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// What the engine and the reference model both do: the rules' inputs and outputs.
+protocol Monitoring {
+    init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset)
+    var clockOffset: ClockOffset { get set }
+    var ambientDiagnostics: Diagnostics { get set }
+    var now: Instant { get }
+    var nextDeadline: Instant? { get }
+    var lateInputs: Int { get }
+    var untrackedBeacons: Int { get }
+    mutating func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError)
+    mutating func adapter(named name: String) throws(MonitorError) -> AdapterID
+    mutating func add(
+        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: State,
+        settings: ConditionSettings, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
+    mutating func remove(
+        _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
+    mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
+    mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer)
+    mutating func advance(to time: Instant, into actions: inout ActionBuffer)
+    mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer)
+    func state(of identifier: Identifier) -> State?
+}
+
+extension MonitorEngine: Monitoring {}
+
+/// The two implementations of the rules, so that a test of a rule runs against each.
+enum Implementation: CaseIterable, CustomTestStringConvertible {
+    case engine
+    case model
+
+    func make(_ settings: EngineSettings, start: Instant, clockOffset: ClockOffset) -> any Monitoring {
+        switch self {
+        case .engine: MonitorEngine(settings: settings, start: start, clockOffset: clockOffset)
+        case .model: ReferenceMonitor(settings: settings, start: start, clockOffset: clockOffset)
+        }
+    }
+
+    var testDescription: String { self == .engine ? "the engine" : "the reference model" }
+}

@@ -1,0 +1,138 @@
+import BluetoothLE
+
+@testable import BeaconMonitoring
+
+// Entering and staying (E, X1, L3), beacons of their own (P), and the actions that come of it.
+extension ReferenceMonitor {
+    /// One sighting, for each condition that it matches, in order (rule E4).
+    func perceive(_ sighting: Sighting) {
+        for entry in entriesByIdentifier where entry.hasPlace {
+            guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
+            perceive(sighting, entry.own, entry)
+            guard entry.settings.perBeacon else { continue }
+            if let subject = entry.beacons.first(where: { $0.beacon == sighting.beacon }) {
+                perceive(sighting, subject, entry)
+            } else if reaches(sighting.rssi, entry.settings.enterRSSI), makePlace(for: entry) {
+                let subject = Subject(beacon: sighting.beacon)
+                entry.beacons.append(subject)
+                entry.beacons.sort { $0.beacon! < $1.beacon! }
+                perceive(sighting, subject, entry)
+            }
+        }
+    }
+
+    private func perceive(_ sighting: Sighting, _ subject: Subject, _ entry: Entry) {
+        let stays = reaches(sighting.rssi, entry.settings.exitRSSI)
+        if subject.state == .satisfied {
+            if stays { refresh(subject, entry, by: sighting) }
+        } else if subject.wasSatisfied {
+            if stays { enter(subject, entry, by: sighting) }
+        } else if reaches(sighting.rssi, entry.settings.enterRSSI) {
+            let window = entry.settings.enterWindow.nanoseconds
+            subject.progress.append(now)
+            subject.progress.removeAll { now.nanoseconds - $0.nanoseconds >= window }
+            if subject.progress.count >= entry.settings.enterCount { enter(subject, entry, by: sighting) }
+        }
+    }
+
+    /// An absent RSSI never reaches a threshold (rule E2).
+    private func reaches(_ rssi: RSSI?, _ threshold: RSSI?) -> Bool {
+        guard let threshold else { return true }
+        guard let rssi else { return false }
+        return rssi.dBm >= threshold.dBm
+    }
+
+    private func enter(_ subject: Subject, _ entry: Entry, by sighting: Sighting) {
+        if subject.visit == nil { subject.visit = OpenVisit(arrival: now) }
+        refresh(subject, entry, by: sighting)
+        change(subject, entry, to: .satisfied)
+    }
+
+    private func refresh(_ subject: Subject, _ entry: Entry, by sighting: Sighting) {
+        let adapter = self[sighting.adapter]
+        subject.holds.removeAll { $0.adapter == nil || $0.adapter === adapter || isOut($0.adapter, entry) }
+        subject.holds.append(newHold(by: adapter))
+        if subject.holds.count > 8 { subject.holds.removeFirst() }
+        subject.lastRefresh = sighting
+        subject.visit?.departure = now
+        subject.visit?.sightings += 1
+        if let rssi = sighting.rssi { subject.visit?.strengths.append(rssi.dBm) }
+    }
+
+    // MARK: Beacons of their own
+
+    /// Whether one more beacon can be held; one that is on its way in may have to go for it (rule P2).
+    private func makePlace(for entry: Entry) -> Bool {
+        guard entries.reduce(0, { $0 + $1.beacons.count }) >= settings.maxBeacons else { return true }
+        var loser: (subject: Subject, entry: Entry)?
+        for entry in entriesByIdentifier {
+            for subject in entry.beacons where subject.isOnItsWayIn {
+                if loser == nil || subject.progress.last! < loser!.subject.progress.last! { loser = (subject, entry) }
+            }
+        }
+        untrackedBeacons += 1
+        let raisedFor = loser?.entry ?? entry
+        if !raisedFor.limitRaised {
+            raisedFor.limitRaised = true
+            made.append(.trackingLimitExceeded(identifier: raisedFor.identifier.text))
+        }
+        guard let loser else { return false }
+        loser.entry.beacons.removeAll { $0 === loser.subject }
+        return true
+    }
+
+    func forget(_ subject: Subject, _ entry: Entry) {
+        entry.beacons.removeAll { $0 === subject }
+        endEpisodeIfFew()
+    }
+
+    /// P2's episode ends when fewer than nine tenths are held.
+    func endEpisodeIfFew() {
+        let held = entries.reduce(0) { $0 + $1.beacons.count }
+        if held * 10 < settings.maxBeacons * 9 { for entry in entries { entry.limitRaised = false } }
+    }
+
+    // MARK: Actions
+
+    func date(_ time: Instant) -> WallDate { WallDate(time, offset: clockOffset) }
+
+    func change(_ subject: Subject, _ entry: Entry, to state: State, because flag: Diagnostics = []) {
+        subject.wasSatisfied = subject.state == .satisfied && state == .unknown
+        subject.state = state
+        subject.progress = []
+        if state == .unsatisfied { subject.holds = [] }
+        var diagnostics = ambientDiagnostics.union(flag)
+        if adapters.contains(where: { $0.state != .listening && $0.state != .gone }) {
+            diagnostics.insert(.scannerUnavailable)
+        }
+        if entry.limitRaised { diagnostics.insert(.trackingLimitExceeded) }
+        made.append(
+            .event(
+                Event(
+                    monitor: entry.monitor.name.text, identifier: entry.identifier.text,
+                    scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now, clockOffset: clockOffset,
+                    condition: entry.condition,
+                    refinement: subject.beacon ?? (state == .satisfied ? subject.lastRefresh?.beacon : nil),
+                    previous: subject.previous, sighting: subject.lastRefresh, lastSeen: subject.lastRefresh?.time,
+                    diagnostics: diagnostics)))
+        subject.previous = Event.Previous(state: state, date: date(now))
+    }
+
+    func endVisit(of subject: Subject, _ entry: Entry, reason: Visit.Reason) {
+        guard let visit = subject.visit else { return }
+        subject.visit = nil
+        var strength: Visit.Strength?
+        if let minimum = visit.strengths.min(), let maximum = visit.strengths.max() {
+            strength = Visit.Strength(
+                minimum: minimum, sum: visit.strengths.reduce(0) { $0 + Int64($1) }, count: visit.strengths.count,
+                maximum: maximum)
+        }
+        made.append(
+            .visit(
+                Visit(
+                    monitor: entry.monitor.name.text, identifier: entry.identifier.text,
+                    scope: subject.beacon == nil ? .condition : .beacon, time: now, clockOffset: clockOffset,
+                    condition: entry.condition, refinement: subject.beacon, arrival: visit.arrival,
+                    departure: visit.departure, sightings: visit.sightings, strength: strength, reason: reason)))
+    }
+}

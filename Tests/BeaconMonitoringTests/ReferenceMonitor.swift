@@ -1,0 +1,202 @@
+import BluetoothLE
+
+@testable import BeaconMonitoring
+
+/// The rules a second time, as naively as they can be written down, to compare the engine with.
+///
+/// Arrays, full scans, nothing remembered that can be looked up: the next thing that is due is found by asking
+/// every adapter and every subject. It is a class of classes because nobody copies it.
+final class ReferenceMonitor: Monitoring {
+    var clockOffset: ClockOffset
+    var ambientDiagnostics: Diagnostics = []
+    var now: Instant
+    var lateInputs = 0
+    var untrackedBeacons = 0
+
+    let settings: EngineSettings
+    var monitors: [Monitor] = []
+    /// By name.
+    var adapters: [Adapter] = []
+    /// In place order (rule C4).
+    var entries: [Entry] = []
+    /// The same in T3's order.
+    var entriesByIdentifier: [Entry] = []
+    /// How long at least one adapter has listened: the clock of what is held by all together.
+    var togetherClock = Clock()
+    /// The latest moment at which an adapter stopped, as rule L2 counts it.
+    var watermark: Instant
+    /// What the present input has led to.
+    var made = ActionBuffer()
+
+    init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset) {
+        self.settings = settings
+        self.clockOffset = clockOffset
+        now = start
+        watermark = start
+    }
+
+    func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError) {
+        guard !monitors.contains(where: { $0.name == name }) else { throw .nameTaken(name.text) }
+        monitors.append(Monitor(name: name, settings: settings))
+    }
+
+    func adapter(named name: String) throws(MonitorError) -> AdapterID {
+        if let known = adapters.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return known.id }
+        let adapter = Adapter(id: AdapterID(index: adapters.count + 1), name: name)
+        adapters.append(adapter)
+        adapters.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return adapter.id
+    }
+
+    func state(of identifier: Identifier) -> State? {
+        entries.first { $0.identifier == identifier }?.own.state
+    }
+
+    // MARK: Inputs
+
+    func advance(to time: Instant, into actions: inout ActionBuffer) {
+        input(at: time, into: &actions) {}
+    }
+
+    func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
+        input(at: time, into: &actions) { report(from: self[adapter]) }
+    }
+
+    func sighted(_ sighting: Sighting, into actions: inout ActionBuffer) {
+        input(at: sighting.time, into: &actions) {
+            report(from: self[sighting.adapter])
+            var sighting = sighting
+            sighting.time = now
+            perceive(sighting)
+        }
+    }
+
+    func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer) {
+        input(at: time, into: &actions) {
+            let adapter = self[change.adapter]
+            switch change.kind {
+            case .started: starts(adapter, reason: change.reason)
+            case .stopped(let since): isOff(adapter, since: since, reason: change.reason)
+            case .removed: isGone(adapter, reason: change.reason)
+            }
+        }
+    }
+
+    /// What every input has in common: time, what is due first (rules T2, T3), and what the input makes due at once.
+    func input(at time: Instant, into actions: inout ActionBuffer, _ body: () -> Void) {
+        if time < now { lateInputs += 1 }
+        let time = max(time, now)
+        handleDue(until: time)
+        now = time
+        body()
+        handleDue(until: time)
+        for action in made.actions { actions.append(action) }
+        made.removeAll()
+    }
+
+    // MARK: Parts
+
+    struct Monitor {
+        let name: Identifier
+        let settings: MonitorSettings
+    }
+
+    /// Time spent listening.
+    struct Clock {
+        /// What is over, in nanoseconds.
+        var past: Int64 = 0
+        /// Since when it runs; absent while it stands still.
+        var runsSince: Instant?
+
+        func value(at now: Instant) -> Int64 {
+            guard let runsSince else { return past }
+            return past + (now.nanoseconds - runsSince.nanoseconds)
+        }
+
+        mutating func run(_ runs: Bool, at now: Instant) {
+            past = value(at: now)
+            runsSince = runs ? now : nil
+        }
+    }
+
+    final class Adapter {
+        let id: AdapterID
+        let name: String
+        /// What its last adapter action said; absent before the first.
+        var state: AdapterChange.Condition?
+        /// Its last report, or when it began to listen if that is later.
+        var lastSign: Instant = .earliest
+        /// When it stopped for rules L2 and L3; absent while it listens and where it never did.
+        var stopped: Instant?
+        var clock = Clock()
+
+        init(id: AdapterID, name: String) {
+            self.id = id
+            self.name = name
+        }
+
+        var listens: Bool { state == .listening }
+    }
+
+    /// A condition of a monitor.
+    final class Entry {
+        let identifier: Identifier
+        let monitor: Monitor
+        var condition: Condition
+        var settings: ConditionSettings
+        var own = Subject(beacon: nil)
+        /// In order.
+        var beacons: [Subject] = []
+        /// Whether P2 was raised for it in this episode.
+        var limitRaised = false
+
+        init(identifier: Identifier, monitor: Monitor, condition: Condition, settings: ConditionSettings) {
+            self.identifier = identifier
+            self.monitor = monitor
+            self.condition = condition
+            self.settings = settings
+        }
+
+        /// Whether it has one of C4's places.
+        var hasPlace: Bool {
+            if case .circle = condition { return false }
+            return own.state != .unmonitored
+        }
+    }
+
+    final class Subject {
+        /// Absent: it is the condition itself.
+        let beacon: BeaconIdentity?
+        var state: State = .unsatisfied
+        /// Whether L2 made it unknown when it was satisfied.
+        var wasSatisfied = false
+        /// The least recently refreshed first.
+        var holds: [Hold] = []
+        /// When the qualifying sightings on the way in were.
+        var progress: [Instant] = []
+        var lastRefresh: Sighting?
+        var previous: Event.Previous?
+        var visit: OpenVisit?
+
+        init(beacon: BeaconIdentity?) { self.beacon = beacon }
+
+        /// Whether it is a beacon on its way in (rule P1).
+        var isOnItsWayIn: Bool { beacon != nil && state == .unsatisfied }
+    }
+
+    struct Hold {
+        /// Absent: all together.
+        let adapter: Adapter?
+        /// The holder's clock when the hold began.
+        var clock: Int64
+    }
+
+    struct OpenVisit {
+        var arrival: Instant?
+        var departure: Instant?
+        var strengths: [Int8] = []
+        var sightings = 0
+    }
+
+    subscript(id: AdapterID) -> Adapter { adapters.first { $0.id == id }! }
+}

@@ -1,0 +1,162 @@
+import BluetoothLE
+
+@testable import BeaconMonitoring
+
+/// A generated world: how it begins, and what happens in it.
+struct Script {
+    var seed: UInt64
+    var settings: EngineSettings
+    var start: Instant
+    var clockOffset: ClockOffset
+    var steps: [Step]
+}
+
+/// One thing that happens. Times are absolute, so that a step can be left out without moving the others.
+enum Step {
+    case monitor(Identifier, MonitorSettings)
+    case adapter(String)
+    case add(Condition, Identifier, monitor: Identifier, assuming: State, ConditionSettings, at: Instant)
+    case remove(Identifier, at: Instant)
+    case heard(String, at: Instant)
+    case sighted(String, BeaconIdentity, RSSI?, at: Instant)
+    case listening(ListeningChange.Kind, String, reason: String?, at: Instant)
+    case advance(to: Instant)
+    case clockOffset(ClockOffset)
+    case ambient(Diagnostics)
+
+    /// Its stamp; absent where it has none.
+    var time: Instant? {
+        switch self {
+        case .monitor, .adapter, .clockOffset, .ambient: nil
+        case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
+            .listening(_, _, _, let time), .advance(let time):
+            time
+        }
+    }
+}
+
+extension Monitoring {
+    /// Makes the adapter known that a step is about: that has no time of its own, so it comes before what is due.
+    mutating func prepare(for step: Step) {
+        switch step {
+        case .heard(let name, _), .sighted(let name, _, _, _), .listening(_, let name, _, _):
+            do { _ = try adapter(named: name) } catch { preconditionFailure("too many adapters: \(error)") }
+        default: break
+        }
+    }
+
+    /// Does a step and gives what came of it; `nil` in `error` where it was accepted.
+    mutating func perform(_ step: Step) -> (actions: [Action], error: MonitorError?) {
+        var buffer = ActionBuffer()
+        var refusal: MonitorError?
+        do throws(MonitorError) {
+            switch step {
+            case .monitor(let name, let settings): try addMonitor(name, settings: settings)
+            case .adapter(let name): _ = try adapter(named: name)
+            case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
+                try add(
+                    condition, identifier: identifier, monitor: monitor, assuming: assuming, settings: settings,
+                    at: time, into: &buffer)
+            case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
+            case .heard(let name, let time): heard(try adapter(named: name), at: time, into: &buffer)
+            case .sighted(let name, let beacon, let rssi, let time):
+                let adapter = try adapter(named: name)
+                sighted(
+                    Sighting(time: time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: rssi),
+                    into: &buffer)
+            case .listening(let kind, let name, let reason, let time):
+                let change = ListeningChange(kind, adapter: try adapter(named: name), reason: reason)
+                listening(change, at: time, into: &buffer)
+            case .advance(let time): advance(to: time, into: &buffer)
+            case .clockOffset(let offset): clockOffset = offset
+            case .ambient(let flags): ambientDiagnostics = flags
+            }
+        } catch {
+            refusal = error
+        }
+        return (Array(buffer.actions), refusal)
+    }
+}
+
+// MARK: For a reader of a failure
+
+extension Instant {
+    /// Seconds, and the nanoseconds that are off the grid of milliseconds: `12.5s-1ns`.
+    var brief: String {
+        let milliseconds = (nanoseconds + 500_000) / 1_000_000
+        let rest = nanoseconds - milliseconds * 1_000_000
+        let seconds = milliseconds % 1000 == 0 ? "\(milliseconds / 1000)s" : "\(Double(milliseconds) / 1000)s"
+        return rest == 0 ? seconds : "\(seconds)\(rest > 0 ? "+" : "")\(rest)ns"
+    }
+}
+
+extension BeaconIdentity {
+    var brief: String { "\(String(uuid.low, radix: 16))/\(major)/\(minor)" }
+}
+
+extension Condition {
+    var brief: String {
+        switch self {
+        case .circle(let circle): "circle r\(circle.radius)"
+        case .beacon(let identity):
+            [String(identity.uuid.low, radix: 16), identity.major.map(String.init), identity.minor.map(String.init)]
+                .map { $0 ?? "*" }.joined(separator: "/")
+        }
+    }
+}
+
+extension ConditionSettings {
+    var brief: String {
+        var text = "enter \(enterCount) in \(enterWindow), exit \(exitTimeout)"
+        if let enterRSSI { text += ", enter at \(enterRSSI.dBm)" }
+        if let exitRSSI { text += ", stay at \(exitRSSI.dBm)" }
+        return text + (perBeacon ? ", per beacon" : "")
+    }
+}
+
+extension Step: CustomStringConvertible {
+    var description: String {
+        let what =
+            switch self {
+            case .monitor(let name, let settings):
+                "monitor \(name): outage \(settings.outageTimeout), forget \(settings.forgetAfter)"
+            case .adapter(let name): "adapter \(name)"
+            case .add(let condition, let identifier, let monitor, let assuming, let settings, _):
+                "add \(identifier) to \(monitor): \(condition.brief), assuming \(assuming), \(settings.brief)"
+            case .remove(let identifier, _): "remove \(identifier)"
+            case .heard(let name, _): "\(name) heard something"
+            case .sighted(let name, let beacon, let rssi, _):
+                "\(name) sighted \(beacon.brief) at \(rssi.map { "\($0.dBm)" } ?? "-") dBm"
+            case .listening(.stopped(let since), let name, let reason, _):
+                "\(name) stopped\(since.map { " since \($0.brief)" } ?? "")\(reason.map { " (\($0))" } ?? "")"
+            case .listening(let kind, let name, let reason, _): "\(name) \(kind)\(reason.map { " (\($0))" } ?? "")"
+            case .advance: "advance"
+            case .clockOffset(let offset): "clock offset \(offset.nanoseconds) ns"
+            case .ambient(let flags): "ambient \(flags.rawValue)"
+            }
+        return (time.map { "\($0.brief): " } ?? "") + what
+    }
+}
+
+extension Action {
+    /// On one line, what is equal in most cases left out.
+    var brief: String {
+        switch self {
+        case .event(let event):
+            "\(event.time.brief): \(event.identifier) \(event.refinement?.brief ?? "") \(event.scope) → \(event.state)"
+                + ", previous \(event.previous.map { "\($0.state) \($0.date.microseconds)" } ?? "-")"
+                + ", last seen \(event.lastSeen?.brief ?? "-"), flags \(event.diagnostics.rawValue)"
+                + ", date \(event.date.microseconds)"
+                + ", by \(event.sighting.map { "\($0.adapter.index):\($0.time.brief) \($0.rssi?.dBm ?? 127)" } ?? "-")"
+        case .visit(let visit):
+            "\(visit.time.brief): visit of \(visit.identifier) \(visit.refinement?.brief ?? ""), \(visit.reason): "
+                + "\(visit.arrival?.brief ?? "-")…\(visit.departure?.brief ?? "-") × \(visit.sightings), "
+                + "\(visit.strength.map { "\($0.minimum) \($0.sum)/\($0.count) \($0.maximum)" } ?? "-")"
+        case .condition(let change):
+            "\(change.time.brief): \(change.identifier) \(change.kind), assumed \(change.assumed.map { "\($0)" } ?? "-")"
+        case .adapter(let change):
+            "\(change.time.brief): \(change.adapter) \(change.state) since \(change.since.brief) (\(change.reason ?? "-"))"
+        case .trackingLimitExceeded(let identifier): "too many beacons under \(identifier)"
+        }
+    }
+}

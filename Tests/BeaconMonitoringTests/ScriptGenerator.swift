@@ -1,0 +1,166 @@
+import BluetoothLE
+
+@testable import BeaconMonitoring
+
+/// SplitMix64: the same numbers for a seed on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { next() % 100 < UInt64(percent) }
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[Int(next() % UInt64(elements.count))] }
+}
+
+/// Makes worlds in which ties and exact boundaries happen all the time: every duration and every step of time is a few
+/// of the same coarse seconds, sometimes a nanosecond off.
+struct ScriptGenerator {
+    // é is one scalar in the first and two in the second: equal characters, different octets. U+FF5E comes after
+    // U+1F4F6 in UTF-16 and before it in UTF-8; "Z" before "a".
+    static let identifiers = ["a", "e\u{301}", "\u{e9}", "b", "Z", "\u{ff5e}", "\u{1f4f6}", "a b"].map(identifier)
+    static let monitors = ["site", "yard", "île"].map(identifier)
+    static let adapterNames = ["hci0", "hci1", "hci10", "lobby/hci0", "étage", "hci2", "Z", "hci3", "hci4", "hci5"]
+    static let second: Int64 = 1_000_000_000
+
+    static func identifier(_ text: String) -> Identifier {
+        do { return try Identifier(text) } catch { preconditionFailure("C6 allows \(text): \(error)") }
+    }
+
+    private var random: SeededGenerator
+    private var seconds: Int64
+    private let seed: UInt64
+    private let adapters: [String]
+    private let identifiers: [Identifier]
+    private let monitors: [Identifier]
+    private let beacons: [BeaconIdentity]
+    private let sightingsPercent: Int
+    private let outages: [Int]
+
+    static func script(seed: UInt64, steps: Int) -> Script {
+        var generator = ScriptGenerator(seed: seed)
+        return generator.script(steps: steps)
+    }
+
+    private init(seed: UInt64) {
+        self.seed = seed
+        random = SeededGenerator(state: seed &* 0x2545_F491_4F6C_DD1D)
+        seconds = random.chance(20) ? 0 : 1000
+        // One world in six has nearly all adapters, for the bound on holders.
+        let crowded = random.chance(16)
+        adapters = Array(
+            Self.adapterNames.shuffled(using: &random).prefix(crowded ? 10 : random.pick([1, 2, 2, 3, 4])))
+        identifiers = Array(Self.identifiers.shuffled(using: &random).prefix(random.pick([1, 2, 4, 8])))
+        monitors = Array(Self.monitors.shuffled(using: &random).prefix(random.pick([1, 1, 2, 3])))
+        let uuids = [ProximityUUID(high: 0, low: 0xA), ProximityUUID(high: 0, low: 0xB)]
+        let all = uuids.flatMap { uuid in
+            [(1, 1), (1, 2), (2, 1), (0, 0xFFFF)].map { BeaconIdentity(uuid: uuid, major: $0.0, minor: $0.1) }
+        }
+        beacons = Array(all.shuffled(using: &random).prefix(crowded ? 1 : random.pick([1, 2, 4, 8])))
+        sightingsPercent = random.pick([30, 55, 70])
+        outages = random.pick([[10], [10, 12], [6, 10, 20]])
+    }
+
+    private mutating func script(steps count: Int) -> Script {
+        var settings = EngineSettings()
+        settings.deafAfter = random.pick([nil, nil, .seconds(2), .seconds(4)])
+        settings.conditionLimit = random.pick([0, 0, 0, 1, 2, 4])
+        settings.maxBeacons = random.pick([10_000, 10_000, 1, 2, 3, 5, 11])
+        let start = Instant(nanoseconds: seconds * Self.second)
+        var steps: [Step] = monitors.map { monitor in
+            var monitorSettings = MonitorSettings()
+            let outage = random.pick(outages)
+            monitorSettings.outageTimeout = .seconds(outage)
+            monitorSettings.forgetAfter = .seconds(random.pick([outage + 1, outage + 10, 40, 86_400]))
+            return .monitor(monitor, monitorSettings)
+        }
+        // Adapters that are known from the start; the others come up when something is first heard of them.
+        for adapter in adapters where random.chance(50) { steps.append(.adapter(adapter)) }
+        for _ in identifiers where random.chance(70) { steps.append(addition(at: start)) }
+        while steps.count < count { steps.append(step()) }
+        let offset = ClockOffset(nanoseconds: random.pick([0, 1_700_000_000_000_000_123, -5_000_000_001]))
+        return Script(seed: seed, settings: settings, start: start, clockOffset: offset, steps: steps)
+    }
+
+    /// The next stamp: the present one again, a few seconds on, now and then a long while, seldom back.
+    private mutating func time() -> Instant {
+        switch random.next() % 100 {
+        case 0..<45: break
+        case 45..<75: seconds += 1
+        case 75..<90: seconds += 2
+        case 90..<95: seconds += random.pick([4, 6, 8])
+        case 95..<97: seconds += random.pick([10, 20, 41, 60])
+        case 97: seconds += random.pick([3600, 86_400])
+        default: break
+        }
+        let back = random.chance(2) ? random.pick([1, 2, 30] as [Int64]) : 0
+        let off: Int64 = random.chance(12) ? random.pick([1, -1]) : 0
+        return Instant(nanoseconds: (seconds - back) * Self.second + off)
+    }
+
+    private mutating func step() -> Step {
+        if random.chance(sightingsPercent) {
+            let rssi = random.pick([nil, -90, -80, -80, -70, -70, -60, 5] as [Int8?]).map { RSSI(dBm: $0) }
+            return .sighted(random.pick(adapters), random.pick(beacons), rssi, at: time())
+        }
+        let adapter = random.pick(adapters)
+        switch random.next() % 100 {
+        case 0..<20: return .heard(adapter, at: time())
+        case 20..<28: return .listening(.started, adapter, reason: reason(), at: time())
+        case 28..<44: return .listening(.stopped(since: nil), adapter, reason: reason(), at: time())
+        case 44..<54:
+            let since = Instant(nanoseconds: (seconds - random.pick([-1, 0, 1, 2, 5, 10, 60])) * Self.second)
+            return .listening(.stopped(since: since), adapter, reason: reason(), at: time())
+        case 54..<60: return .listening(.removed, adapter, reason: reason(), at: time())
+        case 60..<76: return addition(at: time())
+        case 76..<80: return .remove(random.pick(identifiers), at: time())
+        case 80..<90: return .advance(to: time())
+        case 90..<92: return .adapter(adapter)
+        case 92..<97:
+            return .clockOffset(ClockOffset(nanoseconds: random.pick([0, 1, 999, 3_600_000_000_000, -77_777])))
+        default: return .ambient(random.pick([[], .accuracyLimited, [.clockUnsynchronized, .scannerUnavailable]]))
+        }
+    }
+
+    private mutating func reason() -> String? { random.pick([nil, "powered off", "index removed"]) }
+
+    private mutating func addition(at time: Instant) -> Step {
+        let beacon = random.pick(beacons)
+        let condition: Condition
+        switch random.next() % 8 {
+        case 0: condition = circle()
+        case 1, 2: condition = .beacon(BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major))
+        case 3:
+            condition = .beacon(
+                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor))
+        default: condition = .beacon(BeaconIdentityCondition(uuid: beacon.uuid))
+        }
+        var settings = ConditionSettings()
+        settings.enterCount = random.pick([1, 1, 1, 2, 2, 3, 4])
+        settings.enterWindow = .seconds(random.pick([1, 2, 4, 6]))
+        settings.exitTimeout = .seconds(random.pick([1, 2, 4, 6, 8, 10, 12, 30]))
+        if random.chance(30) {
+            settings.enterRSSI = RSSI(dBm: random.pick([-80, -70]))
+            if random.chance(60) { settings.exitRSSI = RSSI(dBm: random.pick([-90, -80])) }
+        }
+        settings.perBeacon = random.chance(45)
+        // A beacon's condition is mostly added under an identifier that the same monitor has already.
+        let identifier = random.pick(identifiers)
+        let home = (Self.identifiers.firstIndex(of: identifier) ?? 0) % monitors.count
+        let monitor = random.chance(97) ? monitors[home] : random.pick(monitors)
+        let assuming = random.pick([.unknown, .unknown, .unknown, .satisfied, .unsatisfied] as [State])
+        return .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: time)
+    }
+
+    private mutating func circle() -> Condition {
+        let radius = random.pick([100.0, 200.0])
+        do {
+            return .circle(try CircularGeographicCondition(latitude: 48.2, longitude: 16.4, radius: radius))
+        } catch { preconditionFailure("a circle in Vienna is possible: \(error)") }
+    }
+}
