@@ -34,8 +34,8 @@ public struct ConditionChange: Sendable, Hashable {
     public var kind: Kind
     /// When, on the timeline.
     public var time: Instant
-    /// When, on the wall clock.
-    public var date: WallDate
+    /// The wall clock against the timeline then.
+    public var clockOffset: ClockOffset
     /// The condition as it is from then on; the removed one.
     public var condition: Condition
     /// Its settings from then on; those of the removed one.
@@ -63,14 +63,12 @@ public struct AdapterChange: Sendable, Hashable {
     public var state: Condition
     /// Since when that is so, on the timeline.
     public var since: Instant
-    /// The same on the wall clock.
-    public var sinceDate: WallDate
     /// Why, in words; absent where the state says it all.
     public var reason: String?
     /// When it was established, on the timeline.
     public var time: Instant
-    /// The same on the wall clock.
-    public var date: WallDate
+    /// The wall clock against the timeline then.
+    public var clockOffset: ClockOffset
 }
 
 /// Where an engine puts its actions, in order, for whoever drives it to take.

@@ -20,8 +20,8 @@ public struct Event: Sendable, Hashable {
     public var state: State
     /// When it began, on the timeline.
     public var time: Instant
-    /// When it began, on the wall clock as it stood when the event was made.
-    public var date: WallDate
+    /// The wall clock against the timeline when the event was made: all its dates are printed with it (rule T1).
+    public var clockOffset: ClockOffset
     /// What is monitored.
     public var condition: Condition
     /// The beacon that satisfied the condition; in a beacon's own events always that beacon (rules E3, X2).
@@ -34,6 +34,9 @@ public struct Event: Sendable, Hashable {
     public var lastSeen: Instant?
     /// The flags that held when the event was made.
     public var diagnostics: Diagnostics
+
+    /// When it began, on the wall clock.
+    public var date: WallDate { WallDate(time, offset: clockOffset) }
 }
 
 /// A subject's time from `satisfied` to `unsatisfied` (rule P3).
@@ -68,8 +71,8 @@ public struct Visit: Sendable, Hashable {
     public var scope: Scope
     /// When the visit's end was established, on the timeline: its leaving event's.
     public var time: Instant
-    /// The same on the wall clock.
-    public var date: WallDate
+    /// The wall clock against the timeline then.
+    public var clockOffset: ClockOffset
     /// What is monitored.
     public var condition: Condition
     /// The beacon, in a beacon's own visits.
@@ -84,4 +87,7 @@ public struct Visit: Sendable, Hashable {
     public var strength: Strength?
     /// What ended it.
     public var reason: Reason
+
+    /// When its end was established, on the wall clock.
+    public var date: WallDate { WallDate(time, offset: clockOffset) }
 }

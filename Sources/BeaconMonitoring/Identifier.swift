@@ -32,7 +32,9 @@ public struct Identifier: Sendable {
 
 extension Identifier: Hashable, Comparable {
     /// The same octets.
-    public static func == (left: Identifier, right: Identifier) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    public static func == (left: Identifier, right: Identifier) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
 
     /// The order of the octets (rule T3).
     public static func < (left: Identifier, right: Identifier) -> Bool {

@@ -17,6 +17,7 @@ public struct WallDate: Sendable, Hashable, Comparable {
         microseconds = nanoseconds / 1000 - (nanoseconds % 1000 < 0 ? 1 : 0)
     }
 
+    /// The earlier date.
     public static func < (left: WallDate, right: WallDate) -> Bool { left.microseconds < right.microseconds }
 }
 

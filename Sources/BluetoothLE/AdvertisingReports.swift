@@ -42,7 +42,9 @@ public struct AdvertisingReports: Sendable {
         let declared = Int(event[1])
         isExtended = event[2] == 0x0D
         end = min(event.count, 2 + declared)
-        if declared > event.count - 2 { pendingError = .eventTruncated(declaredLength: declared, available: event.count - 2) }
+        if declared > event.count - 2 {
+            pendingError = .eventTruncated(declaredLength: declared, available: event.count - 2)
+        }
         guard end >= 4 else {
             if pendingError == nil { pendingError = .reportTruncated(offset: 3, needed: 1, available: 0) }
             return
@@ -87,7 +89,8 @@ public struct AdvertisingReports: Sendable {
             address: DeviceAddress(littleEndianAt: start + 3, of: event, addressType: event[start + 2]),
             rssi: RSSI(reported: event[start + 13]),
             properties: AdvertisingReport.Properties(rawValue: eventType & 0x1F),
-            status: AdvertisingReport.DataStatus(rawValue: UInt8(truncatingIfNeeded: eventType >> 5 & 0x3)) ?? .reserved,
+            status: AdvertisingReport.DataStatus(rawValue: UInt8(truncatingIfNeeded: eventType >> 5 & 0x3))
+                ?? .reserved,
             advertisingSID: sid <= 0x0F ? sid : nil, data: data)
     }
 

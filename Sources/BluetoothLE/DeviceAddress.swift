@@ -59,7 +59,9 @@ extension DeviceAddress: CustomStringConvertible {
     /// The address that `text` spells: six pairs of hexadecimal digits with colons or hyphens between them, or twelve
     /// digits; `nil` where it is anything else.
     public init?(_ text: some StringProtocol, kind: Kind) {
-        guard let value = hexadecimal(text, digits: 12, groups: [2, 4, 6, 8, 10], separators: [":", "-"]) else { return nil }
+        guard let value = hexadecimal(text, digits: 12, groups: [2, 4, 6, 8, 10], separators: [":", "-"]) else {
+            return nil
+        }
         self.init(UInt64(truncatingIfNeeded: value), kind: kind)
     }
 }

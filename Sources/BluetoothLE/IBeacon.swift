@@ -49,7 +49,9 @@ public struct IBeacon: Sendable, Hashable {
         var bytes: [UInt8] = [0x4C, 0x00, 0x02, 0x15]
         bytes.reserveCapacity(Self.manufacturerDataLength)
         for half in [identity.uuid.high, identity.uuid.low] {
-            for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: half >> UInt64(shift))) }
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: half >> UInt64(shift)))
+            }
         }
         for number in [identity.major, identity.minor] {
             bytes.append(UInt8(truncatingIfNeeded: number >> 8))

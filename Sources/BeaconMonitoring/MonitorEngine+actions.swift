@@ -1,0 +1,81 @@
+import BluetoothLE
+
+// Events, visits and condition lines as values.
+extension MonitorEngine {
+    /// Gives a subject another state, which is an event (rule X3), and ends its visit where it left (rule P3).
+    mutating func become(_ state: State, _ subject: Int, isOutage: Bool, into actions: inout ActionBuffer) {
+        let condition = Int(subjects[subject].condition)
+        let monitor = monitors[Int(matches[condition].monitor)].name.text
+        let isBeacon = subjects[subject].isBeacon
+        let isRefreshed = subjects[subject].isRefreshed
+        let last = subjects[subject].last
+        actions.append(
+            .event(
+                Event(
+                    monitor: monitor, identifier: conditions[condition].identifier.text,
+                    scope: isBeacon ? .beacon : .condition, state: state, time: now, clockOffset: clockOffset,
+                    condition: conditions[condition].condition,
+                    refinement: isBeacon || state == .satisfied ? last.beacon : nil,
+                    previous: subjects[subject].hasPrevious ? subjects[subject].previous : nil,
+                    sighting: isRefreshed ? last : nil, lastSeen: isRefreshed ? last.time : nil,
+                    diagnostics: diagnostics(condition: condition, state: state, isOutage: isOutage))))
+        subjects[subject].state = state
+        subjects[subject].wasSatisfied = false
+        subjects[subject].hasPrevious = true
+        subjects[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
+        if !subjects[subject].progress.isEmpty { subjects[subject].progress.removeAll() }
+        if state == .unsatisfied, subjects[subject].isVisited {
+            endVisit(subject, reason: .exitTimeout, into: &actions)
+        }
+    }
+
+    private func diagnostics(condition: Int, state: State, isOutage: Bool) -> Diagnostics {
+        var diagnostics = ambientDiagnostics
+        if isOutage || silentCount > 0 { diagnostics.insert(.scannerUnavailable) }
+        if state == .unmonitored {
+            diagnostics.insert(conditions[condition].isSupported ? .conditionLimitExceeded : .conditionUnsupported)
+        }
+        if conditions[condition].isOverflowing { diagnostics.insert(.trackingLimitExceeded) }
+        return diagnostics
+    }
+
+    private mutating func endVisit(_ subject: Int, reason: Visit.Reason, into actions: inout ActionBuffer) {
+        let visited = subjects[subject]
+        let condition = Int(visited.condition)
+        subjects[subject].isVisited = false
+        let strength = Visit.Strength(
+            minimum: visited.strengthMinimum, sum: visited.strengthSum, count: visited.strengthCount,
+            maximum: visited.strengthMaximum)
+        actions.append(
+            .visit(
+                Visit(
+                    monitor: monitors[Int(matches[condition].monitor)].name.text,
+                    identifier: conditions[condition].identifier.text,
+                    scope: visited.isBeacon ? .beacon : .condition, time: now, clockOffset: clockOffset,
+                    condition: conditions[condition].condition, refinement: visited.isBeacon ? visited.beacon : nil,
+                    arrival: visited.arrival < 0 ? nil : Instant(nanoseconds: visited.arrival),
+                    departure: visited.refreshes > 0 ? visited.last.time : nil, sightings: visited.refreshes,
+                    strength: visited.strengthCount > 0 ? strength : nil, reason: reason)))
+    }
+
+    /// Ends the visits that are open under a condition: its own, then its beacons' (rules C2, C3).
+    mutating func endVisits(of condition: Int32, reason: Visit.Reason, into actions: inout ActionBuffer) {
+        let own = Int(matches[Int(condition)].subject)
+        if subjects[own].isVisited { endVisit(own, reason: reason, into: &actions) }
+        for subject in beacons(of: condition) where subjects[subject].isVisited {
+            endVisit(subject, reason: reason, into: &actions)
+        }
+    }
+
+    func act(_ kind: ConditionChange.Kind, _ condition: Int32, assumed: State?, into actions: inout ActionBuffer) {
+        let state = conditions[Int(condition)]
+        actions.append(
+            .condition(
+                ConditionChange(
+                    monitor: monitors[Int(matches[Int(condition)].monitor)].name.text,
+                    identifier: state.identifier.text,
+                    kind: kind, time: now, clockOffset: clockOffset, condition: state.condition,
+                    settings: state.settings,
+                    assumed: assumed)))
+    }
+}

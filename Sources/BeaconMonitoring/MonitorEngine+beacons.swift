@@ -1,0 +1,145 @@
+import BluetoothLE
+import HeapModule
+
+// The beacons under conditions (rules P1, P2).
+extension MonitorEngine {
+    private static func extra(_ condition: Int32, _ beacon: BeaconIdentity) -> UInt64 {
+        UInt64(UInt32(bitPattern: condition)) << 32 | UInt64(beacon.major) << 16 | UInt64(beacon.minor)
+    }
+
+    /// What a matching sighting does to the beacon's own subject under a condition.
+    mutating func considerBeacon(
+        of condition: Int32, by sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer
+    ) {
+        let beacon = sighting.beacon
+        let found = beaconTable.find(beacon.uuid, extra: Self.extra(condition, beacon))
+        if found >= 0 { return consider(Int(found), by: sighting, strength, into: &actions) }
+        // A sighting that does not qualify creates nothing (rule P1).
+        guard strength >= conditions[Int(condition)].enterRSSI, makeRoom(for: condition, into: &actions) else { return }
+        let subject = makeSubject(Subject(condition: condition, state: .unsatisfied, beacon: beacon))
+        beaconTable.set(beacon.uuid, extra: Self.extra(condition, beacon), to: Int32(subject))
+        conditions[Int(condition)].beacons += 1
+        beaconCount += 1
+        wayInCount += 1
+        consider(subject, by: sighting, strength, into: &actions)
+        if subjects[subject].isOnTheWayIn { queueWayIn(subject) }
+    }
+
+    private mutating func queueWayIn(_ subject: Int) {
+        let due = subjects[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
+        wayIn.insert(WayInEntry(time: due, subject: Int32(subject)))
+        wake = min(wake, due)
+        // Those that came in or gave way leave stale entries: at most one for each on its way in, and some.
+        if wayIn.count > 2 * wayInCount + 64 {
+            let entries = wayIn.unordered.filter {
+                subjects[Int($0.subject)].condition >= 0 && subjects[Int($0.subject)].isOnTheWayIn
+            }
+            wayIn = Heap(entries)
+        }
+        guard giveWayValid else { return }
+        if giveWay.count > 2 * wayInCount + 64 { giveWayValid = false } else { giveWay.insert(giveWayEntry(subject)) }
+    }
+
+    private func giveWayEntry(_ subject: Int) -> GiveWayEntry {
+        GiveWayEntry(
+            time: subjects[subject].lastQualifying, rank: conditions[Int(subjects[subject].condition)].rank,
+            beacon: subjects[subject].beacon, subject: Int32(subject))
+    }
+
+    /// Whether one more beacon may be held; one on its way in gives way where there is one (rule P2).
+    private mutating func makeRoom(for condition: Int32, into actions: inout ActionBuffer) -> Bool {
+        guard beaconCount >= settings.maxBeacons else { return true }
+        untrackedBeacons &+= 1
+        guard let subject = leastRecentOnTheWayIn() else {
+            raiseTrackingLimit(condition, into: &actions)
+            return false
+        }
+        raiseTrackingLimit(subjects[subject].condition, into: &actions)
+        forgetBeacon(subject)
+        return true
+    }
+
+    private mutating func raiseTrackingLimit(_ condition: Int32, into actions: inout ActionBuffer) {
+        guard !conditions[Int(condition)].isOverflowing else { return }
+        conditions[Int(condition)].isOverflowing = true
+        overflowingCount += 1
+        actions.append(.trackingLimitExceeded(identifier: conditions[Int(condition)].identifier.text))
+    }
+
+    /// Of the beacons on their way in the one seen longest ago, ties in rule T3's order.
+    private mutating func leastRecentOnTheWayIn() -> Int? {
+        guard wayInCount > 0 else { return nil }
+        makeRanks()
+        if !giveWayValid {
+            var entries: [GiveWayEntry] = []
+            for subject in subjects.indices where subjects[subject].condition >= 0 && subjects[subject].isOnTheWayIn {
+                entries.append(giveWayEntry(subject))
+            }
+            giveWay = Heap(entries)
+            giveWayValid = true
+        }
+        while let entry = giveWay.min {
+            let subject = Int(entry.subject)
+            guard subjects[subject].condition >= 0, subjects[subject].isOnTheWayIn,
+                subjects[subject].beacon == entry.beacon,
+                conditions[Int(subjects[subject].condition)].rank == entry.rank
+            else {
+                giveWay.removeMin()
+                continue
+            }
+            guard subjects[subject].lastQualifying > entry.time else {
+                giveWay.removeMin()
+                return subject
+            }
+            giveWay.replaceMin(with: giveWayEntry(subject))
+        }
+        return nil
+    }
+
+    /// Forgets a beacon under a condition: it left, gave way, or did not come in.
+    mutating func forgetBeacon(_ subject: Int) {
+        let condition = subjects[subject].condition
+        if subjects[subject].isOnTheWayIn, !subjects[subject].hasPrevious { wayInCount -= 1 }
+        beaconTable.remove(subjects[subject].beacon.uuid, extra: Self.extra(condition, subjects[subject].beacon))
+        conditions[Int(condition)].beacons -= 1
+        freeSubject(subject)
+        beaconCount -= 1
+        if overflowingCount > 0, beaconCount * 10 < settings.maxBeacons * 9 { endOverflow() }
+    }
+
+    /// Ends the episode in which beacons did not fit.
+    private mutating func endOverflow() {
+        overflowingCount = 0
+        for index in conditions.indices { conditions[index].isOverflowing = false }
+    }
+
+    /// Forgets what an entry under a condition was building up (rule C2): its own, and its beacons on their way in.
+    mutating func restartEntering(_ condition: Int32) {
+        subjects[Int(matches[Int(condition)].subject)].progress.removeAll()
+        for subject in beacons(of: condition) where subjects[subject].isOnTheWayIn { forgetBeacon(subject) }
+        // A beacon that is `unknown` and was present comes back by rule L3, without progress.
+    }
+
+    /// The subjects of the beacons under a condition, in rule T3's order.
+    func beacons(of condition: Int32) -> [Int] {
+        guard conditions[Int(condition)].beacons > 0 else { return [] }
+        return subjects.indices
+            .filter { subjects[$0].condition == condition && subjects[$0].isBeacon }
+            .sorted { subjects[$0].beacon < subjects[$1].beacon }
+    }
+
+    mutating func makeSubject(_ subject: Subject) -> Int {
+        guard let free = freeSubjects.popLast() else {
+            subjects.append(subject)
+            return subjects.count - 1
+        }
+        subjects[Int(free)] = subject
+        return Int(free)
+    }
+
+    mutating func freeSubject(_ subject: Int) {
+        dropAllHolds(of: subject)
+        subjects[subject] = Subject(condition: -1, state: .unmonitored, beacon: nil)
+        freeSubjects.append(Int32(subject))
+    }
+}
