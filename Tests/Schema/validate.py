@@ -11,6 +11,7 @@ with a count where all are right. Beyond the schema it checks that
   * `sequence` counts without a gap over all types that have it (from --first where given);
   * the topic ends with what the payload is about, and the gateway stays the same;
   * a new state differs from the previous one, and an exit's visit follows its event, dated alike;
+  * a visit's duration is the time from arrival to departure;
   * names have at most 128 octets, diagnostics stand in their order, means have one decimal.
 
 Needs Debian's python3-jsonschema (4.10 or later).
@@ -20,6 +21,7 @@ import json
 import os
 import re
 import sys
+from datetime import datetime, timedelta
 
 try:
     import jsonschema
@@ -29,6 +31,7 @@ except ImportError:
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
 PAYLOADS = {"event": "event", "visit": "visit", "condition": "conditionLine", "adapter": "adapterLine", "clock": "clock",
             "ranging": "ranging", "evidence": "evidence"}
+FORBIDDEN_IN_TOPICS = re.compile("[+#\u0000-\u001f\u007f-\u009f]")
 MEAN = re.compile(rb'"mean":-?[0-9]+(\.[0-9])?[,}]')
 
 
@@ -167,6 +170,8 @@ class Lines:
 
     def topic(self, topic, payload, kind):
         name = payload.get("identifier", payload.get("adapter"))
+        if kind == "adapter":  # A capture can name its adapters as it likes; MQTT can't.
+            name = FORBIDDEN_IN_TOPICS.sub("_", name)
         end = "/%s/%s" % (payload["gateway"], kind) + ("" if name is None else "/" + name)
         if not topic.endswith(end) or len(topic) == len(end):
             raise Wrong("topic is %s; expected one that ends with %s" % (topic, end))
@@ -189,6 +194,10 @@ class Lines:
             low, mean, high = (visit["rssi"][key] for key in ("minimum", "mean", "maximum"))
             if not low <= mean <= high or not MEAN.search(line):
                 raise Wrong("rssi's mean is not between minimum and maximum, or has not one decimal")
+        if "duration" in visit:
+            stay = datetime.fromisoformat(visit["departure"]) - datetime.fromisoformat(visit["arrival"])
+            if timedelta(seconds=visit["duration"]) != stay:
+                raise Wrong("duration is %s; from arrival to departure it is %s" % (visit["duration"], stay.total_seconds()))
         if visit["reason"] != "exitTimeout":
             return
         event, same = self.last_event, ("monitor", "identifier", "scope", "date", "monotonic", "condition")
