@@ -43,9 +43,12 @@ public struct CaptureReader: ~Copyable {
 
     var layout: Layout
     var log: LogState
+    var pcap: PcapState
+    var pcapng: PcapngState
+    var hcidump: HcidumpState
 
     enum Layout {
-        case btsnoopMonitor, btsnoopH4, btsnoopH1, log
+        case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
     }
 
     /// Opens a capture, and reads as far as its first record.
@@ -82,6 +85,9 @@ public struct CaptureReader: ~Copyable {
         (sourceHasEnded, hasEnded, hasPending) = (false, false, false)
         pending = .none
         layout = .log
+        pcap = PcapState()
+        pcapng = PcapngState()
+        hcidump = HcidumpState()
     }
 
     /// The next record; `nil` at the end.
@@ -101,6 +107,9 @@ public struct CaptureReader: ~Copyable {
         case .btsnoopMonitor: return try nextMonitorRecord()
         case .btsnoopH4: return try nextPacket(isH4: true)
         case .btsnoopH1: return try nextPacket(isH4: false)
+        case .pcap: return try nextPcapRecord()
+        case .pcapng: return try nextPcapngRecord()
+        case .hcidump: return try nextTextRecord()
         case .log: return try nextObject()
         }
     }
