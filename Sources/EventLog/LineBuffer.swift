@@ -39,7 +39,7 @@ public import BluetoothLE
 
     @inline(never)
     private mutating func grow(_ size: Int) {
-        let larger = unsafe UnsafeMutableBufferPointer<UInt8>.allocate(capacity: unsafe max(storage.count * 2, count + size))
+        let larger = unsafe UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(storage.count * 2, count + size))
         _ = unsafe larger.update(fromContentsOf: storage[..<count])
         unsafe storage.deallocate()
         unsafe storage = larger

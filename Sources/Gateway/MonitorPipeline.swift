@@ -37,28 +37,38 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
     init(_ options: ReplayOptions) throws(ExitFailure) {
+        let names = try Self.names(options)
+        let directory = try Self.directory(options)
         configuration = options.configuration
-        do {
-            let gateway = try configuration?.gatewayName ?? Identifier("replay")
-            monitor = try Identifier("site")
-            encoder = LineEncoder(LineEncoder.Options(gateway: gateway))
-        } catch {
-            throw ExitFailure(.configurationInvalid, error.description)
-        }
+        monitor = names.monitor
+        encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
         engine = MonitorEngine(
             settings: configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings(), start: .earliest)
-        do {
-            directory = try options.outputDirectory.map { path throws(EventLogError) in
-                try SegmentDirectory(empty: FilePath(path))
-            }
-        } catch {
-            throw ExitFailure(error)
-        }
+        self.directory = directory
         output = .standardOutput
         isOpen = directory == nil
         adapters = Array(repeating: [], count: options.inputs.count)
         countsGaps = options.writesStatistics
         if countsGaps { statistics.gaps = GapTable() }
+    }
+
+    private static func names(
+        _ options: ReplayOptions
+    ) throws(ExitFailure) -> (gateway: Identifier, monitor: Identifier) {
+        do {
+            return (try options.configuration?.gatewayName ?? Identifier("replay"), try Identifier("site"))
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
+    }
+
+    private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
+        guard let path = options.outputDirectory else { return nil }
+        do {
+            return try SegmentDirectory(empty: FilePath(path))
+        } catch {
+            throw ExitFailure(error)
+        }
     }
 
     mutating func select(source: Int) {
@@ -107,12 +117,10 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
                     try deliver(isUrgent: false)
                 }
             }
-        } catch let error as MonitorError {
-            throw ExitFailure(.configurationInvalid, error.description)
         } catch let error as ExitFailure {
             throw error
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(.configurationInvalid, "\(error)")
         }
     }
 

@@ -1,4 +1,4 @@
-public import BluetoothLE
+import BluetoothLE
 import Captures
 import EventLog
 
@@ -50,7 +50,9 @@ public struct Replay {
     private func run<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) -> SourceCounts {
         var boxes: [Box] = []
         for (place, input) in options.inputs.enumerated() {
-            boxes.append(Box(try ReplaySource(input, place: place, options: options)))
+            let box = Box(try ReplaySource(input, place: place, options: options))
+            try box.source.begin(options)
+            boxes.append(box)
         }
         var progress = Progress(size: boxes.reduce(0) { sum, box in sum.flatMap { sum in box.source.size.map { sum + $0 } } })
         var pace = options.speed.map { Pace(speed: $0) }

@@ -21,19 +21,31 @@ struct ReplaySource: ~Copyable {
     private var latest = Instant.earliest
     private var statistics = ReplayStatistics()
 
-    /// - Throws: ``ExitFailure`` where the capture can't be read, or has no times where they are needed.
+    /// - Throws: ``ExitFailure`` where the capture can't be read.
     init(_ input: ReplayOptions.Input, place: Int, options: ReplayOptions) throws(ExitFailure) {
-        do {
-            reader = try CaptureReader(
-                input.capture, options: CaptureOptions(fields: options.fields, windowSize: options.windowSize))
-        } catch {
-            throw ExitFailure(error)
-        }
+        reader = try Self.open(input, options)
         self.place = place
         prefix = input.name
         adapter = options.adapter
         interval = options.interval
         if let delay = options.reorder { reorder = ReorderBuffer(delay: delay) }
+    }
+
+    private static func open(
+        _ input: ReplayOptions.Input, _ options: ReplayOptions
+    ) throws(ExitFailure) -> CaptureReader {
+        do {
+            return try CaptureReader(
+                input.capture, options: CaptureOptions(fields: options.fields, windowSize: options.windowSize))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Reads as far as the first record.
+    ///
+    /// - Throws: ``ExitFailure`` where the capture can't be read on, or has no times where they are needed.
+    mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
             throw ExitFailure(
                 .dataInvalid,
@@ -179,11 +191,26 @@ struct ReplaySource: ~Copyable {
                 handler.listening(isListening, adapter: place, time: time)
             }
         } else if reorder == nil {
-            decoder.decode(record, in: reader.window.span, to: &handler)
+            Self.decode(record, of: reader, with: &decoder, to: &handler)
         } else {
-            decoder.decode(record, in: heldBytes.span, to: &handler)
+            Self.decode(record, of: heldBytes, with: &decoder, to: &handler)
         }
         try handler.deliver(isUrgent: false)
+    }
+
+    // Functions of their parts, so that the decoder can change while the bytes are borrowed.
+    @inline(__always)
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
+        to handler: inout Handler
+    ) {
+        decoder.decode(record, in: reader.window.span, to: &handler)
+    }
+
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of bytes: [UInt8], with decoder: inout ReportDecoder, to handler: inout Handler
+    ) {
+        decoder.decode(record, in: bytes.span, to: &handler)
     }
 
     private mutating func meet<Handler: ReplayHandler & ~Copyable>(

@@ -1,4 +1,4 @@
-import BluetoothLE
+public import BluetoothLE
 
 /// What a replay counted.
 public struct ReplayStatistics: Sendable {
