@@ -117,8 +117,10 @@ extension ReferenceMonitor {
     var nextDue: (time: Instant, due: Due)? {
         var first: (time: Instant, due: Due)?
         func consider(_ time: Instant?, _ due: @autoclosure () -> Due) {
-            guard let time = time.map({ max($0, now) }) else { return }
-            if first == nil || time < first!.time { first = (time, due()) }
+            guard var time else { return }
+            if time < now { time = now }
+            if let earliest = first?.time, time >= earliest { return }
+            first = (time, due())
         }
         for adapter in adapters {
             if adapter.listens {

@@ -110,7 +110,8 @@ extension ReferenceMonitor {
             .event(
                 Event(
                     monitor: entry.monitor.name.text, identifier: entry.identifier.text,
-                    scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now, clockOffset: clockOffset,
+                    scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now,
+                    clockOffset: clockOffset,
                     condition: entry.condition,
                     refinement: subject.beacon ?? (state == .satisfied ? subject.lastRefresh?.beacon : nil),
                     previous: subject.previous, sighting: subject.lastRefresh, lastSeen: subject.lastRefresh?.time,

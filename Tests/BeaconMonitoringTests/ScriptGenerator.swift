@@ -72,13 +72,8 @@ struct ScriptGenerator {
         settings.conditionLimit = random.pick([0, 0, 0, 1, 2, 4])
         settings.maxBeacons = random.pick([10_000, 10_000, 1, 2, 3, 5, 11])
         let start = Instant(nanoseconds: seconds * Self.second)
-        var steps: [Step] = monitors.map { monitor in
-            var monitorSettings = MonitorSettings()
-            let outage = random.pick(outages)
-            monitorSettings.outageTimeout = .seconds(outage)
-            monitorSettings.forgetAfter = .seconds(random.pick([outage + 1, outage + 10, 40, 86_400]))
-            return .monitor(monitor, monitorSettings)
-        }
+        // Not all of them: conditions of one that comes later are refused until then.
+        var steps: [Step] = monitors.prefix(random.pick([1, 2, 3])).map { monitor($0) }
         // Adapters that are known from the start; the others come up when something is first heard of them.
         for adapter in adapters where random.chance(50) { steps.append(.adapter(adapter)) }
         for _ in identifiers where random.chance(70) { steps.append(addition(at: start)) }
@@ -120,11 +115,20 @@ struct ScriptGenerator {
         case 60..<76: return addition(at: time())
         case 76..<80: return .remove(random.pick(identifiers), at: time())
         case 80..<90: return .advance(to: time())
-        case 90..<92: return .adapter(adapter)
+        case 90: return .adapter(adapter)
+        case 91: return monitor(random.pick(Self.monitors))
         case 92..<97:
             return .clockOffset(ClockOffset(nanoseconds: random.pick([0, 1, 999, 3_600_000_000_000, -77_777])))
         default: return .ambient(random.pick([[], .accuracyLimited, [.clockUnsynchronized, .scannerUnavailable]]))
         }
+    }
+
+    private mutating func monitor(_ name: Identifier) -> Step {
+        let outage = random.pick(outages)
+        var settings = MonitorSettings()
+        settings.outageTimeout = .seconds(outage)
+        settings.forgetAfter = .seconds(random.pick([outage + 1, outage + 10, 40, 86_400]))
+        return .monitor(name, settings)
     }
 
     private mutating func reason() -> String? { random.pick([nil, "powered off", "index removed"]) }
