@@ -43,14 +43,14 @@ extension Reader {
     /// The whole file.
     fileprivate mutating func configuration() -> Configuration {
         var configuration = Configuration()
-        guard !document.nodes.isEmpty else {
+        guard !document.nodes.isEmpty, !document.isNull(0) else {
             // A syntax error before anything else has been reported.
             if mistakes.isEmpty {
                 mistakes.report(at: source.start, "the file is empty", hint: "it needs conditions, a list")
             }
             return configuration
         }
-        let root = section(RootKey.self, at: 0, path: "")
+        let root = section(RootKey.self, at: 0, path: "", called: "the file")
         guard root.node != nil else { return configuration }
         configuration.gatewayName = gatewayName(root)
         configuration.scanner = scanner(root)

@@ -53,7 +53,8 @@ extension Reader {
         _ node: Int, _ context: ConditionContext, _ inherited: inout Inherited
     ) -> ConditionConfiguration? {
         let section = section(
-            MonitoringKey.self, at: node, path: "conditions", refusal: MonitoringPlace.condition.refusal(of:))
+            MonitoringKey.self, at: node, path: "conditions", called: "an entry of conditions",
+            refusal: MonitoringPlace.condition.refusal(of:))
         guard section.node != nil else { return nil }
         noteUnused(context.unusedKeys, of: section)
         let identifier = identifier(section, at: node)
@@ -126,7 +127,7 @@ extension Reader {
             return nil
         case (false, nil):
             mistakes.report(
-                at: document.offset(of: node), "this condition says not what to monitor",
+                at: document.offset(of: node), "this condition does not say what to monitor",
                 hint: "give it a uuid, or a center and a radius")
             return nil
         case (false, .some):

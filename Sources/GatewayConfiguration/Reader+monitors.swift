@@ -91,7 +91,9 @@ extension Reader {
     private mutating func monitorDraft(
         _ map: Int?, at node: Int, path: String, place: MonitoringPlace, conditions: Int?
     ) -> MonitorDraft {
-        let section = section(MonitoringKey.self, at: map, path: path, refusal: place.refusal(of:))
+        let section = section(
+            MonitoringKey.self, at: map, path: path, called: place == .monitor ? path : "an entry of monitors",
+            refusal: place.refusal(of:))
         noteUnused(UnusedSettings.keys(of: path, MonitoringKey.self), of: section)
         var draft = MonitorDraft(path: path, offset: document.offset(of: node))
         draft.name = setting(.name, of: section, Self.identifier)

@@ -26,7 +26,7 @@ enum Schema {
 
     /// What may have been meant by an unknown key in a section whose keys are `known`.
     static func hint(for key: String, among known: [String]) -> String? {
-        if secrets.contains(key) { return "a secret is read from a file: name that in mqtt.password_file" }
+        if secrets.contains(key.lowercased()) { return "a secret is read from a file: name that in mqtt.password_file" }
         // Nobody means a longer word than the longest key by a slip.
         guard key.utf8.count <= 40 else { return nil }
         let spelled = Array(key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : lowercase($0) })
@@ -37,7 +37,7 @@ enum Schema {
         }
         let elsewhere = sections.filter { $0.keys.contains(key) }.map { $0.path.isEmpty ? "the top level" : $0.path }
         guard !elsewhere.isEmpty else { return known.isEmpty ? nil : "expected \(list(known))" }
-        return "it belongs to \(elsewhere.prefix(3).joined(separator: " or "))"
+        return "it belongs to \(list(elsewhere))"
     }
 
     /// `a, b or c`.

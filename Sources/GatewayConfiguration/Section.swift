@@ -34,11 +34,12 @@ struct Section<Key: SettingKey> {
 
 extension Reader {
     /// The map at `node` as a section: unknown and duplicate keys are reported, and those that `refusal` gives a reason
-    /// against.
+    /// against. What is no map is called `name` where `path` would be wrong: an entry of a list.
     mutating func section<Key: SettingKey>(
-        _ keys: Key.Type, at node: Int?, path: String, refusal: (Key) -> String? = { _ in nil }
+        _ keys: Key.Type, at node: Int?, path: String, called name: String? = nil,
+        refusal: (Key) -> String? = { _ in nil }
     ) -> Section<Key> {
-        guard let node, isMapping(node, called: path) else { return Section(node: nil, path: path) }
+        guard let node, isMapping(node, called: name ?? path) else { return Section(node: nil, path: path) }
         var section = Section<Key>(node: node, path: path)
         var children = document.children(of: node)
         while let keyNode = children.next(), let value = children.next() {
@@ -58,7 +59,7 @@ extension Reader {
                 let document = document
                 mistakes.report(
                     at: offset, "\(section.path(of: key)) stands twice",
-                    hint: "the first is at line \(document.line(of: first)); take one out")
+                    hint: "the first is at line \(document.line(of: first - 1)); take one out")
             } else {
                 section.set(key, to: value)
             }
@@ -67,8 +68,7 @@ extension Reader {
     }
 
     /// Whether a node is a map; reported where it is not.
-    mutating func isMapping(_ node: Int, called path: String) -> Bool {
-        let name = path.isEmpty ? "the file" : path
+    private mutating func isMapping(_ node: Int, called name: String) -> Bool {
         switch document.kind(of: node) {
         case .mapping: return true
         case .refused: return false
@@ -113,8 +113,18 @@ extension Reader {
             return
         }
         let place = path.isEmpty ? "" : " in \(path)"
+        // Whoever writes `password=…` for `password: …` makes a key of both: no more is shown than a key can hold.
+        let word = String(decoding: text.prefix(64).prefix(while: Self.isKeyCharacter), as: UTF8.self)
+        let shown = word.utf8.count == text.count && !word.isEmpty ? word : "“\(word)…”"
         mistakes.report(
-            at: offset, "the key \(Self.shown(text))\(place) is unknown",
-            hint: Schema.hint(for: String(decoding: text.prefix(64), as: UTF8.self), among: known()))
+            at: offset, "the key \(shown)\(place) is unknown",
+            hint: Schema.hint(for: word, among: known()))
+    }
+
+    private static func isKeyCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+        default: false
+        }
     }
 }

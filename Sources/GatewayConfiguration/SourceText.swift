@@ -9,7 +9,7 @@ struct SourceText {
 
     // Line and column at each multiple of this many octets: finding a place costs no more than reading that far, even
     // where the whole file is one line.
-    private static let stride = 512
+    private static let stride = 128
     private var marks: [Position] = []
 
     init(_ bytes: [UInt8]) {

@@ -1,0 +1,130 @@
+import BeaconMonitoring
+import BluetoothLE
+import Foundation
+import Testing
+
+@testable import GatewayConfiguration
+
+/// The sample that is installed.
+enum Sample {
+    static let url = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Config/gateway.yaml")
+
+    static func text() throws -> String { try String(contentsOf: url, encoding: .utf8) }
+}
+
+@Suite struct SampleTests {
+    @Test func `the sample has no mistake and no warning`() throws {
+        let sample = try configuration(Sample.text())
+        #expect(sample.warnings == [])
+    }
+
+    @Test func `the sample says what it shows`() throws {
+        let sample = try configuration(Sample.text())
+        #expect(sample.gatewayName?.text == "lobby")
+        #expect(sample.scanner.backend == .auto)
+        #expect(sample.scanner.adapters == ["hci0"])
+        #expect(sample.scanner.mode == .auto)
+        let canary = try #require(ProximityUUID("2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"))
+        #expect(sample.scanner.canary == BeaconIdentityCondition(uuid: canary, major: 1, minor: 1))
+        #expect(sample.location == .gpsd(host: "localhost", port: 2947))
+        #expect(sample.engine.deafAfter == .after(.seconds(10)))
+        #expect(sample.engine.conditionLimit == 0)
+        #expect(sample.engine.maxBeacons == 10_000)
+        #expect(sample.output == OutputConfiguration())
+        let mqtt = try #require(sample.mqtt)
+        #expect(mqtt.host == "broker.example")
+        #expect(mqtt.port == 8883)
+        #expect(mqtt.tls == MQTTConfiguration.TLS())
+        #expect(mqtt.username == "lobby")
+        #expect(mqtt.passwordFile == "/etc/beacon-gateway/mqtt.password")
+        #expect(mqtt.prefix == "beacons")
+        #expect(mqtt.homeAssistant)
+        #expect(mqtt.homeAssistantPrefix == "homeassistant")
+        #expect(mqtt.clientID == nil)
+        #expect(mqtt.keepAlive == .seconds(60))
+
+        let monitor = try #require(sample.monitors.first)
+        #expect(sample.monitors.count == 1)
+        #expect(monitor.name.text == "site")
+        #expect(monitor.settings == MonitorSettings())
+        #expect(monitor.conditions.map(\.identifier.text) == ["staff", "forklift-7", "depot"])
+        let uuid = try #require(ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E"))
+        #expect(monitor.conditions[0].condition == .beacon(BeaconIdentityCondition(uuid: uuid)))
+        #expect(monitor.conditions[0].settings.perBeacon)
+        #expect(monitor.conditions[0].settings.exitTimeout == .seconds(120))
+        #expect(monitor.conditions[1].condition == .beacon(BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)))
+        #expect(monitor.conditions[1].assuming == .unsatisfied)
+        #expect(monitor.conditions[1].settings.enterRSSI == RSSI(dBm: -80))
+        #expect(monitor.conditions[1].settings.exitRSSI == RSSI(dBm: -90))
+        #expect(monitor.conditions[1].settings.exitTimeout == .seconds(30))
+        let circle = try CircularGeographicCondition(latitude: 48.2082, longitude: 16.3738, radius: 200)
+        #expect(monitor.conditions[2].condition == .circle(circle))
+    }
+
+    @Test func `every key of the schema is explained in the sample, in its own section`() throws {
+        let chunks = try sections(of: Sample.text())
+        for section in Schema.sections {
+            let top = String(section.path.split(separator: ".").first ?? "")
+            let chunk = try section.path.isEmpty ? Sample.text() : #require(chunks[top], "no section \(top)")
+            // `monitors` says that it takes what stands under `monitor`.
+            let keys = section.path == "monitors" ? ["name", "conditions"] : section.keys
+            for key in keys {
+                let isMentioned = chunk.split(separator: "\n").contains { line in
+                    let trimmed = line.drop { $0 == " " || $0 == "#" || $0 == "-" }
+                    return trimmed.hasPrefix("\(key):") || line.contains("{\(key):") || line.contains(", \(key):")
+                        || (section.path == "conditions" && trimmed.contains(key))
+                }
+                #expect(isMentioned, "\(section.path).\(key)")
+            }
+        }
+    }
+
+    /// The lines of the sample by the top-level key that they follow.
+    private func sections(of text: String) -> [String: String] {
+        var chunks: [String: String] = [:]
+        var current = ""
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if let colon = line.firstIndex(of: ":"), let first = line.first(where: { $0 != "#" }), first.isLetter,
+                line.prefix(upTo: colon).allSatisfy({ $0.isLetter || $0 == "#" })
+            {
+                current = String(line.prefix(upTo: colon).drop { $0 == "#" })
+            }
+            chunks[current, default: ""] += line + "\n"
+        }
+        return chunks
+    }
+
+    @Test func `each setting that the sample leaves out can be set by taking its # out`() throws {
+        let lines = try Sample.text().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        // What needs other lines changed: the track needs its source, the map of tls stands in for the flag, exit_rssi
+        // needs an enter_rssi, and monitors stands in for monitor.
+        let others = ["file:", "tls:", "exit_rssi:", "ca_file", "ca_directory", "certificate_file", "key_file", "server_name"]
+        var tried = 0
+        for (index, line) in lines.enumerated() {
+            guard !line.hasPrefix("#monitors:") else { break }
+            let trimmed = line.drop { $0 == " " }
+            guard trimmed.hasPrefix("#"), !trimmed.hasPrefix("# "), trimmed != "#",
+                !others.contains(where: { trimmed.dropFirst().hasPrefix($0) })
+            else { continue }
+            var changed = lines
+            changed[index] = line.replacing("#", with: "", maxReplacements: 1)
+            #expect(mistakes(changed.joined(separator: "\n")) == [], "\(line)")
+            tried += 1
+        }
+        #expect(tried >= 12)
+    }
+
+    @Test func `the map of tls and the list of monitors in the sample are right as they stand`() throws {
+        let text = try Sample.text()
+        let tls = text.split(separator: "\n").drop { $0 != "  #tls:" }
+            .prefix { !$0.contains("Who logs in") }.filter { !$0.contains("# ") }
+            .map { $0.replacing("#", with: "", maxReplacements: 1) }.joined(separator: "\n")
+        let mqtt = try #require(try configuration(file("mqtt:\n  host: b\n\(tls)\n")).mqtt)
+        #expect(mqtt.tls?.caFile == "/etc/beacon-gateway/ca.pem")
+        #expect(mqtt.tls?.serverName == "broker.example")
+        let monitors = text.split(separator: "\n").drop { $0 != "#monitors:" }.map { $0.dropFirst() }
+        let names = try configuration(monitors.joined(separator: "\n")).monitors.map(\.name.text)
+        #expect(names == ["north", "south"])
+    }
+}

@@ -1,0 +1,30 @@
+import BeaconMonitoring
+import GatewayConfiguration
+
+/// What is wrong with a text, one line each, as an operator reads it; none where all is well.
+func mistakes(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
+    mistakes(Array(text.utf8), deafAfterUnlessSet: deafAfterUnlessSet)
+}
+
+func mistakes(_ bytes: [UInt8], deafAfterUnlessSet: Duration? = .seconds(10)) -> [String] {
+    switch Configuration.parse(bytes, file: "g.yaml", deafAfterUnlessSet: deafAfterUnlessSet) {
+    case .success: []
+    case .failure(let mistakes): mistakes.description.split(separator: "\n").map(String.init)
+    }
+}
+
+/// The configuration of a text that has no mistake.
+func configuration(_ text: String, deafAfterUnlessSet: Duration? = .seconds(10)) throws -> Configuration {
+    try Configuration.parse(Array(text.utf8), file: "g.yaml", deafAfterUnlessSet: deafAfterUnlessSet).get()
+}
+
+/// A whole file of the given lines, with one good condition after them.
+func file(_ lines: String) -> String {
+    lines + "\nconditions:\n  - identifier: a\n    uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
+}
+
+/// A whole file whose one condition has the given further lines, indented by four.
+func condition(_ lines: String, monitor: String = "") -> String {
+    monitor + "\nconditions:\n  - identifier: a\n    uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
+        + lines.split(separator: "\n").map { "    \($0)\n" }.joined()
+}
