@@ -21,6 +21,7 @@ enum Btsnoop {
         static let scoReceived: UInt16 = 7
         static let openIndex: UInt16 = 8
         static let closeIndex: UInt16 = 9
+        static let systemNote: UInt16 = 12
         static let isoSent: UInt16 = 18
         static let isoReceived: UInt16 = 19
     }
