@@ -13,10 +13,11 @@ extension ByteSink {
         append(littleEndian: UInt32(28))
     }
 
-    /// An Interface Description Block of link type 254 for one adapter, with stamps in nanoseconds.
-    func appendInterface(name: String) {
-        let name = Array(name.utf8.prefix(0xFFFF))
-        let description = Array(PcapngState.adapterDescription.utf8)
+    /// An Interface Description Block of link type 254 with stamps in nanoseconds: for the adapter with `name`, or for
+    /// records that belong to none.
+    func appendInterface(name: String?) {
+        let description = name == nil ? [] : Array(PcapngState.adapterDescription.utf8)
+        let name = name.map { Array($0.utf8.prefix(AdapterTable.nameBytesMax)) } ?? Array("bluetooth-monitor".utf8)
         let options = 4 + Self.padded(name.count) + 4 + Self.padded(description.count) + 8 + 4
         let length = UInt32(20 + options)
         append(littleEndian: UInt32(1))

@@ -16,19 +16,20 @@ public struct CaptureWriter: ~Copyable {
     }
 
     /// The longest packet that is written; a longer one is not one of HCI.
-    public static let packetBytesMax = 65_535
+    public static let packetBytesMax = 1024 * 1024 - 64
 
     /// What is written.
     public let format: Format
     let sink: ByteSink
-    // The adapters that were announced, each by the place of its name.
-    private var announced: [AnnouncedAdapter] = []
+    // The adapters that were announced: in btsnoop their indexes, in pcapng their interfaces too.
     private var places: [String: Int] = [:]
-
-    private struct AnnouncedAdapter {
-        var name: String
-        var isListening: Bool
-    }
+    private var lastName = ""
+    private var lastPlace = -1
+    // What stands for their names in New Index, by place.
+    private var shortNames: [String] = []
+    // pcapng: each place's interface, and that of records that belong to no adapter.
+    private var interfaces: [Int] = []
+    private var commonInterface: Int?
 
     /// Makes the file at `path`, emptied where it exists; `-` is standard output.
     public init(path: String, format: Format) throws(CaptureError) {
@@ -48,7 +49,7 @@ public struct CaptureWriter: ~Copyable {
     ///
     /// The advertisement log takes none; there it does nothing. So it does with more than ``packetBytesMax`` bytes.
     public mutating func write(
-        _ kind: CaptureRecord.PacketKind, isReceived: Bool, _ packet: Span<UInt8>, adapter: String, time: Instant
+        _ kind: CaptureRecord.PacketKind, isReceived: Bool, _ packet: Span<UInt8>, adapter: String?, time: Instant
     ) throws(CaptureError) {
         guard format != .advertisementLog, packet.count <= Self.packetBytesMax else { return }
         let opcode =
@@ -62,13 +63,31 @@ public struct CaptureWriter: ~Copyable {
         try write(opcode: opcode, packet, adapter: adapter, time: time)
     }
 
-    /// Writes a record of the Linux monitor that is no packet; the advertisement log takes none.
+    /// Writes a record of the Linux monitor; the advertisement log takes none.
+    ///
+    /// The name in a New Index is replaced by `adapter`, or what stands for it. An absent adapter is the monitor's "none".
     public mutating func write(
-        opcode: UInt16, _ payload: Span<UInt8>, adapter: String, time: Instant
+        opcode: UInt16, _ payload: Span<UInt8>, adapter: String?, time: Instant
     ) throws(CaptureError) {
         guard format != .advertisementLog, payload.count <= Self.packetBytesMax else { return }
-        let place = try announce(adapter, time: time)
-        append(opcode: opcode, index: UInt16(truncatingIfNeeded: place), place: place, payload, time: time)
+        guard let adapter else {
+            append(opcode: opcode, common: payload, time: time)
+            return try sink.flushIfFull()
+        }
+        if let place = known(adapter) {
+            if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
+            append(opcode: opcode, place: place, payload, time: time)
+        } else {
+            let place = add(adapter)
+            if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
+            try writeNewIndex(Span(), adapter, place, time)
+            // Nothing says better that it listens than what it hears, but for whoever looks on with btmon.
+            let isAboutListening =
+                opcode == Btsnoop.Opcode.openIndex || opcode == Btsnoop.Opcode.closeIndex
+                || opcode == Btsnoop.Opcode.deleteIndex
+            if !isAboutListening { append(opcode: Btsnoop.Opcode.openIndex, place: place, Span(), time: time) }
+            append(opcode: opcode, place: place, payload, time: time)
+        }
         try sink.flushIfFull()
     }
 
@@ -121,20 +140,16 @@ public struct CaptureWriter: ~Copyable {
             beginLine(adapter, time)
             sink.append(listening ? ",\"listening\":true}\n" : ",\"listening\":false}\n")
         } else {
-            let count = announced.count
-            let place = try announce(adapter, time: time)
-            // Announcing says that it listens already.
-            if listening, announced.count > count { return try sink.flushIfFull() }
-            append(
-                opcode: listening ? Btsnoop.Opcode.openIndex : Btsnoop.Opcode.closeIndex,
-                index: UInt16(truncatingIfNeeded: place), place: place, Span(), time: time)
+            try write(
+                opcode: listening ? Btsnoop.Opcode.openIndex : Btsnoop.Opcode.closeIndex, Span(), adapter: adapter,
+                time: time)
         }
         try sink.flushIfFull()
     }
 
     /// Writes nothing but that `adapter` was there at `time`.
     ///
-    /// In btsnoop and pcapng it is a System Note without text.
+    /// In btsnoop and pcapng it is a System Note without text, which a reader takes for what it is.
     public mutating func write(timeOnly adapter: String, time: Instant) throws(CaptureError) {
         if format == .advertisementLog {
             beginLine(adapter, time)
@@ -152,37 +167,64 @@ public struct CaptureWriter: ~Copyable {
 
     // MARK: btsnoop and pcapng
 
-    /// Announces an adapter when it first appears: New Index with its name, Open Index.
-    private mutating func announce(_ adapter: String, time: Instant) throws(CaptureError) -> Int {
-        if let place = places[adapter] { return place }
-        let place = announced.count
-        announced.append(AnnouncedAdapter(name: adapter, isListening: true))
+    private mutating func known(_ adapter: String) -> Int? {
+        if lastPlace >= 0, lastName == adapter { return lastPlace }
+        guard let place = places[adapter] else { return nil }
+        (lastName, lastPlace) = (adapter, place)
+        return place
+    }
+
+    private mutating func add(_ adapter: String) -> Int {
+        let place = places.count
         places[adapter] = place
-        if format == .pcapng { sink.appendInterface(name: adapter) }
-        // Type primary, bus virtual, no address; the name with zeros behind it.
-        var payload: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
-        payload += Self.shortName(adapter, place)
-        append(
-            opcode: Btsnoop.Opcode.newIndex, index: UInt16(truncatingIfNeeded: place), place: place, payload.span,
-            time: time)
-        append(
-            opcode: Btsnoop.Opcode.openIndex, index: UInt16(truncatingIfNeeded: place), place: place, Span(), time: time
-        )
-        try sink.flushIfFull()
+        if format == .pcapng {
+            sink.appendInterface(name: adapter)
+            interfaces.append(interfaces.count + (commonInterface == nil ? 0 : 1))
+        }
+        shortNames.append(shortName(adapter, place))
         return place
     }
 
     /// Whether New Index's 8 bytes hold `name`.
     static func fits(_ name: String) -> Bool { name.utf8.count <= 8 }
 
-    /// A name in New Index's 8 bytes; one that does not fit is numbered, so that no two clash.
-    private static func shortName(_ name: String, _ place: Int) -> [UInt8] {
-        var bytes = Array((fits(name) ? name : "hci#\(place)").utf8.prefix(8))
-        while bytes.count < 8 { bytes.append(0) }
-        return bytes
+    /// What stands for a name in New Index: itself where it fits, else one that no other adapter has.
+    private func shortName(_ name: String, _ place: Int) -> String {
+        if Self.fits(name), !shortNames.contains(name) { return name }
+        var number = place
+        while shortNames.contains("adp\(number)") || places["adp\(number)"] != nil { number += 1 }
+        return "adp\(number)"
     }
 
-    private func append(opcode: UInt16, index: UInt16, place: Int, _ payload: Span<UInt8>, time: Instant) {
+    /// New Index: type primary, bus virtual, no address where `payload` has none; the name with zeros behind it.
+    private func writeNewIndex(
+        _ payload: Span<UInt8>, _ adapter: String, _ place: Int, _ time: Instant
+    ) throws(CaptureError) {
+        var bytes: [UInt8] = []
+        for index in 0..<8 { bytes.append(index < payload.count ? payload[index] : 0) }
+        bytes += shortNames[place].utf8.prefix(8)
+        while bytes.count < 16 { bytes.append(0) }
+        for index in 16..<max(payload.count, 16) { bytes.append(payload[index]) }
+        append(opcode: Btsnoop.Opcode.newIndex, place: place, bytes.span, time: time)
+        try sink.flushIfFull()
+    }
+
+    private mutating func append(opcode: UInt16, common payload: Span<UInt8>, time: Instant) {
+        if format == .pcapng, commonInterface == nil {
+            commonInterface = interfaces.count
+            sink.appendInterface(name: nil)
+        }
+        append(opcode: opcode, index: AdapterTable.noIndex, interface: commonInterface ?? 0, payload, time: time)
+    }
+
+    private func append(opcode: UInt16, place: Int, _ payload: Span<UInt8>, time: Instant) {
+        append(
+            opcode: opcode, index: UInt16(truncatingIfNeeded: place),
+            interface: format == .pcapng ? interfaces[place] : 0,
+            payload, time: time)
+    }
+
+    private func append(opcode: UInt16, index: UInt16, interface: Int, _ payload: Span<UInt8>, time: Instant) {
         if format == .btsnoop {
             sink.append(bigEndian: UInt32(payload.count))
             sink.append(bigEndian: UInt32(payload.count))
@@ -191,7 +233,8 @@ public struct CaptureWriter: ~Copyable {
             sink.append(bigEndian: time.nanoseconds / 1000 + Btsnoop.epoch)
             sink.append(payload)
         } else {
-            sink.appendPacket(interface: UInt32(place), index: index, opcode: opcode, payload, time: time)
+            sink.appendPacket(
+                interface: UInt32(truncatingIfNeeded: interface), index: index, opcode: opcode, payload, time: time)
         }
     }
 
