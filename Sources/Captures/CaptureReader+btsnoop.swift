@@ -21,6 +21,7 @@ enum Btsnoop {
         static let scoReceived: UInt16 = 7
         static let openIndex: UInt16 = 8
         static let closeIndex: UInt16 = 9
+        static let systemNote: UInt16 = 12
         static let isoSent: UInt16 = 18
         static let isoReceived: UInt16 = 19
     }
@@ -122,6 +123,8 @@ extension CaptureReader {
             case Btsnoop.Opcode.isoReceived: .hci(.iso, isReceived: true)
             case Btsnoop.Opcode.openIndex: .listening(true)
             case Btsnoop.Opcode.closeIndex, Btsnoop.Opcode.deleteIndex: .listening(false)
+            // A note that says nothing is our own writer's.
+            case Btsnoop.Opcode.systemNote where payload.count == 1 && window[payload.lowerBound] == 0: .timeOnly
             default: .monitor(opcode: opcode)
             }
         return CaptureRecord(time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)

@@ -3,7 +3,7 @@ import BluetoothLE
 /// What the text of `hcidump --raw` said so far.
 ///
 /// A packet's first line is `> 04 3E …` (received) or `< 01 …`, with `-t` behind its time; further lines are indented.
-/// The heading names the device. Source: BlueZ's tools/hcidump.c and lib of 5.x, `raw_dump` and `p_indent`.
+/// The heading names the device. People write comments into it, with `//` or `#`. Source: BlueZ's tools/hcidump.c and lib of 5.x, `raw_dump` and `p_indent`.
 struct HcidumpState {
     /// The place of the adapter that the heading names.
     var adapter: Int?
@@ -123,7 +123,9 @@ extension CaptureReader {
         return (Int128(seconds) * 1_000_000_000 + Int128(nanoseconds), place)
     }
 
-    private static var headings: [[UInt8]] { [Array("HCI sniffer".utf8), Array("device:".utf8)] }
+    private static var headings: [[UInt8]] {
+        [Array("HCI sniffer".utf8), Array("device:".utf8), Array("//".utf8), Array("#".utf8)]
+    }
 
     private func startsWithHeading(_ start: Int, _ end: Int) -> Bool {
         Self.headings.contains { $0.count <= end - start && window[start..<start + $0.count].elementsEqual($0) }

@@ -1,0 +1,91 @@
+import SystemPackage
+
+/// Where a capture is written, through a buffer of fixed size.
+final class ByteSink {
+    private static let bufferSize = 64 * 1024
+
+    let name: String
+    private let descriptor: FileDescriptor
+    private let isOurs: Bool
+    private var buffer: [UInt8] = []
+    /// What went wrong; nothing is written after it.
+    private var error: CaptureError?
+    private var isClosed = false
+
+    /// Opens the file at `path`, emptied where it exists; `-` is standard output.
+    init(path: String) throws(CaptureError) {
+        isOurs = path != "-"
+        name = isOurs ? path : "standard output"
+        if isOurs {
+            do {
+                descriptor = try FileDescriptor.open(
+                    FilePath(path), .writeOnly, options: [.create, .truncate, .closeOnExec],
+                    permissions: [.ownerReadWrite, .groupRead, .otherRead])
+            } catch {
+                throw .createFailed(path: path, error as? Errno ?? .ioError)
+            }
+        } else {
+            descriptor = .standardOutput
+        }
+        buffer.reserveCapacity(Self.bufferSize)
+    }
+
+    deinit {
+        // Closed without ``close()``: the writer was given up, and what it held with it.
+        if isOurs, !isClosed { try? descriptor.close() }
+    }
+
+    /// Appends to the buffer; ``flushIfFull()`` writes it.
+    @inline(__always) func append(_ byte: UInt8) { buffer.append(byte) }
+
+    @inline(__always) func append(_ bytes: some Collection<UInt8>) { buffer.append(contentsOf: bytes) }
+
+    func append(_ text: StaticString) {
+        unsafe buffer.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    func append(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+    }
+
+    @inline(__always) func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+        for byte in (0..<Number.bitWidth / 8).reversed() {
+            buffer.append(UInt8(truncatingIfNeeded: number >> (byte * 8)))
+        }
+    }
+
+    @inline(__always) func append<Number: FixedWidthInteger>(littleEndian number: Number) {
+        for byte in 0..<Number.bitWidth / 8 { buffer.append(UInt8(truncatingIfNeeded: number >> (byte * 8))) }
+    }
+
+    /// Call after each record: the buffer never holds more than its size and one record.
+    @inline(__always) func flushIfFull() throws(CaptureError) {
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    /// Hands everything to the system.
+    func flush() throws(CaptureError) {
+        if let error { throw error }
+        guard !buffer.isEmpty else { return }
+        do {
+            _ = try unsafe buffer.withUnsafeBytes { try unsafe descriptor.writeAll($0) }
+        } catch {
+            let error = CaptureError.writeFailed(path: name, error as? Errno ?? .ioError)
+            self.error = error
+            throw error
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Flushes and closes; an error of closing is one of writing (a network file system's quota).
+    func close() throws(CaptureError) {
+        try flush()
+        guard isOurs, !isClosed else { return }
+        isClosed = true
+        do {
+            try descriptor.close()
+        } catch {
+            throw .writeFailed(path: name, error as? Errno ?? .ioError)
+        }
+    }
+}

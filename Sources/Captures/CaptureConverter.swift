@@ -1,0 +1,263 @@
+import BluetoothLE
+
+/// What a conversion could not take over, because its target can't hold it.
+public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of loss, in the order in which they are told.
+    public enum Kind: Int, Sendable, CaseIterable {
+        /// Times finer than a microsecond were cut to whole ones.
+        case fractionsOfMicroseconds
+        /// Adapters whose names do not fit in 8 bytes got other ones.
+        case adapterNames
+        /// Packets that are not advertising reports.
+        case packets
+        /// Frames that are not advertising, or malformed.
+        case frames
+        /// Reports whose kind (connectable, scan response, …) or advertising set is not told any more.
+        case advertisingKinds
+        /// What was malformed and not taken over.
+        case malformed
+        /// Reports of adapters that are not told apart.
+        case reportsWithoutAdapter
+    }
+
+    /// What was lost.
+    public let kind: Kind
+    /// How often.
+    public let count: Int
+
+    /// What was lost, in words.
+    public var description: String {
+        switch kind {
+        case .fractionsOfMicroseconds: "\(count) times are finer than a microsecond and were cut"
+        case .adapterNames: "\(count) adapters have names of more than 8 bytes and got others"
+        case .packets: "\(count) packets are not advertising reports and were left out"
+        case .frames: "\(count) frames of the link layer give no advertising report and were left out"
+        case .advertisingKinds: "\(count) reports lost what kind of advertising, or which advertising set, they were of"
+        case .malformed: "\(count) malformed reports or AD structures were not taken over"
+        case .reportsWithoutAdapter: "\(count) reports belong to one adapter more than are told apart and were left out"
+        }
+    }
+}
+
+/// Takes a capture over into another format, so that a replay of it gives the same lines.
+///
+/// HCI packets are copied as they are where the target holds packets. Else each advertising report becomes one of the
+/// target's; what is no report is left out, but where it matters for time: an adapter's first and last record, and a
+/// record that the next report is stamped before (rule T2).
+public struct CaptureConverter {
+    /// How many records were read.
+    public private(set) var records = 0
+    private let interval: Duration?
+    private var decoder = ReportDecoder()
+    private var reports = ReportBuffer()
+    private var counts = [Int](repeating: 0, count: ConversionLoss.Kind.allCases.count)
+    // By an adapter's place.
+    private var seen: [SeenAdapter] = []
+    // Those whose first record was left out so far.
+    private var starting: [Int] = []
+    private var writtenUpTo: Instant?
+    // The latest record that was left out and is later than all that was written.
+    private var leftOut: (time: Instant, adapter: Int?)?
+
+    private struct SeenAdapter {
+        var name: String
+        /// When it was first met.
+        var beganAt: Instant?
+        var lastWritten: Instant?
+        /// Its last record, where that was left out.
+        var pending: Instant?
+    }
+
+    /// - Parameter interval: The time between two records, for a capture without times, which then begins at 0.
+    public init(interval: Duration? = nil) { self.interval = interval }
+
+    /// What was lost so far, by kind.
+    public var losses: [ConversionLoss] {
+        ConversionLoss.Kind.allCases.compactMap {
+            counts[$0.rawValue] > 0 ? ConversionLoss(kind: $0, count: counts[$0.rawValue]) : nil
+        }
+    }
+
+    /// Reads `reader` to its end and writes it all; ``CaptureWriter/close()`` is left to the caller.
+    ///
+    /// - Parameter progress: Called now and then with the bytes of the input that were read.
+    /// - Throws: ``CaptureError/timesAbsent(path:)`` where the capture has no times and no interval was given.
+    public mutating func convert(
+        _ reader: inout CaptureReader, to writer: inout CaptureWriter, progress: (Int) -> Void = { _ in }
+    ) throws(CaptureError) {
+        if !reader.hasTimes, interval == nil { throw .timesAbsent(path: reader.name) }
+        while let record = try reader.next() {
+            try take(record, reader.adapterTable.names, reader.window.span, to: &writer)
+            if records & 0xFFFF == 0 { progress(reader.position) }
+        }
+        try finish(reader.adapterTable.names, &writer)
+    }
+
+    private mutating func lose(_ kind: ConversionLoss.Kind, _ count: Int = 1) { counts[kind.rawValue] += count }
+
+    private mutating func take(
+        _ record: CaptureRecord, _ names: [String], _ window: Span<UInt8>, to writer: inout CaptureWriter
+    ) throws(CaptureError) {
+        var record = record
+        if let interval {
+            record.time = record.time ?? .earliest + .nanoseconds(interval.nanoseconds.multipliedClamped(by: records))
+        }
+        records += 1
+        guard let time = record.time else { return }
+        if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
+        if let adapter = record.adapter { meet(adapter, names, time, writer.format) }
+        switch record.content {
+        case .listening(let listens):
+            guard let adapter = record.adapter else { return leaveOut(nil, time) }
+            // An adapter listens from its first record on: saying so again at that time would say nothing.
+            if writer.format == .advertisementLog, listens, seen[adapter].lastWritten == nil,
+                seen[adapter].beganAt == time
+            {
+                return leaveOut(adapter, time)
+            }
+            try before(time, adapter, &writer)
+            try writer.write(listening: listens, adapter: seen[adapter].name, time: time)
+        case .timeOnly:
+            guard let adapter = record.adapter else { return leaveOut(nil, time) }
+            try before(time, adapter, &writer)
+            try writer.write(timeOnly: seen[adapter].name, time: time)
+        case .beacon(let beacon, let report):
+            guard let adapter = record.adapter else { return lose(.reportsWithoutAdapter) }
+            try before(time, adapter, &writer)
+            try writer.write(beacon, report: report, adapter: seen[adapter].name, time: time)
+        case .hci(let kind, let isReceived) where writer.format != .advertisementLog:
+            if let adapter = record.adapter { try before(time, adapter, &writer) }
+            try writer.write(
+                kind, isReceived: isReceived, window.extracting(record.payload),
+                adapter: record.adapter.map { seen[$0].name }, time: time)
+        case .monitor(let opcode) where writer.format != .advertisementLog:
+            if let adapter = record.adapter { try before(time, adapter, &writer) }
+            try writer.write(
+                opcode: opcode, window.extracting(record.payload), adapter: record.adapter.map { seen[$0].name },
+                time: time)
+        case .hci, .monitor, .linkLayer, .report:
+            decoder.decode(record, in: window, to: &reports)
+            if reports.items.isEmpty {
+                countLeftOut(record, window)
+                return leaveOut(record.adapter, time)
+            }
+            let isPacket = if case .hci = record.content { true } else { false }
+            try writeReports(&writer, losesKinds: isPacket && writer.format == .advertisementLog)
+            // The reports of an advertisement that was given up are older than this record.
+            if let adapter = record.adapter, seen[adapter].lastWritten != time { leaveOut(adapter, time) }
+        }
+    }
+
+    private mutating func meet(_ adapter: Int, _ names: [String], _ time: Instant, _ format: CaptureWriter.Format) {
+        while seen.count <= adapter {
+            let name = names[seen.count]
+            if format == .btsnoop, !CaptureWriter.fits(name) { lose(.adapterNames) }
+            seen.append(SeenAdapter(name: name, beganAt: nil, lastWritten: nil, pending: nil))
+            if seen.count - 1 == adapter {
+                seen[adapter].beganAt = time
+                starting.append(adapter)
+            }
+        }
+    }
+
+    private mutating func countLeftOut(_ record: CaptureRecord, _ window: Span<UInt8>) {
+        if case .linkLayer = record.content { return lose(.frames) }
+        // A fragment of an extended advertisement is part of a report that is to come; the malformed are counted as such.
+        let start = record.payload.lowerBound
+        let isReport =
+            record.payload.count > 2 && window[start] == 0x3E
+            && (window[start + 2] == 0x02 || window[start + 2] == 0x0D)
+        if !isReport { lose(.packets) }
+    }
+
+    private mutating func leaveOut(_ adapter: Int?, _ time: Instant) {
+        if let adapter { seen[adapter].pending = time }
+        if time > max(writtenUpTo ?? .earliest, leftOut?.time ?? .earliest) { leftOut = (time, adapter) }
+    }
+
+    /// Writes what was left out and matters to a record of `adapter` at `time`, which is written next.
+    private mutating func before(_ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter) throws(CaptureError) {
+        // An adapter begins to listen before whatever others hear then.
+        for place in starting where place != adapter || seen[place].beganAt != time {
+            try writeTime(seen[place].beganAt, place, &writer)
+        }
+        starting.removeAll(keepingCapacity: true)
+        // What is written now is stamped earlier than a record that went before it.
+        if let late = leftOut, late.time > time { try writeTime(late.time, late.adapter ?? adapter, &writer) }
+        written(adapter, time)
+    }
+
+    private mutating func writeTime(
+        _ time: Instant?, _ adapter: Int, _ writer: inout CaptureWriter
+    ) throws(CaptureError) {
+        guard let time else { return }
+        try writer.write(timeOnly: seen[adapter].name, time: time)
+        written(adapter, time)
+    }
+
+    private mutating func written(_ adapter: Int, _ time: Instant) {
+        seen[adapter].lastWritten = time
+        seen[adapter].pending = nil
+        writtenUpTo = max(writtenUpTo ?? .earliest, time)
+        if let late = leftOut, late.time <= time { leftOut = nil }
+    }
+
+    private mutating func writeReports(_ writer: inout CaptureWriter, losesKinds: Bool) throws(CaptureError) {
+        for item in reports.items {
+            guard let adapter = item.adapter, let time = item.time else {
+                lose(.reportsWithoutAdapter)
+                continue
+            }
+            if losesKinds { lose(.advertisingKinds) }
+            try before(time, adapter, &writer)
+            try writer.write(
+                item.report, data: reports.bytes.span.extracting(item.data), adapter: seen[adapter].name, time: time)
+        }
+        reports.clear()
+    }
+
+    private mutating func finish(_ names: [String], _ writer: inout CaptureWriter) throws(CaptureError) {
+        decoder.flush(to: &reports)
+        try writeReports(&writer, losesKinds: writer.format == .advertisementLog)
+        lose(.malformed, decoder.malformations.met.filter { $0.kind != .badCRC }.reduce(0) { $0 + $1.count })
+        for place in starting { try writeTime(seen[place].beganAt, place, &writer) }
+        starting = []
+        let pending = seen.indices.filter { seen[$0].pending.map { $0 > writtenUpTo ?? .earliest } ?? false }
+        for place in pending.sorted(by: { (seen[$0].pending ?? .earliest) < (seen[$1].pending ?? .earliest) }) {
+            try writeTime(seen[place].pending, place, &writer)
+        }
+    }
+}
+
+extension Int64 {
+    fileprivate func multipliedClamped(by count: Int) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: Int64(count))
+        return overflow ? .max : product
+    }
+}
+
+/// The reports of one record, until they are written.
+private struct ReportBuffer: ReportHandler {
+    struct Item {
+        var report: AdvertisingReport
+        var data: Range<Int>
+        var adapter: Int?
+        var time: Instant?
+    }
+
+    var items: [Item] = []
+    var bytes: [UInt8] = []
+
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        let start = bytes.count
+        unsafe data.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        items.append(Item(report: report, data: start..<bytes.count, adapter: adapter, time: time))
+    }
+
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {}
+
+    mutating func clear() {
+        items.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+    }
+}

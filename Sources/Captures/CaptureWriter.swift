@@ -1,0 +1,266 @@
+public import BluetoothLE
+
+/// Writes a capture that this library, btmon and Wireshark read.
+///
+/// Records are buffered; nothing is sure to be in the file before ``close()``, or ``flush()``.
+public struct CaptureWriter: ~Copyable {
+    /// What can be written.
+    public enum Format: Sendable, Hashable, CaseIterable {
+        /// btsnoop with datalink 2001, what `btmon -w` writes. Its times are whole microseconds, its adapters' names at
+        /// most 8 bytes.
+        case btsnoop
+        /// pcapng with link type 254, an interface for each adapter.
+        case pcapng
+        /// The project's own advertisement log: JSON lines.
+        case advertisementLog
+    }
+
+    /// The longest packet that is written; a longer one is not one of HCI.
+    public static let packetBytesMax = 1024 * 1024 - 64
+
+    /// What is written.
+    public let format: Format
+    let sink: ByteSink
+    // The adapters that were announced: in btsnoop their indexes, in pcapng their interfaces too.
+    private var places: [String: Int] = [:]
+    private var lastName = ""
+    private var lastPlace = -1
+    // What stands for their names in New Index, by place.
+    private var shortNames: [String] = []
+    // pcapng: each place's interface, and that of records that belong to no adapter.
+    private var interfaces: [Int] = []
+    private var commonInterface: Int?
+
+    /// Makes the file at `path`, emptied where it exists; `-` is standard output.
+    public init(path: String, format: Format) throws(CaptureError) {
+        self.format = format
+        sink = try ByteSink(path: path)
+        switch format {
+        case .btsnoop:
+            sink.append(Btsnoop.magic)
+            sink.append(bigEndian: UInt32(1))
+            sink.append(bigEndian: UInt32(2001))
+        case .pcapng: sink.appendSectionHeader()
+        case .advertisementLog: break
+        }
+    }
+
+    /// Writes an HCI packet of `adapter` without its H4 octet.
+    ///
+    /// The advertisement log takes none; there it does nothing. So it does with more than ``packetBytesMax`` bytes.
+    public mutating func write(
+        _ kind: CaptureRecord.PacketKind, isReceived: Bool, _ packet: Span<UInt8>, adapter: String?, time: Instant
+    ) throws(CaptureError) {
+        guard format != .advertisementLog, packet.count <= Self.packetBytesMax else { return }
+        let opcode =
+            switch kind {
+            case .command: Btsnoop.Opcode.command
+            case .event: Btsnoop.Opcode.event
+            case .acl: isReceived ? Btsnoop.Opcode.aclReceived : Btsnoop.Opcode.aclSent
+            case .sco: isReceived ? Btsnoop.Opcode.scoReceived : Btsnoop.Opcode.scoSent
+            case .iso: isReceived ? Btsnoop.Opcode.isoReceived : Btsnoop.Opcode.isoSent
+            }
+        try write(opcode: opcode, packet, adapter: adapter, time: time)
+    }
+
+    /// Writes a record of the Linux monitor; the advertisement log takes none.
+    ///
+    /// The name in a New Index is replaced by `adapter`, or what stands for it. An absent adapter is the monitor's "none".
+    public mutating func write(
+        opcode: UInt16, _ payload: Span<UInt8>, adapter: String?, time: Instant
+    ) throws(CaptureError) {
+        guard format != .advertisementLog, payload.count <= Self.packetBytesMax else { return }
+        guard let adapter else {
+            append(opcode: opcode, common: payload, time: time)
+            return try sink.flushIfFull()
+        }
+        if let place = known(adapter) {
+            if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
+            append(opcode: opcode, place: place, payload, time: time)
+        } else {
+            let place = add(adapter)
+            if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
+            try writeNewIndex(Span(), adapter, place, time)
+            // Nothing says better that it listens than what it hears, but for whoever looks on with btmon.
+            let isAboutListening =
+                opcode == Btsnoop.Opcode.openIndex || opcode == Btsnoop.Opcode.closeIndex
+                || opcode == Btsnoop.Opcode.deleteIndex
+            if !isAboutListening { append(opcode: Btsnoop.Opcode.openIndex, place: place, Span(), time: time) }
+            append(opcode: opcode, place: place, payload, time: time)
+        }
+        try sink.flushIfFull()
+    }
+
+    /// Writes one advertising report with its AD structures: a line of the advertisement log, else an event.
+    public mutating func write(
+        _ report: AdvertisingReport, data: Span<UInt8>, adapter: String, time: Instant
+    ) throws(CaptureError) {
+        guard format == .advertisementLog else {
+            var events = AdvertisingEvents(report, dataCount: data.count)
+            var bytes: [UInt8] = []
+            while events.next(data, into: &bytes) {
+                try write(.event, isReceived: true, bytes.span, adapter: adapter, time: time)
+            }
+            return
+        }
+        beginLine(adapter, time)
+        appendReport(report)
+        sink.append(",\"data\":\"")
+        for index in 0..<data.count { sink.append(hexadecimal: data[index]) }
+        sink.append("\"}\n")
+        try sink.flushIfFull()
+    }
+
+    /// Writes an iBeacon that came without its bytes, with the report that it came in.
+    public mutating func write(
+        _ beacon: IBeacon, report: AdvertisingReport, adapter: String, time: Instant
+    ) throws(CaptureError) {
+        guard format == .advertisementLog else {
+            var data: [UInt8] = [UInt8(IBeacon.manufacturerDataLength + 1), ADStructure.manufacturerSpecificData]
+            data += beacon.manufacturerData
+            return try write(report, data: data.span, adapter: adapter, time: time)
+        }
+        beginLine(adapter, time)
+        appendReport(report)
+        sink.append(",\"uuid\":\"")
+        sink.append(beacon.identity.uuid.description.utf8)
+        sink.append("\",\"major\":")
+        sink.append(decimal: Int(beacon.identity.major))
+        sink.append(",\"minor\":")
+        sink.append(decimal: Int(beacon.identity.minor))
+        sink.append(",\"measuredPower\":")
+        sink.append(decimal: Int(beacon.measuredPower))
+        sink.append("}\n")
+        try sink.flushIfFull()
+    }
+
+    /// Writes that `adapter` listens, or does not, from `time` on.
+    public mutating func write(listening: Bool, adapter: String, time: Instant) throws(CaptureError) {
+        if format == .advertisementLog {
+            beginLine(adapter, time)
+            sink.append(listening ? ",\"listening\":true}\n" : ",\"listening\":false}\n")
+        } else {
+            try write(
+                opcode: listening ? Btsnoop.Opcode.openIndex : Btsnoop.Opcode.closeIndex, Span(), adapter: adapter,
+                time: time)
+        }
+        try sink.flushIfFull()
+    }
+
+    /// Writes nothing but that `adapter` was there at `time`.
+    ///
+    /// In btsnoop and pcapng it is a System Note without text, which a reader takes for what it is.
+    public mutating func write(timeOnly adapter: String, time: Instant) throws(CaptureError) {
+        if format == .advertisementLog {
+            beginLine(adapter, time)
+            sink.append("}\n")
+            return try sink.flushIfFull()
+        }
+        try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: adapter, time: time)
+    }
+
+    /// Hands what is buffered to the system.
+    public mutating func flush() throws(CaptureError) { try sink.flush() }
+
+    /// Writes what is buffered and closes the file.
+    public consuming func close() throws(CaptureError) { try sink.close() }
+
+    // MARK: btsnoop and pcapng
+
+    private mutating func known(_ adapter: String) -> Int? {
+        if lastPlace >= 0, lastName == adapter { return lastPlace }
+        guard let place = places[adapter] else { return nil }
+        (lastName, lastPlace) = (adapter, place)
+        return place
+    }
+
+    private mutating func add(_ adapter: String) -> Int {
+        let place = places.count
+        places[adapter] = place
+        if format == .pcapng {
+            sink.appendInterface(name: adapter)
+            interfaces.append(interfaces.count + (commonInterface == nil ? 0 : 1))
+        }
+        shortNames.append(shortName(adapter, place))
+        return place
+    }
+
+    /// Whether New Index's 8 bytes hold `name`.
+    static func fits(_ name: String) -> Bool { name.utf8.count <= 8 }
+
+    /// What stands for a name in New Index: itself where it fits, else one that no other adapter has.
+    private func shortName(_ name: String, _ place: Int) -> String {
+        if Self.fits(name), !shortNames.contains(name) { return name }
+        var number = place
+        while shortNames.contains("adp\(number)") || places["adp\(number)"] != nil { number += 1 }
+        return "adp\(number)"
+    }
+
+    /// New Index: type primary, bus virtual, no address where `payload` has none; the name with zeros behind it.
+    private func writeNewIndex(
+        _ payload: Span<UInt8>, _ adapter: String, _ place: Int, _ time: Instant
+    ) throws(CaptureError) {
+        var bytes: [UInt8] = []
+        for index in 0..<8 { bytes.append(index < payload.count ? payload[index] : 0) }
+        bytes += shortNames[place].utf8.prefix(8)
+        while bytes.count < 16 { bytes.append(0) }
+        for index in 16..<max(payload.count, 16) { bytes.append(payload[index]) }
+        append(opcode: Btsnoop.Opcode.newIndex, place: place, bytes.span, time: time)
+        try sink.flushIfFull()
+    }
+
+    private mutating func append(opcode: UInt16, common payload: Span<UInt8>, time: Instant) {
+        if format == .pcapng, commonInterface == nil {
+            commonInterface = interfaces.count
+            sink.appendInterface(name: nil)
+        }
+        append(opcode: opcode, index: AdapterTable.noIndex, interface: commonInterface ?? 0, payload, time: time)
+    }
+
+    private func append(opcode: UInt16, place: Int, _ payload: Span<UInt8>, time: Instant) {
+        append(
+            opcode: opcode, index: UInt16(truncatingIfNeeded: place),
+            interface: format == .pcapng ? interfaces[place] : 0,
+            payload, time: time)
+    }
+
+    private func append(opcode: UInt16, index: UInt16, interface: Int, _ payload: Span<UInt8>, time: Instant) {
+        if format == .btsnoop {
+            sink.append(bigEndian: UInt32(payload.count))
+            sink.append(bigEndian: UInt32(payload.count))
+            sink.append(bigEndian: UInt32(index) << 16 | UInt32(opcode))
+            sink.append(bigEndian: UInt32(0))
+            sink.append(bigEndian: time.nanoseconds / 1000 + Btsnoop.epoch)
+            sink.append(payload)
+        } else {
+            sink.appendPacket(
+                interface: UInt32(truncatingIfNeeded: interface), index: index, opcode: opcode, payload, time: time)
+        }
+    }
+
+    // MARK: the advertisement log
+
+    private func beginLine(_ adapter: String, _ time: Instant) {
+        sink.append("{\"time\":\"")
+        sink.append(time: time)
+        sink.append("\",\"adapter\":")
+        sink.append(quoted: adapter)
+    }
+
+    private func appendReport(_ report: AdvertisingReport) {
+        if let address = report.address {
+            sink.append(",\"address\":\"")
+            sink.append(address.description.utf8)
+            sink.append("\"")
+            if address.kind != .unspecified {
+                sink.append(",\"addressType\":\"")
+                sink.append(LogWords.word(address.kind))
+                sink.append("\"")
+            }
+        }
+        if let rssi = report.rssi {
+            sink.append(",\"rssi\":")
+            sink.append(decimal: Int(rssi.dBm))
+        }
+    }
+}

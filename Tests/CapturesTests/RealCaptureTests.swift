@@ -1,0 +1,71 @@
+import BluetoothLE
+import Captures
+import Foundation
+import Testing
+
+@Suite struct RealCaptureTests {
+    static let captures = [
+        "hcidump-gimbal.raw", "android-gym-bike.btsnoop", "android-multi-report.btsnoop", "nrf52-screenroom-90.pcapng",
+        "ubertooth-anechoic-0.pcapng", "whad-pairing.pcap",
+    ]
+
+    @Test(arguments: captures) func `B1: a real capture's sightings are those that were expected, in order`(
+        name: String
+    ) throws {
+        let found = try contents(.path(Fixtures.path(name)))
+        #expect(found.sightings == (try Fixtures.lines(name + ".expected.jsonl")))
+        #expect(found.damages == [])
+    }
+
+    @Test(
+        arguments: [
+            ("hcidump-gimbal.raw", 242, 242), ("android-gym-bike.btsnoop", 412, 412),
+            ("android-multi-report.btsnoop", 32, 59), ("nrf52-screenroom-90.pcapng", 6931, nil),
+            ("ubertooth-anechoic-0.pcapng", 1907, nil), ("whad-pairing.pcap", 1604, 0),
+        ] as [(String, Int, Int?)])
+    func `a real capture's records and reports are all read`(name: String, records: Int, reports: Int?) throws {
+        let found = try contents(.path(Fixtures.path(name)))
+        #expect(found.records.count == records)
+        if let reports { #expect(found.reports == reports) }
+    }
+
+    @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 24)])
+    func `B4: frames with a bad CRC are counted and give nothing`(name: String, bad: Int) throws {
+        let counts = try contents(.path(Fixtures.path(name))).malformations
+        // A length that was hit shows as a cut PDU where the sniffer did not look at the CRC.
+        #expect(counts[.badCRC, default: 0] + counts[.pduTruncated, default: 0] == bad)
+    }
+
+    @Test(arguments: [
+        "rooms-2015-03-03.json.gz", "rooms-2015-03-07.json.gz", "rooms-2015-03-13-beacon5-run1.json.gz",
+    ])
+    func `other people's logs are read by --fields, from gzip, objects without separators`(name: String) throws {
+        let options = CaptureOptions(
+            fields: try FieldMap("adapter=scannerID,measuredPower=calibratedPower|power"))
+        let counts = try #require(
+            try JSONSerialization.jsonObject(with: Data(try Fixtures.bytes(name + ".counts.json"))) as? [String: Any])
+        var reader = try CaptureReader(.path(Fixtures.path(name)), options: options)
+        var perScanner: [String: Int] = [:]
+        var perBeacon: [String: Int] = [:]
+        var times: [Int64] = []
+        while let record = try reader.next() {
+            guard case .beacon(let beacon, _) = record.content else {
+                Issue.record("a record that is no beacon: \(record)")
+                continue
+            }
+            #expect(beacon.measuredPower == -62)
+            perScanner[reader.adapters[try #require(record.adapter)], default: 0] += 1
+            perBeacon["\(beacon.identity.major)/\(beacon.identity.minor)", default: 0] += 1
+            times.append(try #require(record.time).nanoseconds / 1_000_000)
+        }
+        #expect(reader.damages.isEmpty)
+        #expect(times.count == counts["sightings"] as? Int)
+        #expect(times.min().map(Int.init) == counts["first_ms"] as? Int)
+        #expect(times.max().map(Int.init) == counts["last_ms"] as? Int)
+        #expect(perScanner == counts["perScanner"] as? [String: Int])
+        for beacon in counts["perBeacon"] as? [[String: Any]] ?? [] {
+            let key = "\(beacon["major"] ?? "")/\(beacon["minor"] ?? "")"
+            #expect(perBeacon[key] == beacon["sightings"] as? Int, "\(key)")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import BluetoothLE
+import Captures
+import Foundation
+import Testing
+
+/// Where the fixtures and tools of the tests are.
+enum Fixtures {
+    static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let captures = tests.appendingPathComponent("Fixtures/captures")
+
+    static func path(_ name: String) -> String { captures.appendingPathComponent(name).path }
+    static func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: captures.appendingPathComponent(name)))
+    }
+    static func lines(_ name: String) throws -> [String] {
+        String(decoding: try bytes(name), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
+
+/// A number from the environment, for tests that run as often, or as randomly, as is asked for.
+func environment(_ name: String, default value: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
+}
+
+/// A generator whose seed can be printed and given again (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// What a capture gives, as something that can be compared.
+struct Contents: Equatable {
+    /// A record: its time, adapter and content in numbers, then its payload.
+    struct Record: Equatable {
+        var numbers: [Int64]
+        var payload: [UInt8]
+    }
+
+    var records: [Record] = []
+    /// In the words of `*.expected.jsonl`.
+    var sightings: [String] = []
+    var reports = 0
+    var adapters: [String] = []
+    var damages: [CaptureDamage] = []
+    var damageTotal = 0
+    var malformations: [Malformation: Int] = [:]
+}
+
+/// A record's content in numbers, without what only says where its bytes stand.
+func numbers(_ content: CaptureRecord.Content) -> [Int64] {
+    func of(_ report: AdvertisingReport) -> [Int64] {
+        let address = report.address.map { Int64($0.value) << 8 | Int64($0.kind.rawValue) } ?? -1
+        return [
+            address, Int64(report.rssi?.dBm ?? 127), Int64(report.properties.rawValue), Int64(report.status.rawValue),
+        ]
+    }
+    switch content {
+    case .hci(let kind, let isReceived): return [0, Int64(kind.rawValue), isReceived ? 1 : 0]
+    case .linkLayer(let rssi, let check): return [1, Int64(rssi?.dBm ?? 127), Int64(check.rawValue)]
+    case .report(let report): return [2] + of(report)
+    case .beacon(let beacon, let report):
+        let uuid = beacon.identity.uuid
+        return [
+            3, Int64(bitPattern: uuid.high), Int64(bitPattern: uuid.low), Int64(beacon.identity.major),
+            Int64(beacon.identity.minor), Int64(beacon.measuredPower),
+        ] + of(report)
+    case .listening(let listens): return [4, listens ? 1 : 0]
+    case .monitor(let opcode): return [5, Int64(opcode)]
+    case .timeOnly: return [6]
+    }
+}
+
+struct Collector: ReportHandler {
+    var sightings: [String] = []
+    var reports = 0
+
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        reports += 1
+    }
+
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        var line = "{"
+        if let time { line += "\"t\":\(decimal(time.nanoseconds))," }
+        line +=
+            "\"uuid\":\"\(beacon.identity.uuid)\",\"major\":\(beacon.identity.major),\"minor\":\(beacon.identity.minor)"
+        line += ",\"measuredPower\":\(beacon.measuredPower),\"rssi\":\(report.rssi.map { "\($0.dBm)" } ?? "null")"
+        line += ",\"address\":\(report.address.map { "\"\($0)\"" } ?? "null")}"
+        sightings.append(line)
+    }
+}
+
+/// Seconds with six decimals, what is finer behind them.
+func decimal(_ nanoseconds: Int64) -> String {
+    let fraction = String(nanoseconds % 1_000_000_000 + 1_000_000_000).dropFirst()
+    let fine = fraction.suffix(3)
+    return "\(nanoseconds / 1_000_000_000).\(fraction.prefix(6))" + (fine == "000" ? "" : fine)
+}
+
+func contents(
+    _ input: CaptureInput, options: CaptureOptions = CaptureOptions(), keepsRecords: Bool = true
+) throws(CaptureError) -> Contents {
+    var reader = try CaptureReader(input, options: options)
+    var decoder = ReportDecoder()
+    var collector = Collector()
+    var result = Contents()
+    while let record = try reader.next() {
+        if keepsRecords {
+            result.records.append(
+                Contents.Record(
+                    numbers: [record.time?.nanoseconds ?? -1, Int64(record.adapter ?? -1)] + numbers(record.content),
+                    payload: Array(reader.window[record.payload])))
+        }
+        decoder.decode(record, in: reader.window.span, to: &collector)
+    }
+    decoder.flush(to: &collector)
+    result.sightings = collector.sightings
+    result.reports = collector.reports
+    result.adapters = reader.adapters
+    result.damages = reader.damages.first
+    result.damageTotal = reader.damages.total
+    for (kind, count) in reader.malformations.met + decoder.malformations.met {
+        result.malformations[kind, default: 0] += count
+    }
+    return result
+}
+
+func contents(_ bytes: [UInt8], options: CaptureOptions = CaptureOptions()) throws(CaptureError) -> Contents {
+    try contents(.bytes(bytes, name: "test"), options: options)
+}
+
+/// Captures of Tests/Tools/make_capture.py, with the sightings in them.
+struct Generated {
+    static let formats = [
+        "btsnoop-h4", "btsnoop-monitor", "pcap-201", "pcap-187", "pcapng-201", "pcap-251", "pcap-256", "hcidump",
+        "jsonl",
+        "log",
+    ]
+
+    var bytes: [UInt8]
+    var sightings: [String]
+    var statistics: [String: Any]
+
+    init(_ format: String, reports: Int, seed: Int, _ arguments: String...) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "captures-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let out = folder.appendingPathComponent("capture")
+        let sightings = folder.appendingPathComponent("sightings")
+        let statistics = folder.appendingPathComponent("statistics")
+        try execute(
+            "/usr/bin/python3",
+            [
+                Fixtures.tests.appendingPathComponent("Tools/make_capture.py").path, "-o", out.path, "--format", format,
+                "-n", "\(reports)", "--seed", "\(seed)", "--sightings", sightings.path, "--stats", statistics.path,
+            ] + arguments)
+        bytes = [UInt8](try Data(contentsOf: out))
+        self.sightings = String(decoding: try Data(contentsOf: sightings), as: UTF8.self).split(separator: "\n")
+            .map(String.init)
+        self.statistics =
+            try JSONSerialization.jsonObject(with: try Data(contentsOf: statistics)) as? [String: Any] ?? [:]
+    }
+}
+
+struct ToolProblem: Error { var status: Int32 }
+
+func execute(_ tool: String, _ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: tool)
+    process.arguments = arguments
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw ToolProblem(status: process.terminationStatus) }
+}
