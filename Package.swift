@@ -48,12 +48,17 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "BluetoothLE", "BeaconMonitoring", "Captures", "EventLog", "GatewayConfiguration",
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
-            dependencies: ["Gateway", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Gateway", "Captures", "GatewayConfiguration",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: ours),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),

@@ -52,7 +52,7 @@ extension MonitorEngine {
     private func nextChange(of place: Int) -> Int64 {
         let adapter = adapters[place]
         if adapter.isListening {
-            guard place > 0, let deafAfter else { return .max }
+            guard place > 0, takesSilenceForDeafness, let deafAfter else { return .max }
             return adapter.lastReport + deafAfter
         }
         guard place == 0 || adapter.hasListened else { return .max }
@@ -91,7 +91,7 @@ extension MonitorEngine {
     }
 
     private func isDeaf(_ place: Int) -> Bool {
-        guard let deafAfter, adapters[place].isListening else { return false }
+        guard takesSilenceForDeafness, let deafAfter, adapters[place].isListening else { return false }
         return adapters[place].lastReport + deafAfter <= present
     }
 

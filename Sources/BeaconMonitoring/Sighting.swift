@@ -32,7 +32,7 @@ public struct Sighting: Sendable, Hashable {
 /// A source of reports that an engine knows: the place of its name in the engine's table of adapters.
 public struct AdapterID: Sendable, Hashable {
     /// The place in the table, from 1.
-    @usableFromInline let index: UInt16
+    public let index: UInt16
 
     @inlinable init(index: Int) { self.index = UInt16(truncatingIfNeeded: index) }
 }

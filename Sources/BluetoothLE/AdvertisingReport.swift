@@ -19,6 +19,11 @@ public struct AdvertisingReport: Sendable, Hashable {
         public static let scanResponse = Properties(rawValue: 0x08)
         /// A legacy advertising PDU carried it.
         public static let legacy = Properties(rawValue: 0x10)
+        /// A PDU of extended advertising as a sniffer hears it, not a controller's report (no bit of HCI's).
+        ///
+        /// One with an address begins an advertisement. One without goes on with the advertisement that has the same ADI
+        /// (AUX_CHAIN_IND), or is an anonymous advertiser's; its bytes don't tell which.
+        public static let linkLayer = Properties(rawValue: 0x8000)
     }
 
     /// Whether the data are all that the advertiser sent.
@@ -32,43 +37,97 @@ public struct AdvertisingReport: Sendable, Hashable {
         case reserved = 3
     }
 
-    /// The advertiser's address; absent for anonymous advertising and where the source tells none.
-    public var address: DeviceAddress?
-    /// How strong it was; absent where the source does not know.
-    public var rssi: RSSI?
+    // What may be absent is kept as the octets that say so: 32 bytes a report instead of 48, and no branch to fill them.
+    // A word of `DeviceAddress`, or one of type 0xFF, "anonymous".
+    @usableFromInline var packedAddress: UInt64
+    // 127 is "not available".
+    @usableFromInline var reportedRSSI: UInt8
+    // Above 15 is "no ADI field".
+    @usableFromInline var reportedSID: UInt8
+    // Above 12 bits is "not told".
+    @usableFromInline var reportedDataID: UInt16
+    @usableFromInline var statusBits: UInt8
+
     /// What kind of advertising it was.
     public var properties: Properties
-    /// Whether more data follow.
-    public var status: DataStatus
-    /// The advertising set's identifier, 0 … 15; absent in legacy advertising.
-    public var advertisingSID: UInt8?
     /// Where its AD structures stand in the bytes that it was read from.
     public var data: Range<Int>
 
     /// Makes a report.
     @inlinable public init(
         address: DeviceAddress?, rssi: RSSI?, properties: Properties, status: DataStatus = .complete,
-        advertisingSID: UInt8? = nil, data: Range<Int>
+        advertisingSID: UInt8? = nil, advertisingDataID: UInt16? = nil, data: Range<Int>
     ) {
-        self.address = address
-        self.rssi = rssi
+        packedAddress = DeviceAddress.packed(address)
+        reportedRSSI = RSSI.octet(rssi)
         self.properties = properties
-        self.status = status
-        self.advertisingSID = advertisingSID
+        statusBits = status.rawValue
+        reportedSID = advertisingSID ?? 0xFF
+        reportedDataID = advertisingDataID ?? 0xFFFF
         self.data = data
+    }
+
+    // Makes a report of what a controller's says, octet by octet.
+    @inlinable @inline(__always) init(
+        packedAddress: UInt64, reportedRSSI: UInt8, properties: Properties, statusBits: UInt8, reportedSID: UInt8,
+        data: Range<Int>
+    ) {
+        self.packedAddress = packedAddress
+        self.reportedRSSI = reportedRSSI
+        self.properties = properties
+        self.statusBits = statusBits
+        self.reportedSID = reportedSID
+        reportedDataID = 0xFFFF
+        self.data = data
+    }
+}
+
+extension AdvertisingReport {
+    /// The advertiser's address; absent for anonymous advertising and where the source tells none.
+    @inlinable public var address: DeviceAddress? {
+        get { DeviceAddress(packed: packedAddress) }
+        set { packedAddress = DeviceAddress.packed(newValue) }
+    }
+
+    /// How strong it was; absent where the source does not know, which is what 127 dBm means.
+    @inlinable public var rssi: RSSI? {
+        get { RSSI(reported: reportedRSSI) }
+        set { reportedRSSI = RSSI.octet(newValue) }
+    }
+
+    /// Whether more data follow.
+    @inlinable public var status: DataStatus {
+        get {
+            switch statusBits {
+            case 0: .complete
+            case 1: .moreToCome
+            case 2: .truncated
+            default: .reserved
+            }
+        }
+        set { statusBits = newValue.rawValue }
+    }
+
+    /// The advertising set's identifier, 0 … 15; absent in legacy advertising, and where it is out of these bounds.
+    @inlinable public var advertisingSID: UInt8? {
+        get { reportedSID <= 0x0F ? reportedSID : nil }
+        set { reportedSID = newValue ?? 0xFF }
+    }
+
+    /// The Advertising Data ID, 12 bits, of a sniffer's PDU that has an ADI field; a controller does not tell it.
+    @inlinable public var advertisingDataID: UInt16? {
+        get { reportedDataID <= 0x0FFF ? reportedDataID : nil }
+        set { reportedDataID = newValue ?? 0xFFFF }
     }
 }
 
 extension AdvertisingReport.Properties {
     /// What the Event_Type octet of a legacy report says (Vol 4 Part E §7.7.65.2); a reserved one says only "legacy".
     @inlinable public init(legacyEventType: UInt8) {
-        switch legacyEventType {
-        case 0x00: self = [.legacy, .connectable, .scannable]  // ADV_IND
-        case 0x01: self = [.legacy, .connectable, .directed]  // ADV_DIRECT_IND
-        case 0x02: self = [.legacy, .scannable]  // ADV_SCAN_IND
-        case 0x03: self = [.legacy]  // ADV_NONCONN_IND
-        case 0x04: self = [.legacy, .connectable, .scannable, .scanResponse]  // SCAN_RSP
-        default: self = [.legacy]
-        }
+        // ADV_IND, ADV_DIRECT_IND, ADV_SCAN_IND, ADV_NONCONN_IND, SCAN_RSP: an octet each, the first the lowest.
+        let bits: UInt64 = 0x10_1B_10_12_15_13
+        self.init(
+            rawValue: legacyEventType <= 4
+                ? UInt16(truncatingIfNeeded: bits >> (UInt64(legacyEventType) &* 8) & 0xFF) : 0x10)
     }
 }

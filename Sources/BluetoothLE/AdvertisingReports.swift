@@ -8,6 +8,17 @@ public enum AdvertisingReportError: Error, Hashable {
     case reportTruncated(offset: Int, needed: Int, available: Int)
 }
 
+extension AdvertisingReportError {
+    /// What it is counted as.
+    public var malformation: Malformation {
+        switch self {
+        case .eventTruncated: .eventTruncated
+        case .reportCountInvalid: .reportCountInvalid
+        case .reportTruncated: .reportTruncated
+        }
+    }
+}
+
 extension AdvertisingReportError: CustomStringConvertible {
     /// What is wrong, and where.
     public var description: String {
@@ -29,76 +40,102 @@ extension AdvertisingReportError: CustomStringConvertible {
 ///
 /// Source: Bluetooth Core Vol 4 Part E §5.4.4 (the event packet), §7.7.65.2, §7.7.65.13.
 public struct AdvertisingReports: Sendable {
-    @usableFromInline var offset = 0
+    @usableFromInline var offset = 4
     @usableFromInline var end = 0
     @usableFromInline var remaining = 0
-    @usableFromInline var isExtended = false
-    @usableFromInline var pendingError: AdvertisingReportError?
+    // 1 in an extended event, 0 in a legacy one: a number, so that what differs is computed. Which one comes next is
+    // random to a processor, and a wrong guess costs it more than the rest of a report.
+    @usableFromInline var extended = 0
+    // What to say after the last whole report.
+    @usableFromInline var flaw: Flaw?
+
+    @usableFromInline enum Flaw: Sendable {
+        case eventTruncated, reportCountMissing, reportCountInvalid
+    }
 
     /// The reports of `event`, an HCI event packet without its H4 octet: event code, length, parameters.
-    @inlinable public init(event: Span<UInt8>) {
+    @inlinable @inline(__always) public init(event: Span<UInt8>) {
         // LE Meta event (0x3E), its subevent, the number of reports.
         guard event.count >= 3, event[0] == 0x3E, event[2] == 0x02 || event[2] == 0x0D else { return }
         let declared = Int(event[1])
-        isExtended = event[2] == 0x0D
+        extended = event[2] == 0x0D ? 1 : 0
         end = min(event.count, 2 + declared)
-        if declared > event.count - 2 {
-            pendingError = .eventTruncated(declaredLength: declared, available: event.count - 2)
-        }
+        if declared > event.count - 2 { flaw = .eventTruncated }
         guard end >= 4 else {
-            if pendingError == nil { pendingError = .reportTruncated(offset: 3, needed: 1, available: 0) }
+            // An event without parameters has no subevent: what stands behind it is not its own.
+            if end == 3, flaw == nil { flaw = .reportCountMissing }
             return
         }
         remaining = Int(event[3])
-        offset = 4
         // 1 … 25 legacy reports, 1 … 10 extended ones.
-        if remaining == 0 || remaining > (isExtended ? 0x0A : 0x19), pendingError == nil {
-            pendingError = .reportCountInvalid(remaining)
-        }
+        if remaining == 0 || remaining > 25 &- 15 &* extended, flaw == nil { flaw = .reportCountInvalid }
     }
 
     /// The next report of `event`; `nil` after the last.
     ///
     /// - Throws: ``AdvertisingReportError``, once and after the last whole report, where the event is not what it
     ///   announces.
-    @inlinable public mutating func next(in event: Span<UInt8>) throws(AdvertisingReportError) -> AdvertisingReport? {
+    @inlinable @inline(__always)
+    public mutating func next(in event: Span<UInt8>) throws(AdvertisingReportError) -> AdvertisingReport? {
         guard remaining > 0 else {
-            guard let error = pendingError else { return nil }
-            pendingError = nil
-            throw error
+            guard flaw != nil else { return nil }
+            throw error(of: event)
         }
-        // What stands before the data, and the RSSI octet behind a legacy report's.
-        let header = isExtended ? 24 : 9
-        let trailer = isExtended ? 0 : 1
-        guard end - offset >= header + trailer else { throw truncated(needed: header + trailer) }
-        let length = Int(event[offset + header - 1])
-        guard end - offset - header - trailer >= length else { throw truncated(needed: header + length + trailer) }
         let start = offset
-        let data = start + header..<start + header + length
-        offset = data.upperBound + trailer
-        remaining -= 1
-        guard isExtended else {
-            return AdvertisingReport(
-                address: DeviceAddress(littleEndianAt: start + 2, of: event, addressType: event[start + 1]),
-                rssi: RSSI(reported: event[data.upperBound]),
-                properties: AdvertisingReport.Properties(legacyEventType: event[start]), data: data)
+        // Whoever hands in another event than before gets nonsense, but never what stands behind its end.
+        let available = min(end, event.count) &- start
+        // What stands before the data, their length last; and the RSSI octet behind a legacy report's.
+        let header = 9 &+ 15 &* extended
+        let trailer = 1 &- extended
+        guard available >= header &+ trailer else { throw truncated(needed: header + trailer, of: event) }
+        let raw = unsafe event.bytes
+        // Every load up to the data lies within the header and trailer checked above: at least 10 octets, or 24.
+        let length = Int(unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ header &- 1, as: UInt8.self))
+        guard available >= header &+ trailer &+ length else {
+            throw truncated(needed: header + length + trailer, of: event)
         }
-        let eventType = UInt16(event[start]) | UInt16(event[start + 1]) << 8
-        let sid = event[start + 11]
+        let data = unsafe Range(uncheckedBounds: (start &+ header, start &+ header &+ length))
+        offset = data.upperBound &+ trailer
+        remaining &-= 1
+        // Event_Type (1 octet, or 2), Address_Type (1), Address (6); then, legacy: Data_Length (1), Data, RSSI; extended:
+        // PHYs (2), SID (1), TX power (1), RSSI (1), interval (2), direct address (7), Data_Length (1), Data.
+        let eventType = unsafe UInt16(
+            littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start, as: UInt16.self))
+        let address = unsafe UInt64(
+            littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 2 &+ extended, as: UInt64.self))
+        let addressType = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 1 &+ extended, as: UInt8.self)
+        // The last octet of a legacy report, which was checked to be there, or the fourteenth of an extended one.
+        let rssi = unsafe raw.unsafeLoad(
+            fromUncheckedByteOffset: extended == 0 ? data.upperBound : start &+ 13, as: UInt8.self)
+        let sid = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 11 &* extended, as: UInt8.self)
+        let legacyProperties = AdvertisingReport.Properties(legacyEventType: UInt8(truncatingIfNeeded: eventType))
         return AdvertisingReport(
-            address: DeviceAddress(littleEndianAt: start + 3, of: event, addressType: event[start + 2]),
-            rssi: RSSI(reported: event[start + 13]),
-            properties: AdvertisingReport.Properties(rawValue: eventType & 0x1F),
-            status: AdvertisingReport.DataStatus(rawValue: UInt8(truncatingIfNeeded: eventType >> 5 & 0x3))
-                ?? .reserved,
-            advertisingSID: sid <= 0x0F ? sid : nil, data: data)
+            packedAddress: DeviceAddress.packed(address, addressType: addressType),
+            reportedRSSI: rssi,
+            properties: extended == 0 ? legacyProperties : AdvertisingReport.Properties(rawValue: eventType & 0x1F),
+            statusBits: extended == 0 ? 0 : UInt8(truncatingIfNeeded: eventType >> 5 & 0x3),
+            reportedSID: extended == 0 ? 0xFF : sid,
+            data: data)
     }
 
-    @inlinable mutating func truncated(needed: Int) -> AdvertisingReportError {
-        // One error an event: what was announced and cut off is one mistake, however it shows.
-        let error = pendingError ?? .reportTruncated(offset: offset, needed: needed, available: end - offset)
-        pendingError = nil
+    /// One error an event: what was announced and cut off is one mistake, however it shows.
+    @inline(never) @usableFromInline
+    mutating func truncated(needed: Int, of event: Span<UInt8>) -> AdvertisingReportError {
         remaining = 0
-        return error
+        guard flaw == nil else { return error(of: event) }
+        return .reportTruncated(offset: offset, needed: needed, available: min(end, event.count) - offset)
+    }
+
+    @inline(never) @usableFromInline
+    mutating func error(of event: Span<UInt8>) -> AdvertisingReportError {
+        defer { flaw = nil }
+        switch flaw {
+        case .eventTruncated where event.count >= 2:
+            return .eventTruncated(declaredLength: Int(event[1]), available: event.count - 2)
+        case .reportCountInvalid where event.count >= 4:
+            return .reportCountInvalid(Int(event[3]))
+        default:
+            return .reportTruncated(offset: 3, needed: 1, available: 0)
+        }
     }
 }

@@ -31,16 +31,22 @@ public struct DeviceAddress: Sendable, Hashable {
         packed = (value & 0xFFFF_FFFF_FFFF) | UInt64(kind.rawValue) << 48
     }
 
-    /// The address at `offset` of `bytes`, least significant octet first as HCI and the link layer have it.
+    /// The address that ``packed(_:)`` made a word of.
+    @inlinable init?(packed: UInt64) {
+        guard packed >> 48 & 0xFF != 0xFF else { return nil }
+        self.packed = packed
+    }
+
+    /// The address as a word, with the type 0xFF ("anonymous") where there is none.
+    @inlinable static func packed(_ address: DeviceAddress?) -> UInt64 { address?.packed ?? 0xFF << 48 }
+
+    /// The word of the address in the low 48 bits of `value` under an Address_Type octet.
     ///
-    /// The caller has checked that six octets stand there. An Address_Type of 0xFF (anonymous) gives none,
-    /// a reserved one an unspecified type.
-    @inlinable init?(littleEndianAt offset: Int, of bytes: Span<UInt8>, addressType: UInt8) {
-        guard addressType != 0xFF else { return nil }
-        let low = UInt64(bytes[offset]) | UInt64(bytes[offset + 1]) << 8 | UInt64(bytes[offset + 2]) << 16
-        let high = UInt64(bytes[offset + 3]) | UInt64(bytes[offset + 4]) << 8 | UInt64(bytes[offset + 5]) << 16
-        let kind = addressType <= 1 ? addressType : (Kind(rawValue: addressType) ?? .unspecified).rawValue
-        packed = low | high << 24 | UInt64(kind) << 48
+    /// 0xFF (anonymous) makes none, a reserved one an unspecified type.
+    @inlinable @inline(__always) static func packed(_ value: UInt64, addressType: UInt8) -> UInt64 {
+        let isKnown = addressType <= 0x03 || addressType >= 0xFE
+        let low = addressType == 0xFF ? 0 : value & 0xFFFF_FFFF_FFFF
+        return low | UInt64(isKnown ? addressType : Kind.unspecified.rawValue) << 48
     }
 }
 

@@ -15,33 +15,32 @@ public struct IBeacon: Sendable, Hashable {
 
     /// The company identifier 0x004C (Apple, little endian) and the proximity beacon's type and length: the first four
     /// octets of its manufacturer specific data, read as a big-endian number.
-    @usableFromInline static let prefix: UInt32 = 0x4C00_0215
+    @inlinable static var prefix: UInt32 { 0x4C00_0215 }
 
     /// The octets of manufacturer specific data that make an iBeacon: company identifier (2), type, length, UUID (16),
     /// major (2), minor (2), measured power (1).
-    public static let manufacturerDataLength = 25
+    @inlinable public static var manufacturerDataLength: Int { 25 }
 
     /// The frame in manufacturer specific data (company identifier first); `nil` where they are not an iBeacon.
     ///
     /// Octets after the frame are ignored: beacons in the field append a battery level (rule B1).
     @inlinable public init?(manufacturerData bytes: Span<UInt8>) {
-        self.init(bytes, at: 0, length: bytes.count)
+        guard bytes.count >= Self.manufacturerDataLength else { return nil }
+        let raw = unsafe bytes.bytes
+        let prefix = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
+        guard UInt32(bigEndian: prefix) == Self.prefix else { return nil }
+        unsafe self.init(uncheckedFrame: raw, at: 0)
     }
 
-    @inlinable init?(_ bytes: Span<UInt8>, at start: Int, length: Int) {
-        guard length >= Self.manufacturerDataLength, start >= 0, start <= bytes.count - Self.manufacturerDataLength
-        else { return nil }
-        let raw = unsafe bytes.bytes
-        // Each load lies within the 25 octets checked above.
-        let prefix = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start, as: UInt32.self)
-        guard UInt32(bigEndian: prefix) == Self.prefix else { return nil }
-        let high = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start + 4, as: UInt64.self)
-        let low = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start + 12, as: UInt64.self)
-        let major = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start + 20, as: UInt16.self)
-        let minor = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start + 22, as: UInt16.self)
+    /// The frame whose 25 octets, the prefix first, stand at `start`: the caller has checked that they do.
+    @unsafe @inlinable @inline(__always) init(uncheckedFrame raw: RawSpan, at start: Int) {
+        let high = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 4, as: UInt64.self)
+        let low = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 12, as: UInt64.self)
+        let major = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 20, as: UInt16.self)
+        let minor = unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: start &+ 22, as: UInt16.self)
         let uuid = ProximityUUID(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
         identity = BeaconIdentity(uuid: uuid, major: UInt16(bigEndian: major), minor: UInt16(bigEndian: minor))
-        measuredPower = Int8(bitPattern: bytes[start + 24])
+        measuredPower = unsafe raw.unsafeLoad(fromUncheckedByteOffset: start &+ 24, as: Int8.self)
     }
 
     /// The frame's manufacturer specific data, company identifier first: 25 octets.

@@ -19,6 +19,7 @@ public struct Instant: Sendable, Hashable, Comparable {
     /// The year 2255, or 285 years of uptime.
     public static let latest = Instant(nanoseconds: .max)
 
+    /// The earlier is the less.
     @inlinable public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The instant `duration` after this one, moved to the nearest bound where it would pass it.

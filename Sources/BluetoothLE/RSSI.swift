@@ -21,5 +21,6 @@ public struct RSSI: Sendable, Hashable, Comparable {
     /// What a setting may ask for (Bluetooth Core Vol 4 Part E §7.7.65.2).
     public static let settingRange: ClosedRange<Int> = -127...20
 
+    /// The weaker is the less.
     @inlinable public static func < (left: RSSI, right: RSSI) -> Bool { left.dBm < right.dBm }
 }

@@ -11,13 +11,6 @@ public struct CaptureRecord: Sendable {
         case iso = 0x05
     }
 
-    /// What a sniffer says of a frame's checksum.
-    public enum FrameCheck: UInt8, Sendable {
-        case valid, invalid
-        /// It did not look: the checksum stands behind the PDU.
-        case unchecked
-    }
-
     /// What a record holds. Its bytes, where it has any, are ``CaptureRecord/payload``.
     public enum Content: Sendable {
         /// An HCI packet without its H4 octet.

@@ -1,0 +1,159 @@
+/// What a sniffer says of a frame's checksum.
+public enum FrameCheck: UInt8, Sendable {
+    case valid, invalid
+    /// It did not look: the checksum stands behind the PDU.
+    case unchecked
+}
+
+/// A frame on the advertising channels that gives no report (rule B4); count it by its ``malformation``.
+public enum LinkLayerError: Error, Hashable {
+    /// Its checksum is wrong.
+    case badCRC
+    /// At `offset` of the bytes handed in, `needed` octets belong to the PDU; `available` are there.
+    case pduTruncated(offset: Int, needed: Int, available: Int)
+
+    /// What it is counted as.
+    public var malformation: Malformation {
+        switch self {
+        case .badCRC: .badCRC
+        case .pduTruncated: .pduTruncated
+        }
+    }
+}
+
+extension LinkLayerError: CustomStringConvertible {
+    /// What is wrong, and where.
+    public var description: String {
+        switch self {
+        case .badCRC:
+            "the frame's CRC is wrong"
+        case .pduTruncated(let offset, let needed, let available):
+            "the advertising PDU needs \(needed) octets at octet \(offset); \(available) are there"
+        }
+    }
+}
+
+/// The advertising PDUs of the link layer, as sniffers capture them.
+///
+/// A frame is the access address (4 octets, little endian), the PDU's header (2), its payload, and the CRC (3).
+///
+/// Source: Bluetooth Core Vol 6 Part B §2.1 (frames), §2.3 (advertising PDUs), §3.1.1 (CRC).
+public enum LinkLayerPDU {
+    /// The access address of advertising (Core Vol 6 Part B §2.1.2). Every other one is a connection's, a periodic
+    /// advertisement's or a broadcast stream's.
+    public static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
+    /// The report that the frame in `range` of `bytes` makes; `nil` where it is none of advertising (rule B4).
+    ///
+    /// ADV_IND, ADV_DIRECT_IND, ADV_NONCONN_IND, ADV_SCAN_IND, SCAN_RSP, and the extended PDUs make one. Of those the ones
+    /// that point to another PDU are ``AdvertisingReport/DataStatus/moreToCome`` where they carry data themselves, and
+    /// complete and empty where they only point (ADV_EXT_IND).
+    /// - Parameters:
+    ///   - bytes: The bytes that the report's `data` will be a range of.
+    ///   - range: Where the frame stands in them; octets behind its CRC are ignored.
+    ///   - rssi: What the sniffer measured.
+    ///   - check: What it says of the CRC. Where it did not look, the CRC is computed.
+    /// - Throws: ``LinkLayerError`` where an advertising frame has a bad CRC or is cut off.
+    public static func advertisingReport(
+        of bytes: Span<UInt8>, in range: Range<Int>, rssi: RSSI?, check: FrameCheck
+    ) throws(LinkLayerError) -> AdvertisingReport? {
+        let range = range.clamped(to: 0..<bytes.count)
+        var fields = Fields(next: range.lowerBound, end: range.upperBound)
+        // Too short for an access address: nothing says that it is advertising, nor that it is not.
+        let start = try fields.take(4)
+        let access =
+            UInt32(bytes[start]) | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2]) << 16
+            | UInt32(bytes[start + 3]) << 24
+        guard access == advertisingAccessAddress else { return nil }
+        // Before anything of the PDU is believed, its length included.
+        if check == .invalid { throw .badCRC }
+        let header = try fields.take(2)
+        let payload = try fields.take(Int(bytes[header + 1]))
+        let payloadEnd = fields.next
+        if check == .unchecked {
+            let crc = try fields.take(3)
+            let received = UInt32(bytes[crc]) | UInt32(bytes[crc + 1]) << 8 | UInt32(bytes[crc + 2]) << 16
+            guard received == LinkLayerCRC.advertising(of: bytes, in: header..<crc) else { throw .badCRC }
+        }
+        let isRandom = bytes[header] & 0x40 != 0
+        fields = Fields(next: payload, end: payloadEnd)
+        let properties: AdvertisingReport.Properties
+        switch bytes[header] & 0x0F {
+        case 0x0: properties = [.legacy, .connectable, .scannable]  // ADV_IND
+        case 0x1: properties = [.legacy, .connectable, .directed]  // ADV_DIRECT_IND
+        case 0x2: properties = [.legacy]  // ADV_NONCONN_IND
+        case 0x4: properties = [.legacy, .connectable, .scannable, .scanResponse]  // SCAN_RSP
+        case 0x6: properties = [.legacy, .scannable]  // ADV_SCAN_IND
+        case 0x7: return try extendedReport(of: bytes, fields: &fields, rssi: rssi, isRandom: isRandom)
+        default: return nil
+        }
+        let address = address(at: try fields.take(6), of: bytes, isRandom: isRandom)
+        // The rest of an ADV_DIRECT_IND is its target's address.
+        if properties.contains(.directed) { fields.next = try fields.take(6) + 6 }
+        let data = properties.contains(.directed) ? fields.next..<fields.next : fields.next..<fields.end
+        return AdvertisingReport(address: address, rssi: rssi, properties: properties, data: data)
+    }
+
+    /// The Common Extended Advertising Payload Format (Core Vol 6 Part B §2.3.4).
+    private static func extendedReport(
+        of bytes: Span<UInt8>, fields: inout Fields, rssi: RSSI?, isRandom: Bool
+    ) throws(LinkLayerError) -> AdvertisingReport {
+        let first = bytes[try fields.take(1)]
+        let start = try fields.take(Int(first & 0x3F))
+        let data = fields.next..<fields.end
+        var header = Fields(next: start, end: fields.next)
+        var report = AdvertisingReport(address: nil, rssi: rssi, properties: .linkLayer, data: data)
+        // AdvMode; 3 is reserved and says neither.
+        switch first >> 6 {
+        case 1: report.properties.insert(.connectable)
+        case 2: report.properties.insert(.scannable)
+        default: break
+        }
+        // An extended header may be absent, and its flags with it.
+        guard header.next < header.end else { return report }
+        let flags = bytes[try header.take(1)]
+        if flags & 0x01 != 0 {  // AdvA
+            report.address = address(at: try header.take(6), of: bytes, isRandom: isRandom)
+        }
+        if flags & 0x02 != 0 {  // TargetA
+            _ = try header.take(6)
+            report.properties.insert(.directed)
+        }
+        if flags & 0x04 != 0 { _ = try header.take(1) }  // CTEInfo
+        if flags & 0x08 != 0 {  // ADI: DID (12 bits), SID (4)
+            let offset = try header.take(2)
+            let information = UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
+            report.advertisingSID = UInt8(truncatingIfNeeded: information >> 12)
+            report.advertisingDataID = information & 0x0FFF
+        }
+        if flags & 0x10 != 0 {  // AuxPtr: channel, clock accuracy, units (8 bits), AUX Offset (13), PHY (3)
+            let offset = try header.take(3)
+            let isSent = bytes[offset + 1] != 0 || bytes[offset + 2] & 0x1F != 0
+            // An AUX Offset of zero: the advertiser had no time for the PDU that it points to.
+            if !data.isEmpty { report.status = isSent ? .moreToCome : .truncated }
+        }
+        if flags & 0x20 != 0 { _ = try header.take(18) }  // SyncInfo
+        if flags & 0x40 != 0 { _ = try header.take(1) }  // TxPower
+        // What is left of the header is ACAD: the controllers' own, not the advertiser's data.
+        return report
+    }
+
+    private static func address(at offset: Int, of bytes: Span<UInt8>, isRandom: Bool) -> DeviceAddress {
+        var value: UInt64 = 0
+        for index in 0..<6 { value |= UInt64(bytes[offset + index]) << UInt64(8 * index) }
+        return DeviceAddress(value, kind: isRandom ? .random : .public)
+    }
+
+    /// Fields that follow one another up to an end.
+    private struct Fields {
+        var next: Int
+        let end: Int
+
+        /// The offset of the next field, of `count` octets, all of which are there.
+        mutating func take(_ count: Int) throws(LinkLayerError) -> Int {
+            guard count <= end - next else { throw .pduTruncated(offset: next, needed: count, available: end - next) }
+            defer { next += count }
+            return next
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/// The adapters that a capture names, each with its place.
+///
+/// Bound: ``namesMax`` adapters are told apart; the records of further ones belong to none.
+struct AdapterTable {
+    static let namesMax = 255
+    /// The longest name that is taken over, in UTF-8 bytes; the rest is cut off.
+    static let nameBytesMax = 128
+    /// The index of records that belong to no adapter (the kernel's HCI_DEV_NONE).
+    static let noIndex: UInt16 = 0xFFFF
+
+    private(set) var names: [String] = []
+    // The names' UTF-8 bytes, to be compared with bytes that are no String yet.
+    private var utf8: [[UInt8]] = []
+    private var last = 0
+    // Where the adapters with an index of a monitor stand: the low ones at once, the rare others by a dictionary.
+    // -1 is not met yet, -2 one more than fits.
+    private var lowIndexes = [Int16](repeating: -1, count: 256)
+    private var highIndexes: [UInt16: Int16] = [:]
+
+    /// The place of the adapter that bears `name`; `nil` where it is one more than fits.
+    mutating func place(named name: String) -> Int? { place(of: Array(name.utf8), 0..<name.utf8.count) }
+
+    /// The place of the adapter that bears the name whose UTF-8 bytes are `range` of `text`, made safe for terminals and
+    /// logs.
+    mutating func place(of text: [UInt8], _ range: Range<Int>) -> Int? {
+        let bytes = text.span.extracting(range)
+        if last < utf8.count, Self.isEqual(utf8[last], bytes) { return last }
+        for place in utf8.indices where Self.isEqual(utf8[place], bytes) {
+            last = place
+            return place
+        }
+        // The bytes of a name that had to be made safe are not those that were read.
+        let name = Self.safe(bytes)
+        if let place = names.firstIndex(of: name) { return place }
+        guard names.count < Self.namesMax else { return nil }
+        names.append(name)
+        utf8.append(Array(name.utf8))
+        last = names.count - 1
+        return last
+    }
+
+    private static func isEqual(_ left: [UInt8], _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        for index in 0..<left.count where left[index] != right[index] { return false }
+        return true
+    }
+
+    /// At most ``nameBytesMax`` bytes of a name, without control characters; never empty.
+    static func safe(_ bytes: Span<UInt8>) -> String {
+        var kept: [UInt8] = []
+        for index in 0..<min(bytes.count, nameBytesMax + 4) { kept.append(bytes[index]) }
+        var name = ""
+        for scalar in String(decoding: kept, as: UTF8.self).unicodeScalars {
+            let isControl =
+                scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+                || scalar.properties.generalCategory == .lineSeparator
+                || scalar.properties.generalCategory == .paragraphSeparator
+            let shown: Unicode.Scalar = isControl ? "_" : scalar
+            guard name.utf8.count + UTF8.width(shown) <= nameBytesMax else { break }
+            name.unicodeScalars.append(shown)
+        }
+        return name.isEmpty ? "_" : name
+    }
+
+    /// The place of the adapter with `index` in a monitor's stream; it is named `hci<index>` until ``name(_:_:)``.
+    mutating func place(ofIndex index: UInt16) -> Int? {
+        if index < 256 {
+            let place = lowIndexes[Int(index)]
+            if place != -1 { return place >= 0 ? Int(place) : nil }
+        } else if let place = highIndexes[index] {
+            return place >= 0 ? Int(place) : nil
+        }
+        if index == Self.noIndex { return nil }
+        let place = place(named: "hci\(index)")
+        note(index, place)
+        return place
+    }
+
+    /// The adapter with `index` bears `name` from now on.
+    mutating func name(_ index: UInt16, _ text: [UInt8], _ range: Range<Int>) {
+        guard index != Self.noIndex else { return }
+        note(index, place(of: text, range))
+    }
+
+    private mutating func note(_ index: UInt16, _ place: Int?) {
+        let place = Int16(place ?? -2)
+        if index < 256 {
+            lowIndexes[Int(index)] = place
+        } else if place >= 0 || highIndexes[index] != nil {
+            // At most 255 of them: one that fits no more is looked for again.
+            highIndexes[index] = place
+        }
+    }
+}

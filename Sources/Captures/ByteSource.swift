@@ -1,0 +1,170 @@
+import SystemPackage
+
+/// The bytes of a capture in order, inflated where they are compressed.
+///
+/// Memory is constant whatever the file holds: one input buffer, and what zlib (32 KiB) or zstd (at most 128 MiB)
+/// need to look back on. A bomb costs time only.
+final class ByteSource {
+    private enum Origin {
+        case descriptor(FileDescriptor, isOurs: Bool)
+        case memory([UInt8])
+    }
+
+    private static let inputSize = 64 * 1024
+
+    let name: String
+    /// The length of the file in bytes; absent where it has none (a pipe).
+    let size: Int?
+    /// How much of the file was read.
+    private(set) var position = 0
+    /// Why inflating ended before the end of the file.
+    private(set) var problem: String?
+    private let origin: Origin
+    private var inflater: (any Inflater)?
+    // What was read and not handed on yet: the first bytes while they are looked at, then compressed ones.
+    private var input: [UInt8] = []
+    private var inputStart = 0
+    private var inputEnd = 0
+
+    init(_ source: CaptureInput) throws(CaptureError) {
+        name = source.name
+        switch source {
+        case .path("-"):
+            origin = .descriptor(.standardInput, isOurs: false)
+            size = nil
+        case .path(let path):
+            let descriptor: FileDescriptor
+            do {
+                descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
+            } catch {
+                throw .openFailed(path: path, error as? Errno ?? .ioError)
+            }
+            origin = .descriptor(descriptor, isOurs: true)
+            size = Self.length(of: descriptor)
+        case .bytes(let bytes, _):
+            origin = .memory(bytes)
+            size = bytes.count
+        }
+    }
+
+    deinit {
+        // Nothing was written: an error of close has nobody to tell.
+        if case .descriptor(let descriptor, true) = origin { try? descriptor.close() }
+    }
+
+    private static func length(of descriptor: FileDescriptor) -> Int? {
+        // Pipes can't seek and devices have no length: such inputs have no known size, which is no error.
+        guard let end = try? descriptor.seek(offset: 0, from: .end),
+            (try? descriptor.seek(offset: 0, from: .start)) != nil
+        else { return nil }
+        return end > 0 && end < Int.max ? Int(end) : nil
+    }
+
+    /// Looks at the first bytes and sets up inflating where they are gzip's or zstd's.
+    func recogniseCompression() throws(CaptureError) {
+        input = [UInt8](repeating: 0, count: Self.inputSize)
+        // A pipe may hand over a few bytes at a time.
+        while inputEnd < 4 {
+            let count = try readRaw(at: inputEnd)
+            if count == 0 { break }
+            inputEnd += count
+        }
+        guard inputEnd > 0 else { throw .empty(path: name) }
+        if inputEnd >= 2, input[0] == 0x1F, input[1] == 0x8B {
+            inflater = try GzipInflater(path: name)
+        } else if inputEnd >= 4, input[1] == 0xB5, input[2] == 0x2F, input[3] == 0xFD, input[0] == 0x28 {
+            inflater = try ZstdInflater(path: name)
+        }
+    }
+
+    private func readRaw(at offset: Int) throws(CaptureError) -> Int {
+        let (origin, position, name) = (origin, position, name)
+        let result = unsafe input.withUnsafeMutableBytes { buffer in
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
+            return unsafe Self.read(origin, at: position, into: target, name)
+        }
+        let count = try result.get()
+        self.position += count
+        return count
+    }
+
+    private static func read(
+        _ origin: Origin, at position: Int, into target: UnsafeMutableRawBufferPointer, _ name: String
+    ) -> Result<Int, CaptureError> {
+        switch origin {
+        case .memory(let bytes):
+            let count = min(target.count, bytes.count - position)
+            unsafe bytes.withUnsafeBytes { source in
+                unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[position..<position + count]))
+            }
+            return .success(count)
+        case .descriptor(let descriptor, _):
+            do {
+                return .success(unsafe try descriptor.read(into: target))
+            } catch {
+                return .failure(.readFailed(path: name, offset: position, error as? Errno ?? .ioError))
+            }
+        }
+    }
+
+    /// Fills the beginning of `target`, which is not empty; 0 at the end.
+    func read(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
+        if let inflater { return unsafe try inflate(inflater, into: target) }
+        if inputStart < inputEnd {
+            let count = min(target.count, inputEnd - inputStart)
+            unsafe input.withUnsafeBytes { bytes in
+                let source = unsafe UnsafeRawBufferPointer(rebasing: bytes[inputStart..<inputStart + count])
+                unsafe target.copyMemory(from: source)
+            }
+            inputStart += count
+            // Plain bytes go straight to the window from here on.
+            if inputStart == inputEnd { input = [] }
+            return count
+        }
+        let count = unsafe try Self.read(origin, at: position, into: target, name).get()
+        position += count
+        return count
+    }
+
+    private func inflate(
+        _ inflater: any Inflater, into target: UnsafeMutableRawBufferPointer
+    ) throws(CaptureError) -> Int {
+        while problem == nil {
+            var isAtEnd = false
+            if inputStart == inputEnd {
+                inputStart = 0
+                inputEnd = try readRaw(at: 0)
+                isAtEnd = inputEnd == 0
+            }
+            let step = unsafe input.withUnsafeBytes { bytes in
+                unsafe inflater.inflate(
+                    UnsafeRawBufferPointer(rebasing: bytes[inputStart..<inputEnd]), isAtEnd: isAtEnd, into: target)
+            }
+            inputStart += step.consumed
+            if let reason = step.problem {
+                problem = "\(reason) (byte \(position - inputEnd + inputStart) of the file)"
+            }
+            if step.produced > 0 { return step.produced }
+            if isAtEnd { return 0 }
+        }
+        return 0
+    }
+}
+
+/// What one step of inflating did.
+struct InflaterStep {
+    var consumed = 0
+    var produced = 0
+    /// Why nothing more will come.
+    var problem: String?
+}
+
+/// Inflates a stream piece by piece.
+protocol Inflater: AnyObject {
+    /// Inflates from `input` into `output`. With `isAtEnd`, nothing follows `input`.
+    ///
+    /// A step without a problem consumes or produces something, but at the end.
+    func inflate(
+        _ input: UnsafeRawBufferPointer, isAtEnd: Bool, into output: UnsafeMutableRawBufferPointer
+    ) -> InflaterStep
+}

@@ -1,0 +1,157 @@
+import BluetoothLE
+
+// btsnoop: RFC 1761's file format with Bluetooth datalinks. A 16-byte file header; then records of a 24-byte header
+// (original length, included length, flags, drops, all u32, and time, i64; big endian) and the included bytes.
+// The Linux monitor's flags are (adapter index << 16) | opcode; BlueZ's src/shared/btsnoop.h has the opcodes.
+enum Btsnoop {
+    static let magic: [UInt8] = Array("btsnoop\0".utf8)
+    static let headerSize = 24
+    /// 1970-01-01 on the clock of btsnoop: microseconds since the year 0.
+    static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
+
+    /// The opcodes of the Linux monitor.
+    enum Opcode {
+        static let newIndex: UInt16 = 0
+        static let deleteIndex: UInt16 = 1
+        static let command: UInt16 = 2
+        static let event: UInt16 = 3
+        static let aclSent: UInt16 = 4
+        static let aclReceived: UInt16 = 5
+        static let scoSent: UInt16 = 6
+        static let scoReceived: UInt16 = 7
+        static let openIndex: UInt16 = 8
+        static let closeIndex: UInt16 = 9
+        static let isoSent: UInt16 = 18
+        static let isoReceived: UInt16 = 19
+    }
+}
+
+extension CaptureReader {
+    mutating func openBtsnoop() throws(CaptureError) {
+        guard try has(16) else { throw .headerInvalid(path: name, "it is cut off") }
+        let version = UInt32(bigEndian: load(head + 8, as: UInt32.self))
+        guard version == 1 else { throw .headerInvalid(path: name, "btsnoop of version \(version); 1 is read") }
+        let datalink = UInt32(bigEndian: load(head + 12, as: UInt32.self))
+        switch datalink {
+        case 1001: layout = .btsnoopH1
+        case 1002: layout = .btsnoopH4
+        case 2001: layout = .btsnoopMonitor
+        default: throw .datalinkUnsupported(path: name, datalink)
+        }
+        format = .btsnoop(datalink: datalink)
+        head += 16
+    }
+
+    /// Steps over the record at the head; `nil` where there is none, or none that is whole.
+    @inline(__always) private mutating func btsnoopRecord() throws(CaptureError) -> (
+        flags: UInt32, time: Instant, payload: Range<Int>
+    )? {
+        guard try has(Btsnoop.headerSize) else {
+            _ = endOrCut(Btsnoop.headerSize)
+            return nil
+        }
+        let included = Int(UInt32(bigEndian: load(head + 4, as: UInt32.self)))
+        if tail - head < Btsnoop.headerSize + included {
+            guard included <= Self.recordBytesMax - Btsnoop.headerSize else {
+                _ = end("it claims \(included) bytes; more than 1 MiB is no record")
+                return nil
+            }
+            guard try refill(Btsnoop.headerSize + included) else {
+                _ = endOrCut(Btsnoop.headerSize + included)
+                return nil
+            }
+        }
+        let flags = UInt32(bigEndian: load(head + 8, as: UInt32.self))
+        let stamp = Int64(bigEndian: load(head + 16, as: Int64.self))
+        let start = head + Btsnoop.headerSize
+        head = start + included
+        recordCount &+= 1
+        return (flags, microseconds(stamp), start..<start + included)
+    }
+
+    @inline(__always) private mutating func microseconds(_ stamp: Int64) -> Instant {
+        let (since1970, overflow) = stamp.subtractingReportingOverflow(Btsnoop.epoch)
+        if !overflow, since1970 >= 0, since1970 <= Instant.latest.nanoseconds / 1000 {
+            return Instant(nanoseconds: since1970 &* 1000)
+        }
+        return instant((Int128(stamp) - Int128(Btsnoop.epoch)) * 1000)
+    }
+
+    @inline(__always) mutating func nextMonitorRecord() throws(CaptureError) -> CaptureRecord? {
+        guard let (flags, time, payload) = try btsnoopRecord() else { return nil }
+        return monitorRecord(
+            opcode: UInt16(truncatingIfNeeded: flags), index: UInt16(truncatingIfNeeded: flags >> 16), time, payload)
+    }
+
+    /// A record of the Linux monitor's stream, in btsnoop 2001 and behind the pseudo-header of link type 254.
+    @inline(__always) mutating func monitorRecord(
+        opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int? = nil
+    ) -> CaptureRecord {
+        if opcode == Btsnoop.Opcode.event {
+            return CaptureRecord(
+                time: time, adapter: named ?? monitorAdapter(index), content: .hci(.event, isReceived: true),
+                payload: payload)
+        }
+        return rareMonitorRecord(opcode: opcode, index: index, time, payload, adapter: named)
+    }
+
+    @inline(__always) private mutating func monitorAdapter(_ index: UInt16) -> Int? {
+        if let place = adapterTable.place(ofIndex: index) { return place }
+        if index != AdapterTable.noIndex { malformations.count(.adaptersTooMany) }
+        return nil
+    }
+
+    @inline(never) private mutating func rareMonitorRecord(
+        opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int?
+    ) -> CaptureRecord {
+        // New Index: type (1), bus (1), address (6), name (8, zeros behind it).
+        if opcode == Btsnoop.Opcode.newIndex, payload.count >= 16, named == nil {
+            let start = payload.lowerBound + 8
+            var end = start
+            while end < start + 8, window[end] != 0 { end += 1 }
+            if end > start { adapterTable.name(index, window, start..<end) }
+        }
+        let content: CaptureRecord.Content =
+            switch opcode {
+            case Btsnoop.Opcode.command: .hci(.command, isReceived: false)
+            case Btsnoop.Opcode.aclSent: .hci(.acl, isReceived: false)
+            case Btsnoop.Opcode.aclReceived: .hci(.acl, isReceived: true)
+            case Btsnoop.Opcode.scoSent: .hci(.sco, isReceived: false)
+            case Btsnoop.Opcode.scoReceived: .hci(.sco, isReceived: true)
+            case Btsnoop.Opcode.isoSent: .hci(.iso, isReceived: false)
+            case Btsnoop.Opcode.isoReceived: .hci(.iso, isReceived: true)
+            case Btsnoop.Opcode.openIndex: .listening(true)
+            case Btsnoop.Opcode.closeIndex, Btsnoop.Opcode.deleteIndex: .listening(false)
+            default: .monitor(opcode: opcode)
+            }
+        return CaptureRecord(time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
+    }
+
+    @inline(__always) mutating func nextPacket(isH4: Bool) throws(CaptureError) -> CaptureRecord? {
+        guard let (flags, time, payload) = try btsnoopRecord() else { return nil }
+        let adapter = defaultAdapter()
+        // Bit 0: received; bit 1: a command or an event.
+        let isReceived = flags & 1 != 0
+        if isH4 { return h4Record(time, adapter, payload, isReceived: isReceived) }
+        let kind: CaptureRecord.PacketKind = flags & 2 == 0 ? .acl : isReceived ? .event : .command
+        return CaptureRecord(
+            time: time, adapter: adapter, content: .hci(kind, isReceived: isReceived), payload: payload)
+    }
+
+    /// An HCI packet behind its H4 octet. One of an unknown kind shows only that time went on.
+    @inline(__always) func h4Record(
+        _ time: Instant?, _ adapter: Int?, _ payload: Range<Int>, isReceived: Bool?
+    ) -> CaptureRecord {
+        guard !payload.isEmpty, let kind = CaptureRecord.PacketKind(rawValue: window[payload.lowerBound]) else {
+            return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: payload)
+        }
+        return CaptureRecord(
+            time: time, adapter: adapter, content: .hci(kind, isReceived: isReceived ?? (kind == .event)),
+            payload: payload.lowerBound + 1..<payload.upperBound)
+    }
+
+    /// The place of `hci0`, what an adapter is called in a capture that names none (rule L4).
+    @inline(__always) mutating func defaultAdapter() -> Int? {
+        adapterTable.names.isEmpty ? adapterTable.place(named: "hci0") : 0
+    }
+}

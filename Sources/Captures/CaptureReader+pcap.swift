@@ -1,0 +1,59 @@
+import BluetoothLE
+
+/// What a pcap file's header says.
+///
+/// Source: draft-ietf-opsawg-pcap: a 24-byte header, then records of seconds, fraction, included and original length
+/// (u32 each, in the byte order of the header) and the included bytes.
+struct PcapState {
+    static let headerSize = 16
+    static let microsecondMagic: UInt32 = 0xA1B2_C3D4
+    static let nanosecondMagic: UInt32 = 0xA1B2_3C4D
+
+    var isSwapped = false
+    /// Nanoseconds in a unit of the fraction.
+    var unit: Int64 = 1000
+    var linkType = LinkType.h4
+}
+
+extension CaptureReader {
+    mutating func openPcap() throws(CaptureError) {
+        guard try has(24) else { throw .headerInvalid(path: name, "it is cut off") }
+        var magic = load(head, as: UInt32.self).littleEndian
+        if magic != PcapState.microsecondMagic, magic != PcapState.nanosecondMagic {
+            magic = magic.byteSwapped
+            pcap.isSwapped = true
+        }
+        pcap.unit = magic == PcapState.nanosecondMagic ? 1 : 1000
+        // The upper half may tell of a checksum behind the packets.
+        let type = number32(head + 20) & 0xFFFF
+        guard let linkType = LinkType(rawValue: type) else { throw .linkTypeUnsupported(path: name, type) }
+        pcap.linkType = linkType
+        layout = .pcap
+        format = .pcap(linkType: type)
+        head += 24
+    }
+
+    /// A number in the byte order of the file.
+    @inline(__always) private func number32(_ offset: Int) -> UInt32 {
+        let number = load(offset, as: UInt32.self).littleEndian
+        return pcap.isSwapped ? number.byteSwapped : number
+    }
+
+    @inline(__always) mutating func nextPcapRecord() throws(CaptureError) -> CaptureRecord? {
+        guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
+        let included = Int(number32(head + 8))
+        guard included <= Self.recordBytesMax - PcapState.headerSize else {
+            return end("it claims \(included) bytes; more than 1 MiB is no record")
+        }
+        guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
+        // 2^32 seconds and 2^32 microseconds stay below the latest instant.
+        let time = Instant(
+            nanoseconds: Int64(number32(head)) &* 1_000_000_000 &+ Int64(number32(head + 4)) &* pcap.unit)
+        let start = head + PcapState.headerSize
+        head = start + included
+        recordCount &+= 1
+        return record(
+            pcap.linkType, time, adapter: pcap.linkType == .linuxMonitor ? nil : defaultAdapter(),
+            start..<start + included)
+    }
+}

@@ -1,0 +1,236 @@
+import BluetoothLE
+
+/// What a pcapng section says of its interfaces.
+///
+/// Source: draft-ietf-opsawg-pcapng.
+struct PcapngState {
+    static let sectionHeader: UInt32 = 0x0A0D_0D0A
+    static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
+    /// The interfaces of one section that are told apart; packets of further ones are damage.
+    static let interfacesMax = 4096
+    /// What if_description says of an interface that stands for one adapter, whose name if_name is.
+    static let adapterDescription = "one adapter"
+
+    struct Interface {
+        var type: UInt32
+        var linkType: LinkType?
+        var snapLength: Int
+        /// Its name's place; absent for a monitor's, whose packets name their own adapters.
+        var adapter: Int?
+        var isMonitor: Bool { linkType == .linuxMonitor }
+        /// Nanoseconds in a unit of its stamps; 0 where that is not whole.
+        var unit: Int64 = 1000
+        /// The if_tsresol octet: 10^-n, or with its high bit 2^-n seconds.
+        var resolution: UInt8 = 6
+        /// if_tsoffset: seconds to add.
+        var offset: Int64 = 0
+        /// That its packets are not read was said.
+        var isReported = false
+    }
+
+    var isSwapped = false
+    var interfaces: [Interface] = []
+    /// Of a link type that is not read; the last one met.
+    var unsupportedType: UInt32?
+    var hasSupportedInterface = false
+    /// The last packet's time, for those that have none.
+    var lastTime: Instant?
+}
+
+extension CaptureReader {
+    mutating func openPcapng() {
+        layout = .pcapng
+        format = .pcapng
+    }
+
+    @inline(__always) private func number32(_ offset: Int) -> UInt32 {
+        let number = load(offset, as: UInt32.self).littleEndian
+        return pcapng.isSwapped ? number.byteSwapped : number
+    }
+
+    @inline(__always) private func number16(_ offset: Int) -> UInt16 {
+        let number = load(offset, as: UInt16.self).littleEndian
+        return pcapng.isSwapped ? number.byteSwapped : number
+    }
+
+    mutating func nextPcapngRecord() throws(CaptureError) -> CaptureRecord? {
+        while true {
+            guard try has(12) else {
+                if tail == head, recordCount == 0, let type = pcapng.unsupportedType, !pcapng.hasSupportedInterface {
+                    throw .linkTypeUnsupported(path: name, type)
+                }
+                return endOrCut(12)
+            }
+            let type = number32(head)
+            if type == PcapngState.sectionHeader {
+                // The same in both byte orders; what follows its length tells which one the section has.
+                let magic = load(head + 8, as: UInt32.self).littleEndian
+                guard magic == PcapngState.byteOrderMagic || magic.byteSwapped == PcapngState.byteOrderMagic else {
+                    return end("a section header without its byte order magic")
+                }
+                pcapng.isSwapped = magic != PcapngState.byteOrderMagic
+            }
+            let length = Int(number32(head + 4))
+            guard length >= 12, length % 4 == 0 else { return end("a block claims \(length) bytes") }
+            // Blocks that do not matter may be of any length: they need not be held.
+            let isRead = type == PcapngState.sectionHeader || 1...3 ~= type || type == 6
+            if !isRead {
+                guard try skip(length) else { return nil }
+                continue
+            }
+            guard length <= Self.recordBytesMax else {
+                return end("a block claims \(length) bytes; more than 1 MiB is no record")
+            }
+            guard try has(length) else { return endOrCut(length) }
+            guard Int(number32(head + length - 4)) == length else {
+                return end("a block of \(length) bytes ends with the length \(number32(head + length - 4))")
+            }
+            let body = head + 8..<head + length - 4
+            var record: CaptureRecord?
+            switch type {
+            case PcapngState.sectionHeader:
+                guard body.count >= 16 else { return end("a section header of \(length) bytes") }
+                pcapng.interfaces.removeAll(keepingCapacity: true)
+            case 1:
+                guard body.count >= 8 else { return end("an interface description of \(length) bytes") }
+                describe(body)
+            case 3:
+                guard let packet = simplePacket(body) else { return end("a simple packet without an interface") }
+                record = packet
+            default:
+                guard body.count >= 20 else { return end("a packet block of \(length) bytes") }
+                let included = Int(number32(body.lowerBound + 12))
+                guard included <= body.count - 20 else {
+                    return end("a packet claims \(included) bytes; its block has \(body.count - 20)")
+                }
+                // The obsolete Packet Block has 16 bits of drops beside the interface.
+                let id = type == 6 ? Int(number32(body.lowerBound)) : Int(number16(body.lowerBound))
+                guard id < pcapng.interfaces.count else {
+                    return end("a packet of interface \(id), which is not described")
+                }
+                let stamp = UInt64(number32(body.lowerBound + 4)) << 32 | UInt64(number32(body.lowerBound + 8))
+                record = packet(id, stamp, body.lowerBound + 20..<body.lowerBound + 20 + included)
+            }
+            head += length
+            if let record { return record }
+        }
+    }
+
+    /// Steps over a block of any length.
+    private mutating func skip(_ length: Int) throws(CaptureError) -> Bool {
+        var rest = length
+        while rest > 0 {
+            if tail == head, !(try refill(1)) {
+                _ = end("a block is cut off: \(rest) of its \(length) bytes are missing")
+                return false
+            }
+            let step = min(rest, tail - head)
+            head += step
+            rest -= step
+        }
+        return true
+    }
+
+    private mutating func packet(_ id: Int, _ stamp: UInt64, _ packet: Range<Int>) -> CaptureRecord? {
+        guard let linkType = pcapng.interfaces[id].linkType else {
+            if !pcapng.interfaces[id].isReported {
+                pcapng.interfaces[id].isReported = true
+                damages.note(
+                    offset: base + head, record: recordCount + 1,
+                    "interface \(id) is of link type \(pcapng.interfaces[id].type); its packets are not read")
+            }
+            return nil
+        }
+        recordCount &+= 1
+        let time = hasTimes ? self.time(stamp, id) : nil
+        pcapng.lastTime = time
+        return record(linkType, time, adapter: adapter(id), packet)
+    }
+
+    private mutating func adapter(_ id: Int) -> Int? {
+        let interface = pcapng.interfaces[id]
+        if interface.adapter == nil, !interface.isMonitor { malformations.count(.adaptersTooMany) }
+        return interface.adapter
+    }
+
+    private mutating func simplePacket(_ body: Range<Int>) -> CaptureRecord?? {
+        guard body.count >= 4, let interface = pcapng.interfaces.first else { return nil }
+        // Its length is the packet's own, what was kept of it the smaller of that and the interface's limit.
+        var included = min(Int(number32(body.lowerBound)), body.count - 4)
+        if interface.snapLength > 0 { included = min(included, interface.snapLength) }
+        guard let linkType = interface.linkType else { return .some(nil) }
+        recordCount &+= 1
+        let start = body.lowerBound + 4
+        return record(linkType, pcapng.lastTime, adapter: adapter(0), start..<start + included)
+    }
+
+    @inline(__always) private mutating func time(_ stamp: UInt64, _ id: Int) -> Instant {
+        let unit = pcapng.interfaces[id].unit
+        if unit > 0, stamp < UInt64(Instant.latest.nanoseconds / 1_000_000_000), pcapng.interfaces[id].offset == 0 {
+            return Instant(nanoseconds: Int64(stamp) &* unit)
+        }
+        return rareTime(stamp, id)
+    }
+
+    @inline(never) private mutating func rareTime(_ stamp: UInt64, _ id: Int) -> Instant {
+        let interface = pcapng.interfaces[id]
+        let exponent = Int(interface.resolution & 0x7F)
+        // 2^64 units times 10^9 is below 2^94.
+        var nanoseconds = UInt128(stamp) * 1_000_000_000
+        if interface.resolution & 0x80 != 0 {
+            nanoseconds >>= UInt128(exponent)
+        } else {
+            for _ in 0..<min(exponent, 39) { nanoseconds /= 10 }
+        }
+        return instant(Int128(nanoseconds) + Int128(interface.offset) * 1_000_000_000)
+    }
+
+    /// Takes an Interface Description Block.
+    private mutating func describe(_ body: Range<Int>) {
+        guard pcapng.interfaces.count < PcapngState.interfacesMax else { return }
+        let type = UInt32(number16(body.lowerBound))
+        var interface = PcapngState.Interface(
+            type: type, linkType: LinkType(rawValue: type), snapLength: Int(number32(body.lowerBound + 4)))
+        if interface.linkType == nil { pcapng.unsupportedType = type } else { pcapng.hasSupportedInterface = true }
+        var name: Range<Int>?
+        var isOneAdapter = false
+        var place = body.lowerBound + 8
+        // Options: code, length, value, padded to four bytes.
+        while body.upperBound - place >= 4 {
+            let code = number16(place)
+            let length = Int(number16(place + 2))
+            let value = place + 4..<place + 4 + length
+            guard code != 0, value.upperBound <= body.upperBound else { break }
+            switch code {
+            case 2: name = value
+            case 3: isOneAdapter = text(value) == PcapngState.adapterDescription
+            case 9 where length == 1: interface.resolution = window[value.lowerBound]
+            case 14 where length == 8:
+                let first = UInt64(number32(value.lowerBound))
+                let second = UInt64(number32(value.lowerBound + 4))
+                interface.offset = Int64(bitPattern: pcapng.isSwapped ? first << 32 | second : second << 32 | first)
+            default: break
+            }
+            place = value.upperBound + (4 - length % 4) % 4
+        }
+        let isDecimal = interface.resolution & 0x80 == 0
+        interface.unit = 0
+        if isDecimal, interface.resolution <= 9 {
+            interface.unit = 1
+            for _ in interface.resolution..<9 { interface.unit *= 10 }
+        }
+        // The interface that Wireshark reads a monitor from carries every adapter.
+        if !interface.isMonitor || isOneAdapter {
+            // A name may end with a zero.
+            if let range = name { name = range.lowerBound..<(window[range].firstIndex(of: 0) ?? range.upperBound) }
+            if let name, !name.isEmpty {
+                interface.adapter = adapterTable.place(of: window, name)
+            } else {
+                interface.adapter = adapterTable.place(named: "hci\(pcapng.interfaces.count)")
+            }
+        }
+        pcapng.interfaces.append(interface)
+    }
+
+    private func text(_ range: Range<Int>) -> String { String(decoding: window[range], as: UTF8.self) }
+}

@@ -1,0 +1,197 @@
+public import BluetoothLE
+
+/// Reads the records of a capture in order, whatever its format, in constant memory.
+///
+/// Formats are recognised by content, gzip and zstd inflated on the way. What is cut off or corrupt is passed over and
+/// noted in ``damages``; only what makes reading impossible throws.
+public struct CaptureReader: ~Copyable {
+    /// The longest record that is read, in bytes with its header; one that claims more is damage.
+    public static let recordBytesMax = 1024 * 1024 + 64
+
+    /// The bytes that the payload of the last record points into, until the next is read.
+    public internal(set) var window: [UInt8]
+    /// What the capture is.
+    public internal(set) var format: CaptureFormat
+    /// Whether the records have times; where not, none has one.
+    public internal(set) var hasTimes: Bool
+    /// What was wrong so far.
+    public internal(set) var damages: CaptureDamages
+    /// What of that is counted by kind.
+    public internal(set) var malformations: MalformationCounts
+
+    /// The names of the adapters met so far; a record's ``CaptureRecord/adapter`` is a place in it.
+    public var adapters: [String] { adapterTable.names }
+    /// How many bytes of the input file were read.
+    public var position: Int { source.position }
+    /// The length of the input file in bytes; absent where it has none, as for a pipe.
+    public var size: Int? { source.size }
+    /// What errors call the input.
+    public var name: String { source.name }
+
+    var source: ByteSource
+    var adapterTable: AdapterTable
+    // What was read and not consumed is window[head..<tail]; window[0] is byte `base` of the capture.
+    var head: Int
+    var tail: Int
+    var base: Int
+    // Nothing more comes: the source has ended, or what follows can't be made out.
+    var sourceHasEnded: Bool
+    var hasEnded: Bool
+    var recordCount: Int
+    var hasPending: Bool
+    var pending: Optional<CaptureRecord>
+
+    var layout: Layout
+    var log: LogState
+    var pcap: PcapState
+    var pcapng: PcapngState
+    var hcidump: HcidumpState
+
+    enum Layout {
+        case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
+    }
+
+    /// Opens a capture, and reads as far as its first record.
+    ///
+    /// - Throws: ``CaptureError`` where it can't be opened, is empty, or is none of what is read.
+    public init(_ input: CaptureInput, options: CaptureOptions = CaptureOptions()) throws(CaptureError) {
+        self = try Self.opened(input, options)
+    }
+
+    private static func opened(
+        _ input: CaptureInput, _ options: CaptureOptions
+    ) throws(CaptureError) -> CaptureReader {
+        var reader = CaptureReader(source: try ByteSource(input), options)
+        try reader.source.recogniseCompression()
+        try reader.recogniseFormat()
+        // Whether there are times shows at the first record.
+        reader.pending = try reader.read()
+        reader.hasPending = true
+        if let first = reader.pending { reader.hasTimes = first.time != nil }
+        return reader
+    }
+
+    private init(source: ByteSource, _ options: CaptureOptions) {
+        self.source = source
+        window = [UInt8](repeating: 0, count: max(options.windowSize, 1))
+        format = .advertisementLog
+        log = LogState(fields: options.fields)
+        // All is set here: the compiler takes no default values where the public initialiser assigns `self`.
+        hasTimes = true
+        damages = CaptureDamages()
+        malformations = MalformationCounts()
+        adapterTable = AdapterTable()
+        (head, tail, base, recordCount) = (0, 0, 0, 0)
+        (sourceHasEnded, hasEnded, hasPending) = (false, false, false)
+        pending = .none
+        layout = .log
+        pcap = PcapState()
+        pcapng = PcapngState()
+        hcidump = HcidumpState()
+    }
+
+    /// The next record; `nil` at the end.
+    ///
+    /// - Throws: ``CaptureError/readFailed(path:offset:_:)`` where the input can't be read on.
+    public mutating func next() throws(CaptureError) -> CaptureRecord? {
+        if hasPending {
+            hasPending = false
+            return pending
+        }
+        return try read()
+    }
+
+    @inline(__always) private mutating func read() throws(CaptureError) -> CaptureRecord? {
+        if hasEnded { return nil }
+        switch layout {
+        case .btsnoopMonitor: return try nextMonitorRecord()
+        case .btsnoopH4: return try nextPacket(isH4: true)
+        case .btsnoopH1: return try nextPacket(isH4: false)
+        case .pcap: return try nextPcapRecord()
+        case .pcapng: return try nextPcapngRecord()
+        case .hcidump: return try nextTextRecord()
+        case .log: return try nextObject()
+        }
+    }
+
+    /// Whether `count` bytes stand at the head, which are read where they do not yet; `false` where the capture ends
+    /// before.
+    @inline(__always) mutating func has(_ count: Int) throws(CaptureError) -> Bool {
+        if tail - head >= count { return true }
+        return try refill(count)
+    }
+
+    @inline(never) mutating func refill(_ count: Int) throws(CaptureError) -> Bool {
+        guard !sourceHasEnded else { return false }
+        if head > 0 {
+            unsafe window.withUnsafeMutableBytes { bytes in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[head..<tail])
+                unsafe bytes.copyMemory(from: rest)
+            }
+            base += head
+            tail -= head
+            head = 0
+        }
+        if count > window.count {
+            let size = max(count, min(window.count * 2, Self.recordBytesMax))
+            window.append(contentsOf: repeatElement(0, count: size - window.count))
+        }
+        while tail < count {
+            var result: Result<Int, CaptureError> = .success(0)
+            unsafe window.withUnsafeMutableBytes { bytes in
+                do throws(CaptureError) {
+                    result = .success(
+                        unsafe try source.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[tail...])))
+                } catch {
+                    result = .failure(error)
+                }
+            }
+            let read = try result.get()
+            if read == 0 {
+                sourceHasEnded = true
+                if let problem = source.problem { damages.note(offset: base + tail, record: recordCount + 1, problem) }
+                return false
+            }
+            tail += read
+        }
+        return true
+    }
+
+    /// Notes damage at the head and ends there: what follows a broken record of a binary format can't be made out.
+    @inline(never) mutating func end(_ reason: String) -> CaptureRecord? {
+        hasEnded = true
+        damages.note(offset: base + head, record: recordCount + 1, reason)
+        return nil
+    }
+
+    /// The end of a binary format: damage where the last record is cut off, by less than `needed` bytes being there.
+    @inline(never) mutating func endOrCut(_ needed: Int) -> CaptureRecord? {
+        if tail == head || source.problem != nil {
+            hasEnded = true
+            return nil
+        }
+        return end("it is cut off: \(tail - head) of its \(needed) bytes are there")
+    }
+
+    /// `nanoseconds` as a time, moved to the nearest bound and counted where it lies outside of them.
+    @inline(__always) mutating func instant(_ nanoseconds: Int128) -> Instant {
+        if nanoseconds < 0 || nanoseconds > Int128(Instant.latest.nanoseconds) {
+            malformations.count(.timeOutOfRange)
+            return nanoseconds < 0 ? .earliest : .latest
+        }
+        return Instant(nanoseconds: Int64(truncatingIfNeeded: nanoseconds))
+    }
+
+    /// The place of an adapter, counted where it is one more than fits.
+    @inline(__always) mutating func counted(_ place: Int?) -> Int? {
+        if place == nil { malformations.count(.adaptersTooMany) }
+        return place
+    }
+
+    // The callers have made sure that the bytes stand in the window.
+    @inline(__always) func load<Number: FixedWidthInteger & BitwiseCopyable>(
+        _ offset: Int, as type: Number.Type
+    ) -> Number {
+        unsafe window.span.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: type)
+    }
+}

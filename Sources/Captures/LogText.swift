@@ -1,0 +1,240 @@
+/// What the texts in an advertisement log mean: hexadecimal digits, escapes, times.
+enum LogText {
+    /// What a hexadecimal digit stands for; 0xFF for anything else.
+    @inline(__always) static func nibble(_ byte: UInt8) -> UInt8 {
+        let digit = byte &- 0x30
+        if digit < 10 { return digit }
+        let letter = (byte | 0x20) &- 0x61
+        return letter < 6 ? letter + 10 : 0xFF
+    }
+
+    /// Replaces the escapes in `start..<end` of `bytes` by what they stand for, in place, and gives the new end.
+    ///
+    /// The escapes are well formed (``LogScanner`` has looked). Half of a surrogate pair becomes U+FFFD.
+    static func unescape(_ bytes: inout MutableSpan<UInt8>, _ start: Int, _ end: Int) -> Int {
+        var from = start
+        var to = start
+        // What is written is never longer than what it was read from, so `to` never passes `from`.
+        while from < end {
+            guard bytes[from] == UInt8(ascii: "\\"), from + 1 < end else {
+                bytes[to] = bytes[from]
+                to += 1
+                from += 1
+                continue
+            }
+            let kind = bytes[from + 1]
+            from += 2
+            switch kind {
+            case UInt8(ascii: "b"): bytes[to] = 0x08
+            case UInt8(ascii: "f"): bytes[to] = 0x0C
+            case UInt8(ascii: "n"): bytes[to] = 0x0A
+            case UInt8(ascii: "r"): bytes[to] = 0x0D
+            case UInt8(ascii: "t"): bytes[to] = 0x09
+            case UInt8(ascii: "u"):
+                var code = unit(bytes, from, end)
+                from = min(from + 4, end)
+                if 0xD800..<0xDC00 ~= code {
+                    let low =
+                        from + 1 < end && bytes[from] == UInt8(ascii: "\\") && bytes[from + 1] == UInt8(ascii: "u")
+                        ? unit(bytes, from + 2, end) : 0
+                    if 0xDC00..<0xE000 ~= low {
+                        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+                        from = min(from + 6, end)
+                    }
+                }
+                let scalar = Unicode.Scalar(code) ?? "\u{FFFD}"
+                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    bytes[to] = unit
+                    to += 1
+                }
+                continue
+            default: bytes[to] = kind
+            }
+            to += 1
+        }
+        return to
+    }
+
+    private static func unit(_ bytes: borrowing MutableSpan<UInt8>, _ start: Int, _ end: Int) -> UInt32 {
+        guard start + 4 <= end else { return 0xFFFD }
+        var code: UInt32 = 0
+        for index in start..<start + 4 { code = code << 4 | UInt32(nibble(bytes[index]) & 0xF) }
+        return code
+    }
+
+    /// The time that RFC 3339 text spells, in nanoseconds since 1970, what is finer cut off; `nil` where it spells none.
+    static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int128? {
+        guard end - start >= 20,
+            let year = number(text, start, 4), text[start + 4] == UInt8(ascii: "-"),
+            let month = number(text, start + 5, 2), text[start + 7] == UInt8(ascii: "-"),
+            let day = number(text, start + 8, 2),
+            text[start + 10] | 0x20 == UInt8(ascii: "t") || text[start + 10] == UInt8(ascii: " "),
+            let seconds = clock(text, start + 11), let days = daysSince1970(year, month, day)
+        else { return nil }
+        var place = start + 19
+        var nanoseconds = 0
+        if text[place] == UInt8(ascii: ".") {
+            place += 1
+            let first = place
+            var scale = 100_000_000
+            while place < end, text[place] &- 0x30 < 10 {
+                nanoseconds += Int(text[place] &- 0x30) * scale
+                scale /= 10
+                place += 1
+            }
+            guard place > first else { return nil }
+        }
+        guard place < end, let offset = zone(text, place, end) else { return nil }
+        return Int128(days * 86_400 + seconds - offset) * 1_000_000_000 + Int128(nanoseconds)
+    }
+
+    /// Seconds of the day in `hh:mm:ss`; a leap second is the first of the next minute.
+    static func clock(_ text: Span<UInt8>, _ start: Int) -> Int? {
+        guard let hour = number(text, start, 2), text[start + 2] == UInt8(ascii: ":"),
+            let minute = number(text, start + 3, 2), text[start + 5] == UInt8(ascii: ":"),
+            let second = number(text, start + 6, 2), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        return hour * 3600 + minute * 60 + second
+    }
+
+    private static func zone(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int? {
+        if text[start] | 0x20 == UInt8(ascii: "z") { return end == start + 1 ? 0 : nil }
+        guard end == start + 6, text[start] == UInt8(ascii: "+") || text[start] == UInt8(ascii: "-"),
+            let hour = number(text, start + 1, 2), text[start + 3] == UInt8(ascii: ":"),
+            let minute = number(text, start + 4, 2), hour < 24, minute < 60
+        else { return nil }
+        let seconds = hour * 3600 + minute * 60
+        return text[start] == UInt8(ascii: "-") ? -seconds : seconds
+    }
+
+    /// The number that exactly `count` decimal digits spell. The caller has checked that so many bytes stand there.
+    @inline(__always) static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int? {
+        var value = 0
+        for index in start..<start + count {
+            let digit = text[index] &- 0x30
+            guard digit < 10 else { return nil }
+            value = value * 10 + Int(digit)
+        }
+        return value
+    }
+
+    /// Days from 1970-01-01 to a date of the Gregorian calendar, years 0 … 9999; `nil` where there is no such date.
+    static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int? {
+        guard 1...12 ~= month, day >= 1 else { return nil }
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let length = month == 2 ? (isLeap ? 29 : 28) : month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31
+        guard day <= length else { return nil }
+        // Years that begin with March have their leap day at the end. 400 are added so that all is positive.
+        let shifted = year + 400 - (month <= 2 ? 1 : 0)
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        // 1970-01-01 is day 719,468 from 0000-03-01; 400 years have 146,097 days.
+        return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468 - 146_097
+    }
+}
+
+/// A JSON number, exactly: mantissa · 10^exponent.
+struct DecimalNumber {
+    var isNegative = false
+    var mantissa: UInt128 = 0
+    var exponent = 0
+    /// The mantissa's significant digits.
+    private var digits = 0
+    /// Digits past the 36th were dropped, and one of them was not 0.
+    private var isCut = false
+
+    /// The number that stands in `start..<end` of `text`; `nil` where it is none (RFC 8259 §6).
+    init?(_ text: Span<UInt8>, _ start: Int, _ end: Int) {
+        var place = start
+        if place < end, text[place] == UInt8(ascii: "-") {
+            isNegative = true
+            place += 1
+        }
+        let first = place
+        while place < end, text[place] &- 0x30 < 10 {
+            take(text[place] &- 0x30, isFraction: false)
+            place += 1
+        }
+        guard place > first, text[first] != 0x30 || place == first + 1 else { return nil }
+        if place < end, text[place] == UInt8(ascii: ".") {
+            place += 1
+            let fraction = place
+            while place < end, text[place] &- 0x30 < 10 {
+                take(text[place] &- 0x30, isFraction: true)
+                place += 1
+            }
+            guard place > fraction else { return nil }
+        }
+        if place < end, text[place] | 0x20 == UInt8(ascii: "e") {
+            place += 1
+            var isBelow = false
+            if place < end, text[place] == UInt8(ascii: "+") || text[place] == UInt8(ascii: "-") {
+                isBelow = text[place] == UInt8(ascii: "-")
+                place += 1
+            }
+            let power = place
+            var value = 0
+            while place < end, text[place] &- 0x30 < 10 {
+                // Further than that everything is 0 or out of range.
+                value = min(value * 10 + Int(text[place] &- 0x30), 10_000_000)
+                place += 1
+            }
+            guard place > power else { return nil }
+            exponent += isBelow ? -value : value
+        }
+        guard place == end else { return nil }
+    }
+
+    @inline(__always) private mutating func take(_ digit: UInt8, isFraction: Bool) {
+        if digits >= 36 {
+            if digit != 0 { isCut = true }
+            if !isFraction { exponent += 1 }
+            return
+        }
+        mantissa = mantissa &* 10 &+ UInt128(digit)
+        if mantissa != 0 { digits += 1 }
+        if isFraction { exponent -= 1 }
+    }
+
+    /// Whether it is 0.
+    var isZero: Bool { mantissa == 0 }
+
+    /// The number times 10^`power`, what is below 1 cut off; moved to ±10^37 where it lies outside of that.
+    func scaled(by power: Int) -> Int128 {
+        var shift = exponent + power
+        var value = mantissa
+        let limit: UInt128 = 10_000_000_000_000_000_000_000_000_000_000_000_000
+        while shift > 0, value != 0 {
+            if value >= limit / 10 {
+                value = limit
+                break
+            }
+            value *= 10
+            shift -= 1
+        }
+        while shift < 0, value != 0 {
+            value /= 10
+            shift += 1
+        }
+        return isNegative ? -Int128(value) : Int128(value)
+    }
+
+    /// The number where it is whole and within `range`.
+    func integer(in range: ClosedRange<Int>) -> Int? {
+        guard !isCut else { return nil }
+        let whole = scaled(by: 0)
+        guard whole >= Int128(range.lowerBound), whole <= Int128(range.upperBound) else { return nil }
+        if exponent < 0 {
+            // Whole only where nothing stands behind the point.
+            var rest = mantissa
+            for _ in 0..<min(-exponent, 40) where rest != 0 {
+                if rest % 10 != 0 { return nil }
+                rest /= 10
+            }
+            if rest != 0, -exponent > 40 { return nil }
+        }
+        return Int(whole)
+    }
+
+    /// The number as nanoseconds of a time: seconds, or milliseconds from 10^11 on.
+    var nanoseconds: Int128 { scaled(by: digits + exponent >= 12 && !isZero ? 6 : 9) }
+}

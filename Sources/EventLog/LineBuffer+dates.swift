@@ -1,0 +1,68 @@
+public import BeaconMonitoring
+
+extension LineBuffer {
+    /// Appends a date as RFC 3339 has it, in UTC with microseconds: `2026-11-21T07:46:27.123456Z`.
+    public mutating func append(_ date: WallDate) {
+        let (days, microseconds) = Self.split(date.microseconds, by: 86_400_000_000)
+        let civil = CivilDate(day: days)
+        append(civil.year, digits: 4)
+        append(octet: UInt8(ascii: "-"))
+        append(civil.month, digits: 2)
+        append(octet: UInt8(ascii: "-"))
+        append(civil.day, digits: 2)
+        append(octet: UInt8(ascii: "T"))
+        let seconds = microseconds / 1_000_000
+        append(seconds / 3600, digits: 2)
+        append(octet: UInt8(ascii: ":"))
+        append(seconds / 60 % 60, digits: 2)
+        append(octet: UInt8(ascii: ":"))
+        append(seconds % 60, digits: 2)
+        append(octet: UInt8(ascii: "."))
+        append(microseconds % 1_000_000, digits: 6)
+        append(octet: UInt8(ascii: "Z"))
+    }
+
+    /// Appends a duration in seconds, as a decimal number of at most six decimals, without trailing zeros.
+    public mutating func append(seconds microseconds: Int64) {
+        if microseconds < 0 { append(octet: UInt8(ascii: "-")) }
+        let magnitude = microseconds.magnitude
+        append(Int(truncatingIfNeeded: magnitude / 1_000_000))
+        var fraction = Int(truncatingIfNeeded: magnitude % 1_000_000)
+        guard fraction > 0 else { return }
+        var digits = 6
+        while fraction % 10 == 0 {
+            fraction /= 10
+            digits -= 1
+        }
+        append(octet: UInt8(ascii: "."))
+        append(fraction, digits: digits)
+    }
+
+    private static func split(_ value: Int64, by size: Int64) -> (Int, Int) {
+        let rest = value % size
+        return rest < 0 ? (Int(value / size) - 1, Int(rest + size)) : (Int(value / size), Int(rest))
+    }
+}
+
+/// A day of the proleptic Gregorian calendar.
+struct CivilDate {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    /// The date `day` days after 1970-01-01.
+    ///
+    /// Source: the days-to-civil algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400
+    /// years of 146,097 days that begin on 1 March, so that the leap day is the last.
+    init(day: Int) {
+        let shifted = day + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        self.day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+}

@@ -1,0 +1,61 @@
+public import BeaconMonitoring
+import BluetoothLE
+public import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// A folder of event files: segments named by their first sequence and their first line's date, and the link `current`
+/// that shows the open one.
+public struct SegmentDirectory: Sendable {
+    /// Where it is.
+    public let path: FilePath
+
+    /// A folder that is made where it is not there, and must be empty.
+    ///
+    /// - Throws: ``EventLogError`` where it can't be made or read, or holds something.
+    public init(empty path: FilePath) throws(EventLogError) {
+        self.path = path
+        let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
+        if made != 0, errno != EEXIST { throw .createFailed(path.string, Errno(rawValue: errno)) }
+        guard let folder = unsafe path.withPlatformString({ unsafe opendir($0) }) else {
+            throw .createFailed(path.string, Errno(rawValue: errno))
+        }
+        defer { unsafe _ = closedir(folder) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            guard name == "." || name == ".." else { throw .directoryNotEmpty(path.string) }
+        }
+    }
+
+    /// The name of the segment that begins with line `sequence` at `date`.
+    public static func segmentName(first sequence: Int, date: WallDate) -> String {
+        var buffer = LineBuffer(capacity: 1024)
+        buffer.append("events-")
+        buffer.append(sequence, digits: 12)
+        buffer.append(octet: UInt8(ascii: "-"))
+        var text = LineBuffer(capacity: 1024)
+        text.append(date)
+        // 2026-11-21T07:46:27.123456Z without what a file name is better without: 20261121T074627Z.
+        buffer.append(text.bytes.prefix(19).filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") })
+        buffer.append("Z.jsonl")
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    /// Opens a new segment and lets `current` show it.
+    ///
+    /// - Throws: ``EventLogError/createFailed(_:_:)``.
+    public func open(first sequence: Int, date: WallDate) throws(EventLogError) -> LineOutput {
+        let name = Self.segmentName(first: sequence, date: date)
+        let output = try LineOutput(creating: path.appending(name))
+        let link = path.appending("current")
+        let linked = unsafe link.withPlatformString { unsafe symlink(name, $0) }
+        guard linked == 0 else { throw .createFailed(link.string, Errno(rawValue: errno)) }
+        return output
+    }
+}

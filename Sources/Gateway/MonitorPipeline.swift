@@ -1,0 +1,230 @@
+import BeaconMonitoring
+import BluetoothLE
+import Captures
+import EventLog
+import GatewayConfiguration
+import SystemPackage
+
+/// The way from reports to lines: engine, encoder, output.
+struct MonitorPipeline: ReplayHandler, ~Copyable {
+    /// Without a configuration, at most this many UUIDs become conditions.
+    static let conditionsMadeMax = 1000
+
+    private var engine: MonitorEngine
+    private var actions = ActionBuffer()
+    private var encoder: LineEncoder
+    private var output: LineOutput
+    private let directory: SegmentDirectory?
+    private var isOpen: Bool
+    private var hasStarted = false
+
+    /// The sources' adapters, each at its place, and those of the selected source.
+    private var adapters: [[AdapterID?]]
+    private var selected = 0
+    private var current: [AdapterID?] = []
+    /// How many sources that have not ended met each adapter, by its place in the engine's table (rule L4).
+    private var open: [UInt16: Int] = [:]
+    /// Adapters whose last source ended, and when: they stop once time goes on.
+    private var ending: [(adapter: AdapterID, time: Instant)] = []
+
+    private let configuration: Configuration?
+    private let monitor: Identifier
+    /// The UUIDs that became conditions, where there is no configuration.
+    private var made: Set<ProximityUUID> = []
+
+    private(set) var statistics = ReplayStatistics()
+    private let countsGaps: Bool
+
+    /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
+    init(_ options: ReplayOptions) throws(ExitFailure) {
+        let names = try Self.names(options)
+        let directory = try Self.directory(options)
+        configuration = options.configuration
+        monitor = names.monitor
+        encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
+        engine = MonitorEngine(
+            settings: configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings(), start: .earliest)
+        self.directory = directory
+        output = .standardOutput
+        isOpen = directory == nil
+        adapters = Array(repeating: [], count: options.inputs.count)
+        countsGaps = options.writesStatistics
+        if countsGaps { statistics.gaps = GapTable() }
+    }
+
+    private static func names(
+        _ options: ReplayOptions
+    ) throws(ExitFailure) -> (gateway: Identifier, monitor: Identifier) {
+        do {
+            return (try options.configuration?.gatewayName ?? Identifier("replay"), try Identifier("site"))
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
+    }
+
+    private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
+        guard let path = options.outputDirectory else { return nil }
+        do {
+            return try SegmentDirectory(empty: FilePath(path))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    mutating func select(source: Int) {
+        adapters[selected] = current
+        selected = source
+        current = adapters[source]
+    }
+
+    mutating func meet(adapter: Int, name: String, time: Instant?) throws(ExitFailure) {
+        while current.count <= adapter { current.append(nil) }
+        guard let time else { return }
+        do {
+            let id = try engine.adapter(named: name)
+            current[adapter] = id
+            encoder.name(id, name)
+            open[id.index, default: 0] += 1
+            if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
+            engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+        } catch {
+            // One adapter more than the engine tells apart: its reports are counted and go no further.
+            statistics.malformations.count(.adaptersTooMany)
+        }
+    }
+
+    @inline(__always)
+    mutating func advance(to time: Instant) throws(ExitFailure) {
+        if !hasStarted { try start(at: time) }
+        if !ending.isEmpty { stopEnded(before: time) }
+        engine.advance(to: time, into: &actions)
+    }
+
+    /// The first record's time is when everything begins: the conditions are added then.
+    @inline(never)
+    private mutating func start(at time: Instant) throws(ExitFailure) {
+        hasStarted = true
+        engine = MonitorEngine(settings: engine.settings, start: time)
+        do {
+            guard let configuration else { return try engine.addMonitor(monitor) }
+            for monitor in configuration.monitors {
+                try engine.addMonitor(monitor.name, settings: monitor.settings)
+                for condition in monitor.conditions {
+                    try engine.add(
+                        condition.condition, identifier: condition.identifier, monitor: monitor.name,
+                        assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
+                    // Many conditions are many lines: they need not wait for one another.
+                    try deliver(isUrgent: false)
+                }
+            }
+        } catch let error as ExitFailure {
+            throw error
+        } catch {
+            throw ExitFailure(.configurationInvalid, "\(error)")
+        }
+    }
+
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant) {
+        guard let id = adapter < current.count ? current[adapter] : nil else { return }
+        let change = ListeningChange(
+            isListening ? .started : .stopped(since: nil), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
+    }
+
+    @inline(__always)
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        statistics.reports &+= 1
+        guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
+        engine.heard(id, at: time, into: &actions)
+    }
+
+    @inline(__always)
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        statistics.sightings &+= 1
+        if countsGaps { statistics.gaps?.note(beacon.identity, at: time) }
+        guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
+        if configuration == nil { makeCondition(beacon.identity.uuid, at: time) }
+        engine.sighted(
+            Sighting(
+                time: time, adapter: id, beacon: beacon.identity, measuredPower: beacon.measuredPower,
+                rssi: report.rssi, address: report.address),
+            into: &actions)
+    }
+
+    /// Without a configuration each UUID becomes a condition at its first sighting.
+    private mutating func makeCondition(_ uuid: ProximityUUID, at time: Instant) {
+        guard !made.contains(uuid) else { return }
+        guard made.count < Self.conditionsMadeMax else {
+            statistics.unmonitored += 1
+            return
+        }
+        made.insert(uuid)
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        do {
+            try engine.add(
+                .beacon(BeaconIdentityCondition(uuid: uuid)), identifier: Identifier(uuid.description),
+                monitor: monitor, settings: settings, at: time, into: &actions)
+        } catch {
+            // A UUID's text is an identifier, and no other condition has it.
+            statistics.unmonitored += 1
+        }
+    }
+
+    mutating func end(at time: Instant) {
+        for case let id? in current {
+            open[id.index, default: 1] -= 1
+            if open[id.index] == 0 { ending.append((id, time)) }
+        }
+        current = []
+    }
+
+    /// Stops the adapters whose last source has ended, now that a later record is there (rule L4).
+    private mutating func stopEnded(before time: Instant) {
+        while let index = ending.firstIndex(where: { $0.time < time }) {
+            let (adapter, end) = ending.remove(at: index)
+            engine.listening(
+                ListeningChange(.stopped(since: nil), adapter: adapter, reason: "last record"), at: max(end, engine.now),
+                into: &actions)
+        }
+    }
+
+    @inline(__always)
+    mutating func deliver(isUrgent: Bool) throws(ExitFailure) {
+        guard !actions.isEmpty || isUrgent else { return }
+        try write(isUrgent: isUrgent)
+    }
+
+    @inline(never)
+    private mutating func write(isUrgent: Bool) throws(ExitFailure) {
+        do {
+            if !isOpen, let directory, !actions.isEmpty {
+                output = try directory.open(first: 1, date: WallDate(engine.now, offset: .zero))
+                isOpen = true
+            }
+            for action in actions.actions {
+                if case .event = action { statistics.events &+= 1 }
+                encoder.encode(action, into: &output.buffer)
+            }
+            actions.removeAll()
+            if isUrgent { try output.flush() } else { try output.flushIfFull() }
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    var nextDeadline: Instant? { engine.nextDeadline }
+
+    mutating func finish(settles: Bool) throws(ExitFailure) {
+        if settles, hasStarted {
+            try deliver(isUrgent: false)
+            engine.takesSilenceForDeafness = false
+            while let deadline = engine.nextDeadline {
+                engine.advance(to: deadline, into: &actions)
+                try deliver(isUrgent: false)
+            }
+        }
+        statistics.untracked = engine.untrackedBeacons
+        try deliver(isUrgent: true)
+    }
+}

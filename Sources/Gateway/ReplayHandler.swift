@@ -1,0 +1,29 @@
+import BluetoothLE
+import Captures
+
+/// What a replay hands its records to: a monitor that makes lines, or a writer of sightings.
+protocol ReplayHandler: ReportHandler, ~Copyable {
+    /// The records that follow come from this source, whose adapters have these names.
+    mutating func select(source: Int)
+
+    /// A source has a new adapter, whose first record is at `time`.
+    mutating func meet(adapter: Int, name: String, time: Instant?) throws(ExitFailure)
+
+    /// A record is at `time`; its reports come next.
+    mutating func advance(to time: Instant) throws(ExitFailure)
+
+    /// The capture says that an adapter listens, or does not.
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant)
+
+    /// The selected source ended; its last record is at `time`.
+    mutating func end(at time: Instant)
+
+    /// Writes out what a record led to, where that is worth a write, or in any case.
+    mutating func deliver(isUrgent: Bool) throws(ExitFailure)
+
+    /// When the handler next has something to do by itself.
+    var nextDeadline: Instant? { get }
+
+    /// All sources have ended. Time goes on until nothing is left to become due where `settles`.
+    mutating func finish(settles: Bool) throws(ExitFailure)
+}

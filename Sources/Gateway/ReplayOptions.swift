@@ -1,0 +1,60 @@
+public import Captures
+public import GatewayConfiguration
+
+/// What a replay is asked for.
+public struct ReplayOptions: Sendable {
+    /// One capture, and the name that its adapters get in front where it has one.
+    public struct Input: Sendable {
+        /// The first level of its adapters' names (rule L4).
+        public var name: String?
+        /// Where it is.
+        public var capture: CaptureInput
+
+        /// Makes an input.
+        public init(_ capture: CaptureInput, name: String? = nil) {
+            self.capture = capture
+            self.name = name
+        }
+
+        /// An input as the command line names it: `FILE`, `NAME=FILE`, `-`; a name holds no `/`.
+        public init(argument: String) {
+            guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex,
+                !argument[..<sign].contains("/")
+            else {
+                self.init(.path(argument))
+                return
+            }
+            self.init(.path(String(argument[argument.index(after: sign)...])), name: String(argument[..<sign]))
+        }
+    }
+
+    /// The captures; those at the same time go in this order.
+    public var inputs: [Input]
+    /// The configuration; without one each UUID becomes a condition at its first sighting.
+    public var configuration: Configuration?
+    /// The folder for the lines; standard output where absent.
+    public var outputDirectory: String?
+    /// How many times as fast as it was; as fast as it goes where absent.
+    public var speed: Double?
+    /// Whether time goes on after the last record until nothing is left to become due (rule L4).
+    public var settles = false
+    /// Whether damage to a capture is no failure.
+    public var isLenient = false
+    /// Whether sightings are written in place of lines.
+    public var writesSightings = false
+    /// Whether statistics are written to standard error.
+    public var writesStatistics = false
+    /// The only adapter whose records count.
+    public var adapter: String?
+    /// How long records are held back to be put in order.
+    public var reorder: Duration?
+    /// The time between the records of a capture that has no times.
+    public var interval: Duration?
+    /// Other people's names for the fields of a log.
+    public var fields = FieldMap()
+    /// How many octets are read at once.
+    public var windowSize = CaptureOptions().windowSize
+
+    /// A replay of `inputs` with every option at its default.
+    public init(inputs: [Input]) { self.inputs = inputs }
+}

@@ -1,0 +1,230 @@
+import BluetoothLE
+import Captures
+
+/// One capture of a replay: its reader, and where it stands.
+struct ReplaySource: ~Copyable {
+    private var reader: CaptureReader
+    private var decoder = ReportDecoder()
+    private let place: Int
+    private let prefix: String?
+    private let adapter: String?
+    private let interval: Duration?
+    /// Whether each adapter's records count, by its place in the reader's table, once it was met.
+    private var taken: [Bool?] = []
+    private var reorder: ReorderBuffer?
+    /// The next record and its time; its payload stands in the reader's window, or in ``heldBytes``.
+    private var head: CaptureRecord?
+    private(set) var headTime: Instant?
+    private var heldBytes: [UInt8] = []
+    private var records = 0
+    /// The latest time of its records as they stand in it.
+    private var latest = Instant.earliest
+    private var statistics = ReplayStatistics()
+
+    /// - Throws: ``ExitFailure`` where the capture can't be read.
+    init(_ input: ReplayOptions.Input, place: Int, options: ReplayOptions) throws(ExitFailure) {
+        reader = try Self.open(input, options)
+        self.place = place
+        prefix = input.name
+        adapter = options.adapter
+        interval = options.interval
+        if let delay = options.reorder { reorder = ReorderBuffer(delay: delay) }
+    }
+
+    private static func open(
+        _ input: ReplayOptions.Input, _ options: ReplayOptions
+    ) throws(ExitFailure) -> CaptureReader {
+        do {
+            return try CaptureReader(
+                input.capture, options: CaptureOptions(fields: options.fields, windowSize: options.windowSize))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Reads as far as the first record.
+    ///
+    /// - Throws: ``ExitFailure`` where the capture can't be read on, or has no times where they are needed.
+    mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
+        guard reader.hasTimes || options.interval != nil || options.writesSightings else {
+            throw ExitFailure(
+                .dataInvalid,
+                """
+                \(reader.name) has no times, so it gives sightings but no events. Say how far apart its records are \
+                with --interval, for example --interval 100ms, or use --sightings.
+                """)
+        }
+        try advance()
+    }
+
+    var name: String { reader.name }
+    var position: Int { reader.position }
+    var size: Int? { reader.size }
+    var damages: CaptureDamages { reader.damages }
+    var hasEnded: Bool { head == nil }
+
+    /// What this capture counted.
+    var counts: ReplayStatistics {
+        var counts = statistics
+        counts.records = records
+        counts.malformations = reader.malformations
+        counts.malformations.add(decoder.malformations)
+        counts.releasedEarly = reorder?.releasedEarly ?? 0
+        return counts
+    }
+
+    /// Hands the records to `handler` up to `limit`, itself included where `isFirst`, at most `most` of them.
+    ///
+    /// - Returns: how many there were.
+    mutating func drive<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
+    ) throws(ExitFailure) -> Int {
+        var count = 0
+        while count < most, let record = head {
+            if let limit, let time = headTime, time > limit || (time == limit && !isFirst) { break }
+            try hand(record, to: &handler)
+            try advance()
+            if head == nil { try end(&handler) }
+            count += 1
+        }
+        return count
+    }
+
+    /// Makes the next record that counts the head.
+    @inline(__always)
+    private mutating func advance() throws(ExitFailure) {
+        do {
+            if reorder != nil { return try advanceHeld() }
+            while let record = try reader.next() {
+                guard isTaken(record) else { continue }
+                head = record
+                headTime = stamp(record)
+                return
+            }
+            head = nil
+            headTime = nil
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    private mutating func advanceHeld() throws(CaptureError) {
+        while true {
+            if let held = reorder?.next(hasEnded: false) { return take(held) }
+            guard let record = try reader.next() else { break }
+            guard isTaken(record) else { continue }
+            guard let time = stamp(record) else {
+                head = record
+                headTime = nil
+                heldBytes = Array(reader.window[record.payload])
+                head?.payload = 0..<heldBytes.count
+                return
+            }
+            reorder?.insert(record, at: time, payload: reader.window[record.payload])
+        }
+        guard let held = reorder?.next(hasEnded: true) else {
+            head = nil
+            headTime = nil
+            return
+        }
+        take(held)
+    }
+
+    private mutating func take(_ held: ReorderBuffer.Held) {
+        head = held.record
+        headTime = held.time
+        heldBytes = held.bytes
+    }
+
+    /// Whether a record's adapter is the one that counts, if only one does.
+    @inline(__always)
+    private mutating func isTaken(_ record: CaptureRecord) -> Bool {
+        guard adapter != nil, let place = record.adapter else { return true }
+        if place < taken.count, let isTaken = taken[place] { return isTaken }
+        return learn(place)
+    }
+
+    private mutating func learn(_ place: Int) -> Bool {
+        while taken.count <= place { taken.append(nil) }
+        let isTaken = adapterName(place) == adapter
+        taken[place] = isTaken
+        return isTaken
+    }
+
+    /// The name by which an adapter is known (rule L4).
+    private func adapterName(_ place: Int) -> String {
+        let name = place < reader.adapters.count ? reader.adapters[place] : "hci0"
+        return prefix.map { "\($0)/\(name)" } ?? name
+    }
+
+    /// Counts a record and finds out when it was.
+    @inline(__always)
+    private mutating func stamp(_ record: CaptureRecord) -> Instant? {
+        records &+= 1
+        guard let time = record.time ?? interval.map({ .earliest + $0 * (records - 1) }) else { return nil }
+        if time < latest {
+            noteStep(time)
+        } else {
+            latest = time
+        }
+        return time
+    }
+
+    @inline(never)
+    private mutating func noteStep(_ time: Instant) {
+        statistics.noteStep(back: latest.nanoseconds - time.nanoseconds, file: reader.name, record: records)
+    }
+
+    private var met: [Bool] = []
+
+    @inline(__always)
+    private mutating func hand<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, to handler: inout Handler
+    ) throws(ExitFailure) {
+        if let time = headTime { try handler.advance(to: time) }
+        if let place = record.adapter, place >= met.count || !met[place] { try meet(place, record, &handler) }
+        var record = record
+        record.time = headTime
+        if case .listening(let isListening) = record.content {
+            if !isListening { decoder.flush(adapter: record.adapter, to: &handler) }
+            if let place = record.adapter, let time = headTime {
+                handler.listening(isListening, adapter: place, time: time)
+            }
+        } else if reorder == nil {
+            Self.decode(record, of: reader, with: &decoder, to: &handler)
+        } else {
+            Self.decode(record, of: heldBytes, with: &decoder, to: &handler)
+        }
+        try handler.deliver(isUrgent: false)
+    }
+
+    // Functions of their parts, so that the decoder can change while the bytes are borrowed.
+    @inline(__always)
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
+        to handler: inout Handler
+    ) {
+        decoder.decode(record, in: reader.window.span, to: &handler)
+    }
+
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of bytes: [UInt8], with decoder: inout ReportDecoder, to handler: inout Handler
+    ) {
+        decoder.decode(record, in: bytes.span, to: &handler)
+    }
+
+    private mutating func meet<Handler: ReplayHandler & ~Copyable>(
+        _ place: Int, _ record: CaptureRecord, _ handler: inout Handler
+    ) throws(ExitFailure) {
+        while met.count <= place { met.append(false) }
+        met[place] = true
+        try handler.meet(adapter: place, name: adapterName(place), time: headTime)
+    }
+
+    /// Hands over what was under way, and says that the capture ended.
+    private mutating func end<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) {
+        decoder.flush(to: &handler)
+        handler.end(at: latest)
+        try handler.deliver(isUrgent: false)
+    }
+}

@@ -1,0 +1,68 @@
+public import BluetoothLE
+
+/// What a replay counted.
+public struct ReplayStatistics: Sendable {
+    /// A record that is stamped more than a second earlier than one before it in its capture.
+    public struct StepBack: Sendable, Hashable {
+        /// The capture, as it was named.
+        public var file: String
+        /// The record's number in it, from 1.
+        public var record: Int
+        /// How far back, in nanoseconds.
+        public var nanoseconds: Int64
+    }
+
+    /// How many steps back are kept one by one; the rest are counted.
+    public static let stepsKeptMax = 100
+    /// The step that is worth telling.
+    static let stepBackMin: Int64 = 1_000_000_000
+
+    /// Records read, of any kind.
+    public var records = 0
+    /// Advertising reports in them.
+    public var reports = 0
+    /// iBeacons in those.
+    public var sightings = 0
+    /// Events that followed.
+    public var events = 0
+    /// What was malformed, by kind.
+    public var malformations = MalformationCounts()
+    /// Records stamped earlier than one before them in their capture.
+    public var reordered = 0
+    /// Those by more than a second, the first of them.
+    public private(set) var stepsBack: [StepBack] = []
+    /// How many there were.
+    public private(set) var stepsBackCount = 0
+    /// Records that `--reorder` handed over before their time because it held too many.
+    public var releasedEarly = 0
+    /// Sightings whose UUID got no condition, there being 1,000.
+    public var unmonitored = 0
+    /// Beacons under conditions that did not fit (rule P2).
+    public var untracked = 0
+    /// The gaps between the sightings of each beacon.
+    var gaps: GapTable?
+
+    /// Notes a record that is stamped `nanoseconds` earlier than one before it.
+    mutating func noteStep(back nanoseconds: Int64, file: String, record: Int) {
+        reordered += 1
+        guard nanoseconds > Self.stepBackMin else { return }
+        stepsBackCount += 1
+        guard stepsBack.count < Self.stepsKeptMax else { return }
+        stepsBack.append(StepBack(file: file, record: record, nanoseconds: nanoseconds))
+    }
+
+    /// Adds what another part of the replay counted, the gaps aside.
+    mutating func add(_ other: ReplayStatistics) {
+        records += other.records
+        reports += other.reports
+        sightings += other.sightings
+        events += other.events
+        malformations.add(other.malformations)
+        reordered += other.reordered
+        stepsBack += other.stepsBack.prefix(max(0, Self.stepsKeptMax - stepsBack.count))
+        stepsBackCount += other.stepsBackCount
+        releasedEarly += other.releasedEarly
+        unmonitored += other.unmonitored
+        untracked += other.untracked
+    }
+}

@@ -1,0 +1,58 @@
+import BeaconMonitoring
+import BluetoothLE
+import Captures
+import EventLog
+
+/// The way from reports to flat lines, one a sighting.
+struct SightingPipeline: ReplayHandler, ~Copyable {
+    private var output: LineOutput = .standardOutput
+    private var names: [[String]]
+    private var selected = 0
+    private(set) var statistics = ReplayStatistics()
+    private let countsGaps: Bool
+
+    init(_ options: ReplayOptions) {
+        names = Array(repeating: [], count: options.inputs.count)
+        countsGaps = options.writesStatistics
+        if countsGaps { statistics.gaps = GapTable() }
+    }
+
+    mutating func select(source: Int) { selected = source }
+
+    mutating func meet(adapter: Int, name: String, time: Instant?) {
+        while names[selected].count <= adapter { names[selected].append("") }
+        names[selected][adapter] = name
+    }
+
+    mutating func advance(to time: Instant) {}
+
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant) {}
+
+    @inline(__always)
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        statistics.reports &+= 1
+    }
+
+    @inline(__always)
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        statistics.sightings &+= 1
+        if countsGaps { statistics.gaps?.note(beacon.identity, at: time) }
+        let name = adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
+        output.buffer.append(sighting: beacon, time: time, adapter: name, rssi: report.rssi, address: report.address)
+    }
+
+    mutating func end(at time: Instant) {}
+
+    @inline(__always)
+    mutating func deliver(isUrgent: Bool) throws(ExitFailure) {
+        do {
+            if isUrgent { try output.flush() } else { try output.flushIfFull() }
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    var nextDeadline: Instant? { nil }
+
+    mutating func finish(settles: Bool) throws(ExitFailure) { try deliver(isUrgent: true) }
+}

@@ -1,0 +1,79 @@
+internal import BeaconMonitoring
+
+extension Configuration {
+    /// Makes a configuration of a YAML file's octets, or lists all that is wrong with them.
+    ///
+    /// The schema decides what a scalar is, in quotes or not: `no`, `1e10`, `010` and a UUID of digits alone stay what
+    /// was written. Aliases, anchors, tags, merge keys and further documents are mistakes. Bounds: 64 MiB, five million
+    /// keys and values, sixteen levels; the first 200 mistakes are listed and the rest is counted. After a syntax error
+    /// what stands before it is checked all the same, but no setting is held against another.
+    /// - Parameters:
+    ///   - bytes: The file as it was read.
+    ///   - file: What mistakes call it.
+    ///   - deafAfterUnlessSet: What holds where the file does not set `deaf_after`, for what is checked against it
+    ///     (rules C7, L5): the live default; `nil` in a replay, where the default is `off`.
+    /// - Returns: The configuration with its warnings, or every mistake in the order of the file.
+    public static func parse(
+        _ bytes: [UInt8], file: String, deafAfterUnlessSet: Duration? = EngineConfiguration.liveDeafAfter
+    ) -> Result<Configuration, Mistakes> {
+        let source = SourceText(bytes)
+        if let (offset, message, hint) = source.problem() {
+            var mistakes = Findings()
+            mistakes.report(at: offset, message, hint: hint)
+            return .failure(Mistakes(mistakes, in: source, file: file))
+        }
+        let (document, mistakes) = Document.read(source)
+        var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
+        var configuration = reader.configuration()
+        guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
+        configuration.warnings = reader.warnings.finish(in: source, file: file).listed
+        configuration.withoutEffect = reader.unused.finish(in: source, file: file)
+        return .success(configuration)
+    }
+}
+
+extension Mistakes {
+    init(_ findings: Findings, in source: SourceText, file: String) {
+        var findings = findings
+        (listed, more) = findings.finish(in: source, file: file)
+    }
+}
+
+extension Reader {
+    /// The whole file.
+    fileprivate mutating func configuration() -> Configuration {
+        var configuration = Configuration()
+        guard !document.nodes.isEmpty else {
+            // A syntax error before anything else has been reported.
+            if mistakes.isEmpty {
+                mistakes.report(at: source.start, "the file is empty", hint: "it needs conditions, a list")
+            }
+            return configuration
+        }
+        let root = section(RootKey.self, at: 0, path: "")
+        guard root.node != nil else { return configuration }
+        configuration.gatewayName = gatewayName(root)
+        configuration.scanner = scanner(root)
+        configuration.location = location(root)
+        configuration.output = output(root)
+        configuration.mqtt = mqtt(root)
+        (configuration.monitors, configuration.engine) = monitors(root, hasLocation: root[.location] != nil)
+        noteUnused(UnusedSettings.keys(of: "", RootKey.self), of: root)
+        return configuration
+    }
+
+    private mutating func gatewayName(_ root: Section<RootKey>) -> Identifier? {
+        let section = section(GatewayKey.self, at: root[.gateway], path: "gateway")
+        return setting(.name, of: section, Self.identifier).value
+    }
+
+    /// A name by rule C6.
+    static func identifier(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Identifier {
+        do {
+            return try Identifier(String(decoding: text, as: UTF8.self))
+        } catch {
+            guard case .identifierInvalid(_, let reason) = error else { throw ScalarProblem(error.description) }
+            throw ScalarProblem("\(reason); expected 1 to 128 octets without /, +, # and control characters")
+        }
+    }
+}

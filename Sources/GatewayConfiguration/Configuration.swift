@@ -1,0 +1,65 @@
+public import BeaconMonitoring
+
+/// A gateway's configuration: one valid value, made of a YAML file by ``parse(_:file:deafAfterUnlessSet:)``.
+public struct Configuration: Sendable {
+    /// What the gateway is called, the second level of every topic; absent: by the machine's host name, and `replay` in
+    /// a replay.
+    public var gatewayName: Identifier?
+    /// How advertising reports are got hold of.
+    public var scanner = ScannerConfiguration()
+    /// Where fixes come from; absent where the file names no source, and circles are unmonitored then (rule C5).
+    public var location: LocationConfiguration?
+    /// What holds for all monitors.
+    public var engine = EngineConfiguration()
+    /// The monitors, in the order of the file; at least one.
+    public var monitors: [MonitorConfiguration] = []
+    /// Where the event files go.
+    public var output = OutputConfiguration()
+    /// The broker; absent: files only.
+    public var mqtt: MQTTConfiguration?
+
+    /// What is valid and yet hardly meant, in the order of the file; at most ``Mistakes/listedMost``.
+    public internal(set) var warnings: [Mistake] = []
+    /// The settings that the file sets and that have no effect in this version, each at its first place.
+    public internal(set) var withoutEffect: [Mistake] = []
+}
+
+/// What holds for a whole gateway, over all its monitors.
+public struct EngineConfiguration: Sendable, Hashable {
+    /// After how much silence an adapter is taken not to listen (rule L5).
+    public enum DeafAfter: Sendable, Hashable {
+        /// The file does not say: ``EngineConfiguration/liveDeafAfter`` live, never in a replay.
+        case unset
+        /// Never.
+        case off
+        /// 1 ms … 30 d.
+        case after(Duration)
+    }
+
+    /// What holds live where the file sets no `deaf_after` (rule L5).
+    public static let liveDeafAfter: Duration = .seconds(10)
+
+    /// What the file says of `deaf_after`.
+    public var deafAfter: DeafAfter = .unset
+    /// How many conditions are monitored (rule C4); 0: all.
+    public var conditionLimit = 0
+    /// How many beacons under conditions are held (rule P2).
+    public var maxBeacons = 10_000
+
+    /// The settings for an engine, with `deafAfterUnlessSet` where the file does not say (absent: never).
+    public func settings(deafAfterUnlessSet: Duration?) -> EngineSettings {
+        var settings = EngineSettings()
+        settings.deafAfter = effectiveDeafAfter(unlessSet: deafAfterUnlessSet)
+        settings.conditionLimit = conditionLimit
+        settings.maxBeacons = maxBeacons
+        return settings
+    }
+
+    func effectiveDeafAfter(unlessSet: Duration?) -> Duration? {
+        switch deafAfter {
+        case .unset: unlessSet
+        case .off: nil
+        case .after(let duration): duration
+        }
+    }
+}

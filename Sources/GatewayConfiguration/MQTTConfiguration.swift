@@ -1,0 +1,47 @@
+/// The broker that events are published to.
+public struct MQTTConfiguration: Sendable, Hashable {
+    /// How the connection is protected; without files the system's certificate authorities vouch for the broker.
+    public struct TLS: Sendable, Hashable {
+        /// A PEM file with the certificates of authorities, an absolute path.
+        public var caFile: String?
+        /// A folder of such certificates, hashed as `openssl rehash` does, an absolute path.
+        public var caDirectory: String?
+        /// This client's own certificate, PEM, an absolute path; with ``keyFile`` or not at all.
+        public var certificateFile: String?
+        /// The key to it, PEM, an absolute path.
+        public var keyFile: String?
+        /// The name that the broker's certificate must have; absent: the host.
+        public var serverName: String?
+
+        /// The system's authorities, no client certificate.
+        public init() {}
+    }
+
+    /// The broker's name or address.
+    public var host: String
+    /// Its TCP port; where the file does not say, 8883 with TLS and 1883 without.
+    public var port: UInt16
+    /// How the connection is protected; absent: it is not.
+    public var tls: TLS?
+    /// Who logs in; absent: nobody does.
+    public var username: String?
+    /// The file that holds the password, an absolute path; absent: `mqtt.password` in systemd's credentials directory,
+    /// where that exists.
+    public var passwordFile: String?
+    /// The first levels of every topic.
+    public var prefix = "beacons"
+    /// Whether Home Assistant is told of the conditions.
+    public var homeAssistant = false
+    /// The first levels of the topics under which Home Assistant looks for them.
+    public var homeAssistantPrefix = "homeassistant"
+    /// The client identifier; absent: made of the gateway's name.
+    public var clientID: String?
+    /// How long the connection may be silent: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).
+    public var keepAlive: Duration = .seconds(60)
+
+    /// A broker, with the defaults for all else.
+    public init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+}

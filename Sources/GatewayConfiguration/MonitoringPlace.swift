@@ -1,0 +1,29 @@
+/// Where monitoring keys stand in the file, and which may.
+enum MonitoringPlace: Sendable {
+    /// The map `monitor`.
+    case monitor
+    /// An entry of the list `monitors`.
+    case listedMonitor
+    /// An entry of a list `conditions`.
+    case condition
+
+    /// The keys that may stand here.
+    var keys: [MonitoringKey] { MonitoringKey.allCases.filter { refusal(of: $0) == nil } }
+
+    /// What to do with a key that may not stand here; `nil` where it may.
+    func refusal(of key: MonitoringKey) -> String? {
+        switch (self, key) {
+        case (_, .exitTimeout), (_, .enterCount), (_, .enterWindow), (_, .enterRSSI), (_, .exitRSSI),
+            (_, .perBeacon), (_, .ranging):
+            nil
+        case (.condition, .identifier), (.condition, .uuid), (.condition, .major), (.condition, .minor),
+            (.condition, .center), (.condition, .radius), (.condition, .assuming):
+            nil
+        case (.condition, _): "it belongs to the monitor alone"
+        case (_, .identifier), (_, .uuid), (_, .major), (_, .minor), (_, .center), (_, .radius), (_, .assuming):
+            "it belongs to one of the conditions"
+        case (.monitor, .conditions): "the conditions of one monitor stand beside it, not in it"
+        case (.monitor, _), (.listedMonitor, _): nil
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// The settings that a monitor gives and a condition can override, as one of the two has them.
+struct Overridable {
+    var enterCount: Reader.Setting<Int> = .absent
+    var enterWindow: Reader.Setting<Duration> = .absent
+    var enterRSSI: Reader.Setting<RSSI> = .absent
+    var exitRSSI: Reader.Setting<RSSI> = .absent
+    var exitTimeout: Reader.Setting<Duration> = .absent
+    var perBeacon: Reader.Setting<Bool> = .absent
+    var ranging: Reader.Setting<Bool> = .absent
+
+    /// `settings` with what is set here in place of what was.
+    func applied(to settings: ConditionSettings) -> ConditionSettings {
+        var settings = settings
+        if let value = enterCount.value { settings.enterCount = value }
+        if let value = enterWindow.value { settings.enterWindow = value }
+        if let value = enterRSSI.value { settings.enterRSSI = value }
+        if let value = exitRSSI.value { settings.exitRSSI = value }
+        if let value = exitTimeout.value { settings.exitTimeout = value }
+        if let value = perBeacon.value { settings.perBeacon = value }
+        return settings
+    }
+}
+
+extension Reader {
+    /// Reads them (bounds: rule C7).
+    mutating func overridable(_ section: Section<MonitoringKey>) -> Overridable {
+        Overridable(
+            enterCount: setting(.enterCount, of: section, Self.integer(in: SettingBounds.enterCount)),
+            enterWindow: setting(.enterWindow, of: section, Self.duration(in: SettingBounds.duration)),
+            enterRSSI: setting(.enterRSSI, of: section, Self.rssi),
+            exitRSSI: setting(.exitRSSI, of: section, Self.rssi),
+            exitTimeout: setting(.exitTimeout, of: section, Self.duration(in: SettingBounds.duration)),
+            perBeacon: setting(.perBeacon, of: section, ScalarSyntax.bool),
+            ranging: setting(.ranging, of: section, ScalarSyntax.bool))
+    }
+
+    private static func rssi(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> RSSI {
+        RSSI(dBm: Int8(clamping: try ScalarSyntax.integer(text, in: RSSI.settingRange)))
+    }
+}

@@ -1,0 +1,112 @@
+internal import BluetoothLE
+
+extension ScalarSyntax {
+    /// A unit and how many of the smallest make one.
+    struct Unit: Sendable {
+        let name: String
+        let size: UInt64
+    }
+
+    // In nanoseconds, the engine's resolution.
+    private static let durationUnits = [
+        Unit(name: "ms", size: 1_000_000), Unit(name: "s", size: 1_000_000_000),
+        Unit(name: "m", size: 60_000_000_000), Unit(name: "h", size: 3_600_000_000_000),
+        Unit(name: "d", size: 86_400_000_000_000),
+    ]
+
+    // In octets. IEC 80000-13 for the binary ones.
+    private static let sizeUnits = [
+        Unit(name: "B", size: 1), Unit(name: "kB", size: 1_000), Unit(name: "MB", size: 1_000_000),
+        Unit(name: "GB", size: 1_000_000_000), Unit(name: "TB", size: 1_000_000_000_000),
+        Unit(name: "KiB", size: 1 << 10), Unit(name: "MiB", size: 1 << 20), Unit(name: "GiB", size: 1 << 30),
+        Unit(name: "TiB", size: 1 << 40),
+    ]
+
+    /// A number and a unit: `30s`, `2m`, `500ms`, `1h`, `1d`, `1.5s`. Exact: no fraction of a nanosecond.
+    static func duration(_ text: Text, in range: ClosedRange<Duration>) throws(ScalarProblem) -> Duration {
+        func bounds() -> String { "expected \(range.lowerBound.setting)…\(range.upperBound.setting)" }
+        let nanoseconds = try quantity(text, units: durationUnits, bounds: bounds, example: "30s", bare: "s")
+        let duration = Duration.nanoseconds(nanoseconds)
+        guard range.contains(duration) else { throw ScalarProblem(bounds()) }
+        return duration
+    }
+
+    /// A number and a unit: `64MiB`, `2GiB`, `500MB`. Exact: no fraction of an octet.
+    static func size(_ text: Text, in range: ClosedRange<Int64>) throws(ScalarProblem) -> Int64 {
+        func bounds() -> String { "expected \(sizeText(range.lowerBound))…\(sizeText(range.upperBound))" }
+        let octets = try quantity(text, units: sizeUnits, bounds: bounds, example: "64MiB", bare: "MiB")
+        guard range.contains(octets) else { throw ScalarProblem(bounds()) }
+        return octets
+    }
+
+    /// A size in the largest binary unit that gives a whole number.
+    static func sizeText(_ octets: Int64) -> String {
+        for unit in sizeUnits.reversed() where unit.name.hasSuffix("iB") {
+            let size = Int64(clamping: unit.size)
+            if octets != 0, octets.isMultiple(of: size) { return "\(octets / size)\(unit.name)" }
+        }
+        return "\(octets)B"
+    }
+
+    private static func quantity(
+        _ text: Text, units: [Unit], bounds: () -> String, example: String, bare: String
+    ) throws(ScalarProblem) -> Int64 {
+        let whole = text.prefix(while: isDigit)
+        var rest = text[whole.endIndex...]
+        var fraction: Text = []
+        if rest.first == UInt8(ascii: ".") {
+            fraction = rest.dropFirst().prefix(while: isDigit)
+            guard !fraction.isEmpty else { throw ScalarProblem("\(bounds()), a number and a unit such as \(example)") }
+            rest = rest[fraction.endIndex...]
+        }
+        guard !whole.isEmpty, text.count <= 64 else {
+            throw ScalarProblem("\(bounds()), a number and a unit such as \(example)")
+        }
+        guard let unit = units.first(where: { rest.elementsEqual($0.name.utf8) }) else {
+            let number = String(decoding: text[..<rest.startIndex], as: UTF8.self)
+            throw ScalarProblem(unitHint(number, rest, units: units, example: example, bare: bare))
+        }
+        // Twelve digits before the point and twelve after it, times a unit, stay below 2¹²⁸.
+        let digits = whole.drop { $0 == 0x30 }
+        let decimals = Array(fraction.reversed().drop { $0 == 0x30 }.reversed())
+        guard digits.count <= 12 else { throw ScalarProblem(bounds()) }
+        guard decimals.count <= 12 else { throw ScalarProblem("expected fewer decimals") }
+        var value: UInt128 = 0
+        for digit in digits { value = value * 10 + UInt128(digit - 0x30) }
+        var scale: UInt128 = 1
+        for digit in decimals {
+            value = value * 10 + UInt128(digit - 0x30)
+            scale *= 10
+        }
+        value *= UInt128(unit.size)
+        guard value.isMultiple(of: scale) else { throw ScalarProblem("expected fewer decimals") }
+        guard let exact = Int64(exactly: value / scale) else { throw ScalarProblem(bounds()) }
+        return exact
+    }
+
+    private static func unitHint(
+        _ number: String, _ rest: Text, units: [Unit], example: String, bare: String
+    ) -> String {
+        guard !rest.isEmpty else { return "a unit is missing: write \(number)\(bare), if that is meant" }
+        let given = rest.count <= 8 ? String(decoding: rest, as: UTF8.self).lowercased() : ""
+        let trimmed = given.drop { $0 == " " }
+        let names = units.map(\.name)
+        if let name = names.first(where: { $0.lowercased() == trimmed }) { return "write \(number)\(name)" }
+        return "expected one number and one unit (\(Schema.list(names))), such as \(example)"
+    }
+}
+
+extension Duration {
+    /// The duration as a setting is written, in the largest unit that gives a whole number: `30s`, `2m`, `500ms`.
+    var setting: String {
+        // Nanoseconds of a day, an hour, a minute, a second.
+        let units: [(String, Int64)] = [
+            ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
+        ]
+        for (name, unit) in units where nanoseconds >= unit && nanoseconds.isMultiple(of: unit) {
+            return "\(nanoseconds / unit)\(name)"
+        }
+        let (milliseconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return rest == 0 ? "\(milliseconds)ms" : "\(Double(nanoseconds) / 1e6)ms"
+    }
+}

@@ -1,0 +1,213 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// What the conditions of one monitor have in common.
+struct ConditionContext {
+    let monitor: Reader.MonitorDraft
+    /// The monitor's defaults, worked into the general ones.
+    let settings: ConditionSettings
+    let ranging: Bool
+    /// When an adapter is taken not to listen, live or in a replay as the caller says; `nil`: never.
+    let deafAfter: Duration?
+    /// Whether circles can be evaluated.
+    let hasLocation: Bool
+    let unusedKeys: [(key: MonitoringKey, unless: String?)]
+
+    init(
+        _ monitor: Reader.MonitorDraft, engine: EngineConfiguration, unlessSet: Duration?, hasLocation: Bool
+    ) {
+        self.monitor = monitor
+        settings = monitor.defaults.applied(to: ConditionSettings())
+        ranging = monitor.defaults.ranging.value ?? false
+        deafAfter = engine.effectiveDeafAfter(unlessSet: unlessSet)
+        self.hasLocation = hasLocation
+        unusedKeys = UnusedSettings.keys(of: "conditions", MonitoringKey.self)
+    }
+}
+
+extension Reader {
+    /// The states that can be assumed (rule C1).
+    private enum Assumption: String, CaseIterable { case unknown, satisfied, unsatisfied }
+
+    mutating func conditions(_ context: ConditionContext) -> [ConditionConfiguration] {
+        guard let node = context.monitor.conditions,
+            let entries = list(at: node, called: "conditions", example: "- identifier: lobby")
+        else { return [] }
+        let count = entries.reduce(0) { (count: Int, _: Int) in count + 1 }
+        identifiers.reserveCapacity(identifiers.count + count)
+        var conditions: [ConditionConfiguration] = []
+        conditions.reserveCapacity(count)
+        var inherited = Inherited()
+        for entry in entries {
+            if let condition = condition(entry, context, &inherited) { conditions.append(condition) }
+        }
+        if count == 0, isWhole {
+            inherited = Inherited(enterWindow: true, rssi: true, exitTimeout: false)
+            warnings.report(at: document.offset(of: node), "conditions is empty", hint: "nothing is monitored")
+        }
+        checkInherited(inherited, context)
+        return conditions
+    }
+
+    private mutating func condition(
+        _ node: Int, _ context: ConditionContext, _ inherited: inout Inherited
+    ) -> ConditionConfiguration? {
+        let section = section(
+            MonitoringKey.self, at: node, path: "conditions", refusal: MonitoringPlace.condition.refusal(of:))
+        guard section.node != nil else { return nil }
+        noteUnused(context.unusedKeys, of: section)
+        let identifier = identifier(section, at: node)
+        let assuming = setting(.assuming, of: section, Self.choice(Assumption.self)).value ?? .unknown
+        let own = overridable(section)
+        let what = what(section, at: node)
+
+        var settings = own.applied(to: context.settings)
+        var ranging = own.ranging.value ?? context.ranging
+        if section[.uuid] == nil, section[.center] != nil || section[.radius] != nil {
+            warnAboutCircle(section, at: node, hasLocation: context.hasLocation)
+            (settings.enterRSSI, settings.exitRSSI, settings.perBeacon, ranging) = (nil, nil, false, false)
+            checkWindow(own, context, &inherited)
+        } else {
+            checkCondition(own, context, &inherited)
+        }
+        guard let identifier, let what else { return nil }
+        return ConditionConfiguration(
+            identifier: identifier, condition: what, assuming: Self.state(assuming), settings: settings,
+            ranging: ranging, position: source.position(of: document.offset(of: node)))
+    }
+
+    private static func state(_ assumption: Assumption) -> State {
+        switch assumption {
+        case .unknown: .unknown
+        case .satisfied: .satisfied
+        case .unsatisfied: .unsatisfied
+        }
+    }
+
+    private mutating func identifier(_ section: Section<MonitoringKey>, at node: Int) -> Identifier? {
+        switch setting(.identifier, of: section, Self.identifier) {
+        case .mistaken: return nil
+        case .absent:
+            if !document.nodes[node].isOpen {
+                mistakes.report(
+                    at: document.offset(of: node), "this condition has no identifier",
+                    hint: "give it one, unique in the file")
+            }
+            return nil
+        case .value(let identifier, let offset):
+            if let first = identifiers[identifier] {
+                let source = source
+                let text = Self.shown(Array(identifier.text.utf8)[...])
+                mistakes.report(
+                    at: offset,
+                    "the identifier \(text) is taken by the condition at line \(source.line(of: Int(first)))",
+                    hint: "identifiers are unique over all monitors; choose another")
+            } else {
+                identifiers[identifier] = UInt32(clamping: offset)
+            }
+            return identifier
+        }
+    }
+
+    /// What is monitored: beacons or a circle.
+    private mutating func what(_ section: Section<MonitoringKey>, at node: Int) -> Condition? {
+        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
+        let major = setting(.major, of: section, Self.integer(in: 0...65535))
+        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        let beacon = beacon(uuid: uuid, major: major, minor: minor, in: node, path: "conditions")
+        let circle = circle(section, at: node)
+        guard !document.nodes[node].isOpen else { return nil }
+        switch (section[.uuid] != nil, section[.center] ?? section[.radius]) {
+        case (true, nil): return beacon.map(Condition.beacon)
+        case (true, let place?):
+            mistakes.report(
+                at: document.offset(of: place - 1), "this condition has a uuid and a circle",
+                hint: "make two conditions of it")
+            return nil
+        case (false, nil):
+            mistakes.report(
+                at: document.offset(of: node), "this condition says not what to monitor",
+                hint: "give it a uuid, or a center and a radius")
+            return nil
+        case (false, .some):
+            for (key, setting) in [(MonitoringKey.major, major), (.minor, minor)] {
+                guard let offset = setting.offset else { continue }
+                mistakes.report(at: offset, "conditions.\(key.name) has no part in a circle", hint: "take it out")
+            }
+            return circle.map(Condition.circle)
+        }
+    }
+
+    private mutating func circle(_ section: Section<MonitoringKey>, at node: Int) -> CircularGeographicCondition? {
+        let center = center(section)
+        let radius = setting(.radius, of: section) { (text) throws(ScalarProblem) in
+            let radius = try ScalarSyntax.number(text)
+            guard radius > 0 else { throw ScalarProblem("expected a number of metres above 0") }
+            return radius
+        }
+        if section[.uuid] == nil, !document.nodes[node].isOpen {
+            if section[.center] != nil, radius.isAbsent {
+                mistakes.report(
+                    at: document.offset(of: node), "this condition has a center and no radius",
+                    hint: "add radius, in metres")
+            }
+            if let offset = radius.offset, section[.center] == nil {
+                mistakes.report(
+                    at: offset, "this condition has a radius and no center", hint: "add center: [latitude, longitude]")
+            }
+        }
+        guard let center, let radius = radius.value else { return nil }
+        do {
+            return try CircularGeographicCondition(
+                latitude: center.latitude, longitude: center.longitude, radius: radius)
+        } catch {
+            mistakes.report(at: document.offset(of: node), error.description)
+            return nil
+        }
+    }
+
+    private mutating func center(_ section: Section<MonitoringKey>) -> (latitude: Double, longitude: Double)? {
+        guard let node = section[.center] else { return nil }
+        let example = "[48.2082, 16.3738], latitude and longitude in degrees"
+        guard let list = list(at: node, called: "conditions.center", example: example) else { return nil }
+        // A third is one too many already: the list may be long.
+        let entries = Array(list.prefix(3))
+        guard entries.count == 2 else {
+            if !document.nodes[node].isOpen {
+                mistakes.report(
+                    at: document.offset(of: node),
+                    "conditions.center has \(entries.count == 3 ? "more than 2" : "\(entries.count)") entries",
+                    hint: "expected two, such as \(example)")
+            }
+            return nil
+        }
+        let latitude = value(at: entries[0], called: "the latitude of conditions.center", Self.degrees(90))
+        let longitude = value(at: entries[1], called: "the longitude of conditions.center", Self.degrees(180))
+        guard let latitude = latitude.value, let longitude = longitude.value else { return nil }
+        return (latitude, longitude)
+    }
+
+    private static func degrees(_ most: Double) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Double {
+        { (text) throws(ScalarProblem) in
+            let degrees = try ScalarSyntax.number(text)
+            guard (-most...most).contains(degrees) else {
+                throw ScalarProblem("expected −\(Int(most))…\(Int(most)) degrees")
+            }
+            return degrees
+        }
+    }
+
+    private mutating func warnAboutCircle(_ section: Section<MonitoringKey>, at node: Int, hasLocation: Bool) {
+        if !hasLocation {
+            warnings.report(
+                at: document.offset(of: node), "this circle will be unmonitored: the file names no location source",
+                hint: "add location, or take the circle out")
+        }
+        for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .ranging] {
+            guard let value = section[key] else { continue }
+            warnings.report(
+                at: document.offset(of: value - 1), "conditions.\(key.name) has no part in a circle",
+                hint: "take it out")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/// `output` and `mqtt`.
+extension Reader {
+    mutating func output(_ root: Section<RootKey>) -> OutputConfiguration {
+        var output = OutputConfiguration()
+        let section = section(OutputKey.self, at: root[.output], path: "output")
+        let sizes: ClosedRange<Int64> = (4 << 10)...(1 << 40)
+        if let path = setting(.directory, of: section, Self.path).value { output.directory = path }
+        if let path = setting(.stateDirectory, of: section, Self.path).value { output.stateDirectory = path }
+        if let path = setting(.statusSocket, of: section, Self.socketPath).value { output.statusSocket = path }
+        if let flag = setting(.envelope, of: section, ScalarSyntax.bool).value { output.envelope = flag }
+        let rotateSize = setting(.rotateSize, of: section, Self.size(in: sizes))
+        if let size = rotateSize.value { output.rotateSize = size }
+        let interval = Self.duration(in: .seconds(60)...(.seconds(366 * 86_400)))
+        if let duration = setting(.rotateInterval, of: section, interval).value { output.rotateInterval = duration }
+        let age = Self.duration(in: .seconds(3600)...(.seconds(3660 * 86_400)))
+        if let duration = setting(.retain, of: section, age).value { output.retain = duration }
+        let retainSize = setting(.retainSize, of: section, Self.size(in: (4 << 10)...(1 << 50)))
+        if let size = retainSize.value { output.retainSize = size }
+        if let durability = setting(.durability, of: section, Self.durability).value { output.durability = durability }
+        checkSizes(output, rotateSize: rotateSize, retainSize: retainSize)
+        return output
+    }
+
+    private mutating func checkSizes(
+        _ output: OutputConfiguration, rotateSize: Setting<Int64>, retainSize: Setting<Int64>
+    ) {
+        guard isWhole, !rotateSize.isMistaken, !retainSize.isMistaken, output.retainSize < output.rotateSize else {
+            return
+        }
+        let retained = ScalarSyntax.sizeText(output.retainSize)
+        let rotated = ScalarSyntax.sizeText(output.rotateSize)
+        if let offset = retainSize.offset {
+            mistakes.report(
+                at: offset, "output.retain_size is \(retained)", hint: "expected at least rotate_size, \(rotated)")
+        } else if let offset = rotateSize.offset {
+            mistakes.report(
+                at: offset, "output.rotate_size is \(rotated)", hint: "expected at most retain_size, \(retained)")
+        }
+    }
+
+    private static func durability(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> OutputConfiguration.Durability {
+        if ScalarSyntax.matches(text, "event") { return .event }
+        guard let first = text.first, ScalarSyntax.isDigit(first) else {
+            throw ScalarProblem("expected event, or a duration such as 1s")
+        }
+        return .every(try ScalarSyntax.duration(text, in: .milliseconds(10)...(.seconds(3600))))
+    }
+
+    mutating func mqtt(_ root: Section<RootKey>) -> MQTTConfiguration? {
+        guard let node = root[.mqtt] else { return nil }
+        let section = section(MQTTKey.self, at: node, path: "mqtt")
+        let host = setting(.host, of: section, Self.host)
+        let port = setting(.port, of: section, Self.port)
+        let tls = tls(section)
+        var mqtt = MQTTConfiguration(host: host.value ?? "", port: port.value ?? (tls == nil ? 1883 : 8883))
+        mqtt.tls = tls
+        mqtt.username = setting(.username, of: section, Self.word).value
+        let passwordFile = setting(.passwordFile, of: section, isSecret: true, Self.path)
+        mqtt.passwordFile = passwordFile.value
+        if let prefix = setting(.prefix, of: section, Self.topicPrefix).value { mqtt.prefix = prefix }
+        if let flag = setting(.homeAssistant, of: section, ScalarSyntax.bool).value { mqtt.homeAssistant = flag }
+        if let prefix = setting(.homeAssistantPrefix, of: section, Self.topicPrefix).value {
+            mqtt.homeAssistantPrefix = prefix
+        }
+        mqtt.clientID = setting(.clientID, of: section, Self.word).value
+        if let duration = setting(.keepAlive, of: section, Self.keepAlive).value { mqtt.keepAlive = duration }
+
+        guard let map = section.node, !document.nodes[map].isOpen else { return mqtt }
+        if host.isAbsent {
+            mistakes.report(
+                at: document.offset(of: map), "mqtt has no host",
+                hint: "name the broker, or take mqtt out for files only")
+        }
+        if let offset = passwordFile.offset, section[.username] == nil {
+            mistakes.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or take it out")
+        }
+        warnOfPlainPassword(mqtt, section, at: document.offset(of: map))
+        return mqtt
+    }
+
+    private mutating func warnOfPlainPassword(_ mqtt: MQTTConfiguration, _ section: Section<MQTTKey>, at offset: Int) {
+        let isLocal = mqtt.host == "localhost" || mqtt.host == "::1" || mqtt.host.hasPrefix("127.")
+        guard mqtt.tls == nil, mqtt.username != nil, !isLocal else { return }
+        warnings.report(
+            at: section[.tls].map { document.offset(of: $0) } ?? offset,
+            "mqtt sends the username and password unprotected", hint: "write tls: true where the broker offers it")
+    }
+
+    private static func keepAlive(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
+        let duration = try ScalarSyntax.duration(text, in: .seconds(5)...(.seconds(65_535)))
+        guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
+        return duration
+    }
+
+    /// `mqtt.tls`: a flag, or a map that is as good as `true`.
+    private mutating func tls(_ mqtt: Section<MQTTKey>) -> MQTTConfiguration.TLS? {
+        guard let node = mqtt[.tls] else { return nil }
+        guard document.kind(of: node) == .mapping else {
+            return setting(.tls, of: mqtt, ScalarSyntax.bool).value == true ? MQTTConfiguration.TLS() : nil
+        }
+        var tls = MQTTConfiguration.TLS()
+        let section = section(TLSKey.self, at: node, path: "mqtt.tls")
+        tls.caFile = setting(.caFile, of: section, Self.path).value
+        tls.caDirectory = setting(.caDirectory, of: section, Self.path).value
+        let certificate = setting(.certificateFile, of: section, Self.path)
+        let key = setting(.keyFile, of: section, Self.path)
+        tls.certificateFile = certificate.value
+        tls.keyFile = key.value
+        tls.serverName = setting(.serverName, of: section, Self.host).value
+        guard !document.nodes[node].isOpen else { return tls }
+        if let offset = certificate.offset, key.isAbsent {
+            mistakes.report(
+                at: offset, "mqtt.tls.certificate_file needs a key_file", hint: "name the certificate's key")
+        }
+        if let offset = key.offset, certificate.isAbsent {
+            mistakes.report(
+                at: offset, "mqtt.tls.key_file needs a certificate_file", hint: "name the key's certificate")
+        }
+        return tls
+    }
+}

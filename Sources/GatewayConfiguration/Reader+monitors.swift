@@ -1,0 +1,165 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// `monitor` with `conditions`, or `monitors`.
+extension Reader {
+    /// A monitor as the file has it, before it is held against itself and the others.
+    struct MonitorDraft {
+        /// `monitor` or `monitors`, and where it stands.
+        let path: String
+        let offset: Int
+        var name: Setting<Identifier> = .absent
+        var outageTimeout: Setting<Duration> = .absent
+        var forgetAfter: Setting<Duration> = .absent
+        var deafAfter: Setting<EngineConfiguration.DeafAfter> = .absent
+        var conditionLimit: Setting<Int> = .absent
+        var maxBeacons: Setting<Int> = .absent
+        var defaults = Overridable()
+        /// The list of its conditions.
+        var conditions: Int?
+
+        /// Its settings, with the defaults where it sets none.
+        var settings: MonitorSettings {
+            var settings = MonitorSettings()
+            if let value = outageTimeout.value { settings.outageTimeout = value }
+            if let value = forgetAfter.value { settings.forgetAfter = value }
+            return settings
+        }
+    }
+
+    mutating func monitors(
+        _ root: Section<RootKey>, hasLocation: Bool
+    ) -> (monitors: [MonitorConfiguration], engine: EngineConfiguration) {
+        let drafts = monitorDrafts(root)
+        let engine = engine(drafts)
+        checkNames(drafts)
+        var monitors: [MonitorConfiguration] = []
+        for draft in drafts {
+            let context = ConditionContext(
+                draft, engine: engine, unlessSet: deafAfterUnlessSet, hasLocation: hasLocation)
+            checkTimeouts(draft, deafAfter: context.deafAfter)
+            let conditions = conditions(context)
+            guard let name = name(of: draft) else { continue }
+            monitors.append(
+                MonitorConfiguration(
+                    name: name, settings: draft.settings, conditions: conditions,
+                    position: source.position(of: draft.offset)))
+        }
+        return (monitors, engine)
+    }
+
+    /// What a monitor is called: `site` where the file gives no name; absent where what it gives is a mistake.
+    private mutating func name(of draft: MonitorDraft) -> Identifier? {
+        guard draft.name.isAbsent else { return draft.name.value }
+        do {
+            return try Identifier("site")
+        } catch {
+            mistakes.report(at: draft.offset, "\(draft.path).name: \(error)")
+            return nil
+        }
+    }
+
+    private mutating func monitorDrafts(_ root: Section<RootKey>) -> [MonitorDraft] {
+        var drafts: [MonitorDraft] = []
+        if let node = root[.monitors] {
+            for key in [RootKey.monitor, .conditions] {
+                guard let other = root[key] else { continue }
+                mistakes.report(
+                    at: document.offset(of: other - 1), "\(key.name) stands beside monitors",
+                    hint: key == .monitor ? "make it an entry of monitors" : "move them into an entry of monitors")
+            }
+            let entries = list(at: node, called: "monitors", example: "- name: north")
+            for entry in entries.map({ Array($0) }) ?? [] {
+                drafts.append(monitorDraft(entry, at: entry, path: "monitors", place: .listedMonitor, conditions: nil))
+            }
+            if entries != nil, drafts.isEmpty, isWhole {
+                mistakes.report(
+                    at: document.offset(of: node), "monitors names no monitor", hint: "add one, with conditions")
+            }
+        }
+        guard root[.monitors] == nil || root[.monitor] != nil || root[.conditions] != nil else { return drafts }
+        if root[.monitors] == nil, root[.conditions] == nil, isWhole {
+            mistakes.report(
+                at: document.offset(of: 0), "conditions are missing", hint: "add conditions: and a list of them")
+        }
+        let node = root[.monitor] ?? root[.conditions] ?? 0
+        drafts.append(
+            monitorDraft(root[.monitor], at: node, path: "monitor", place: .monitor, conditions: root[.conditions]))
+        return drafts
+    }
+
+    private mutating func monitorDraft(
+        _ map: Int?, at node: Int, path: String, place: MonitoringPlace, conditions: Int?
+    ) -> MonitorDraft {
+        let section = section(MonitoringKey.self, at: map, path: path, refusal: place.refusal(of:))
+        noteUnused(UnusedSettings.keys(of: path, MonitoringKey.self), of: section)
+        var draft = MonitorDraft(path: path, offset: document.offset(of: node))
+        draft.name = setting(.name, of: section, Self.identifier)
+        draft.outageTimeout = setting(.outageTimeout, of: section, Self.duration(in: SettingBounds.duration))
+        draft.forgetAfter = setting(.forgetAfter, of: section, Self.duration(in: SettingBounds.duration))
+        draft.deafAfter = setting(.deafAfter, of: section, Self.deafAfter)
+        draft.conditionLimit = setting(.conditionLimit, of: section, Self.integer(in: 0...1_000_000))
+        draft.maxBeacons = setting(.maxBeacons, of: section, Self.integer(in: 1...1_000_000))
+        draft.defaults = overridable(section)
+        draft.conditions = conditions ?? section[.conditions]
+        if place == .listedMonitor, let map = section.node, draft.conditions == nil, !document.nodes[map].isOpen {
+            mistakes.report(
+                at: document.offset(of: map), "this monitor has no conditions",
+                hint: "add conditions: and a list of them")
+        }
+        return draft
+    }
+
+    private static func deafAfter(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> EngineConfiguration.DeafAfter {
+        if ScalarSyntax.matches(text, "off") { return .off }
+        guard let first = text.first, ScalarSyntax.isDigit(first) else {
+            throw ScalarProblem("expected off, or a duration such as 10s")
+        }
+        return .after(try ScalarSyntax.duration(text, in: SettingBounds.duration))
+    }
+
+    /// What holds for all monitors: those that set it must agree.
+    private mutating func engine(_ drafts: [MonitorDraft]) -> EngineConfiguration {
+        var engine = EngineConfiguration()
+        if let value = agreed(drafts, \.deafAfter, .deafAfter) { engine.deafAfter = value }
+        if let value = agreed(drafts, \.conditionLimit, .conditionLimit) { engine.conditionLimit = value }
+        if let value = agreed(drafts, \.maxBeacons, .maxBeacons) { engine.maxBeacons = value }
+        return engine
+    }
+
+    private mutating func agreed<Value: Equatable>(
+        _ drafts: [MonitorDraft], _ setting: KeyPath<MonitorDraft, Setting<Value>>, _ key: MonitoringKey
+    ) -> Value? {
+        var first: (value: Value, offset: Int)?
+        for draft in drafts {
+            guard case .value(let value, let offset) = draft[keyPath: setting] else { continue }
+            guard let known = first else {
+                first = (value, offset)
+                continue
+            }
+            guard value != known.value else { continue }
+            let source = source
+            mistakes.report(
+                at: offset, "\(draft.path).\(key.name) differs from the one at line \(source.line(of: known.offset))",
+                hint: "it holds for the whole gateway: set it once, or to the same")
+        }
+        return first?.value
+    }
+
+    private mutating func checkNames(_ drafts: [MonitorDraft]) {
+        var first: [Identifier: Int] = [:]
+        for draft in drafts {
+            guard let name = name(of: draft) else { continue }
+            let offset = draft.name.offset ?? draft.offset
+            if let other = first[name] {
+                let source = source
+                let unnamed = draft.name.isAbsent ? ", which is the default," : ""
+                mistakes.report(
+                    at: offset, "the name \(name)\(unnamed) is taken by the monitor at line \(source.line(of: other))",
+                    hint: "give each monitor a name of its own")
+            } else {
+                first[name] = offset
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// What of a monitor's defaults some condition of its leaves as it is, so that it has to be right there.
+struct Inherited {
+    var enterWindow = false
+    var rssi = false
+    var exitTimeout = false
+}
+
+/// Settings held against each other (rules X1, C7, L5), reported at the one that is at fault.
+extension Reader {
+    /// `forget_after` above `outage_timeout` above `deaf_after` (rule C7).
+    mutating func checkTimeouts(_ monitor: MonitorDraft, deafAfter: Duration?) {
+        guard isWhole, !monitor.outageTimeout.isMistaken else { return }
+        let settings = monitor.settings
+        let outage = settings.outageTimeout
+        if !monitor.forgetAfter.isMistaken, settings.forgetAfter <= outage {
+            if let offset = monitor.forgetAfter.offset {
+                mistakes.report(
+                    at: offset, "\(monitor.path).forget_after is \(settings.forgetAfter.setting)",
+                    hint: "expected above outage_timeout, \(outage.setting)")
+            } else if let offset = monitor.outageTimeout.offset {
+                mistakes.report(
+                    at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
+                    hint: "expected below forget_after, \(settings.forgetAfter.setting)")
+            }
+        }
+        guard let deafAfter, !monitor.deafAfter.isMistaken, outage <= deafAfter else { return }
+        if let offset = monitor.outageTimeout.offset {
+            mistakes.report(
+                at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
+                hint: "expected above deaf_after, \(deafAfter.setting)")
+        } else {
+            // Set here, or in another of the monitors.
+            mistakes.report(
+                at: monitor.deafAfter.offset ?? monitor.offset, "\(monitor.path).deaf_after is \(deafAfter.setting)",
+                hint: "expected below outage_timeout, \(outage.setting)")
+        }
+    }
+
+    /// A beacon condition's own settings with the monitor's.
+    mutating func checkCondition(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
+        checkWindow(own, context, &inherited)
+        checkRSSI(own, context, &inherited)
+        guard !own.exitTimeout.isAbsent else {
+            inherited.exitTimeout = true
+            return
+        }
+        guard let exitTimeout = own.exitTimeout.value, let offset = own.exitTimeout.offset else { return }
+        warnOfDeafness(exitTimeout, at: offset, called: "conditions.exit_timeout", context)
+    }
+
+    /// `outage_timeout` at least `enter_window` (rule C7).
+    mutating func checkWindow(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
+        guard !own.enterWindow.isAbsent else {
+            inherited.enterWindow = true
+            return
+        }
+        let outage = context.monitor.settings.outageTimeout
+        guard isWhole, !context.monitor.outageTimeout.isMistaken, let window = own.enterWindow.value,
+            let offset = own.enterWindow.offset, window > outage
+        else { return }
+        mistakes.report(
+            at: offset, "conditions.enter_window is \(window.setting)",
+            hint: "expected at most outage_timeout, \(outage.setting)")
+    }
+
+    /// `exit_rssi` with an `enter_rssi` that is not below it (rule X1).
+    private mutating func checkRSSI(_ own: Overridable, _ context: ConditionContext, _ inherited: inout Inherited) {
+        guard !own.enterRSSI.isAbsent || !own.exitRSSI.isAbsent else {
+            inherited.rssi = true
+            return
+        }
+        let defaults = context.monitor.defaults
+        let enter = own.enterRSSI.isAbsent ? defaults.enterRSSI : own.enterRSSI
+        let exit = own.exitRSSI.isAbsent ? defaults.exitRSSI : own.exitRSSI
+        reportRSSI(
+            enter: enter, exit: exit, path: "conditions", at: own.exitRSSI.offset ?? own.enterRSSI.offset,
+            isExit: !own.exitRSSI.isAbsent)
+    }
+
+    private mutating func reportRSSI(
+        enter: Setting<RSSI>, exit: Setting<RSSI>, path: String, at offset: Int?, isExit: Bool
+    ) {
+        guard isWhole, !enter.isMistaken, let exit = exit.value, let offset else { return }
+        guard let enter = enter.value else {
+            mistakes.report(
+                at: offset, "\(path).exit_rssi needs an enter_rssi", hint: "add one that is at least \(exit.dBm)")
+            return
+        }
+        guard exit > enter else { return }
+        if isExit {
+            mistakes.report(
+                at: offset, "\(path).exit_rssi is \(exit.dBm)", hint: "expected at most enter_rssi, \(enter.dBm)")
+        } else {
+            mistakes.report(
+                at: offset, "\(path).enter_rssi is \(enter.dBm)", hint: "expected at least exit_rssi, \(exit.dBm)")
+        }
+    }
+
+    /// The monitor's own settings, where a condition leaves them as they are.
+    mutating func checkInherited(_ inherited: Inherited, _ context: ConditionContext) {
+        let monitor = context.monitor
+        let defaults = monitor.defaults
+        let outage = monitor.settings.outageTimeout
+        let window = context.settings.enterWindow
+        if inherited.enterWindow, isWhole, !monitor.outageTimeout.isMistaken, !defaults.enterWindow.isMistaken,
+            window > outage
+        {
+            if let offset = defaults.enterWindow.offset {
+                mistakes.report(
+                    at: offset, "\(monitor.path).enter_window is \(window.setting)",
+                    hint: "expected at most outage_timeout, \(outage.setting)")
+            } else if let offset = monitor.outageTimeout.offset {
+                mistakes.report(
+                    at: offset, "\(monitor.path).outage_timeout is \(outage.setting)",
+                    hint: "expected at least enter_window, \(window.setting)")
+            }
+        }
+        if inherited.rssi {
+            reportRSSI(
+                enter: defaults.enterRSSI, exit: defaults.exitRSSI, path: monitor.path, at: defaults.exitRSSI.offset,
+                isExit: true)
+        }
+        if inherited.exitTimeout, !defaults.exitTimeout.isMistaken {
+            warnOfDeafness(
+                context.settings.exitTimeout,
+                at: defaults.exitTimeout.offset ?? monitor.deafAfter.offset ?? monitor.offset,
+                called: "\(monitor.path).exit_timeout", context)
+        }
+    }
+
+    /// `deaf_after` below each `exit_timeout` (rule L5).
+    private mutating func warnOfDeafness(
+        _ exitTimeout: Duration, at offset: Int, called name: @autoclosure () -> String, _ context: ConditionContext
+    ) {
+        guard let deafAfter = context.deafAfter, exitTimeout <= deafAfter else { return }
+        warnings.report(
+            at: offset, "\(name()) is \(exitTimeout.setting), and deaf_after, \(deafAfter.setting), is not below it",
+            hint: "an adapter that hears nothing makes everybody leave; lower deaf_after")
+    }
+}

@@ -1,0 +1,117 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// `scanner` and `location`.
+extension Reader {
+    mutating func scanner(_ root: Section<RootKey>) -> ScannerConfiguration {
+        var scanner = ScannerConfiguration()
+        let section = section(ScannerKey.self, at: root[.scanner], path: "scanner")
+        if let backend = setting(.backend, of: section, Self.choice(ScannerConfiguration.Backend.self)).value {
+            scanner.backend = backend
+        }
+        if let mode = setting(.mode, of: section, Self.choice(ScannerConfiguration.Mode.self)).value {
+            scanner.mode = mode
+        }
+        scanner.adapters = adapters(section)
+        if let node = section[.canary] { scanner.canary = canary(node) }
+        return scanner
+    }
+
+    // More than any machine has ports for; the engine's own bound lies above.
+    private static var adaptersMost: Int { 64 }
+
+    private mutating func adapters(_ section: Section<ScannerKey>) -> [String] {
+        guard let node = section[.adapters],
+            let entries = list(at: node, called: "scanner.adapters", example: "[hci0]")
+        else { return [] }
+        var adapters: [String] = []
+        for entry in entries {
+            guard case .value(let name, let offset) = value(at: entry, called: "an adapter", Self.adapter) else {
+                continue
+            }
+            guard adapters.count < Self.adaptersMost else {
+                mistakes.report(at: offset, "scanner.adapters has more than \(Self.adaptersMost) entries")
+                return adapters
+            }
+            if adapters.contains(name) {
+                mistakes.report(at: offset, "scanner.adapters names \(name) twice", hint: "take one out")
+            } else {
+                adapters.append(name)
+            }
+        }
+        if document.end(of: node) == node + 1, isWhole {
+            mistakes.report(
+                at: document.offset(of: node), "scanner.adapters names no adapter", hint: "take the line out for all")
+        }
+        return adapters
+    }
+
+    private static func adapter(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        let isName = (1...128).contains(text.count) && text.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != 0x2F }
+        guard isName else { throw ScalarProblem("expected an adapter's name, such as hci0") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private mutating func canary(_ node: Int) -> BeaconIdentityCondition? {
+        let section = section(CanaryKey.self, at: node, path: "scanner.canary")
+        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
+        let major = setting(.major, of: section, Self.integer(in: 0...65535))
+        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        guard let map = section.node else { return nil }
+        if uuid.isAbsent, !document.nodes[map].isOpen {
+            mistakes.report(at: document.offset(of: map), "scanner.canary has no uuid", hint: "name the beacon's")
+        }
+        return beacon(uuid: uuid, major: major, minor: minor, in: map, path: "scanner.canary")
+    }
+
+    /// A beacon condition of its parts, where all are well; a minor without a major is reported.
+    mutating func beacon(
+        uuid: Setting<(high: UInt64, low: UInt64)>, major: Setting<Int>, minor: Setting<Int>, in map: Int, path: String
+    ) -> BeaconIdentityCondition? {
+        if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
+            mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or take the minor out")
+        }
+        guard let (high, low) = uuid.value else { return nil }
+        let value = ProximityUUID(high: high, low: low)
+        guard let major = major.value.map(UInt16.init(clamping:)) else { return BeaconIdentityCondition(uuid: value) }
+        guard let minor = minor.value.map(UInt16.init(clamping:)) else {
+            return BeaconIdentityCondition(uuid: value, major: major)
+        }
+        return BeaconIdentityCondition(uuid: value, major: major, minor: minor)
+    }
+
+    private enum LocationSource: String, CaseIterable { case gpsd, gpx }
+
+    mutating func location(_ root: Section<RootKey>) -> LocationConfiguration? {
+        guard let node = root[.location] else { return nil }
+        let section = section(LocationKey.self, at: node, path: "location")
+        let source = setting(.source, of: section, Self.choice(LocationSource.self))
+        let host = setting(.host, of: section, Self.host)
+        let port = setting(.port, of: section, Self.port)
+        let file = setting(.file, of: section, Self.path)
+        guard section.node != nil, !source.isMistaken else { return nil }
+        switch source.value ?? .gpsd {
+        case .gpsd:
+            if let offset = file.offset, isWhole {
+                mistakes.report(
+                    at: offset, "location.file has no part in source gpsd", hint: "write source: gpx, or take it out")
+            }
+            // 2947 is gpsd's port by IANA's register.
+            return .gpsd(host: host.value ?? "localhost", port: port.value ?? 2947)
+        case .gpx:
+            for (name, offset) in [("host", host.offset), ("port", port.offset)] {
+                guard let offset, isWhole else { continue }
+                mistakes.report(at: offset, "location.\(name) has no part in source gpx", hint: "take it out")
+            }
+            guard let path = file.value else {
+                if file.isAbsent, isWhole {
+                    mistakes.report(
+                        at: source.offset ?? document.offset(of: node), "location.source gpx needs a file",
+                        hint: "add file: /path/to/track.gpx")
+                }
+                return nil
+            }
+            return .gpx(file: path)
+        }
+    }
+}

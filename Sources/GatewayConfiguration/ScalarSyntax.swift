@@ -1,0 +1,94 @@
+/// Why a text is not what the schema wants at its place: what to write in its stead.
+struct ScalarProblem: Error {
+    let expected: String
+    init(_ expected: String) { self.expected = expected }
+}
+
+/// Reads texts as what the schema says they are; nothing is guessed from how they look.
+enum ScalarSyntax {
+    typealias Text = ArraySlice<UInt8>
+
+    /// A whole number in decimal digits, with or without a sign; zeros in front mean nothing.
+    static func integer(_ text: Text, in range: ClosedRange<Int>) throws(ScalarProblem) -> Int {
+        func expected() -> String { "expected \(range.lowerBound)…\(range.upperBound)" }
+        var digits = text
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative || digits.first == UInt8(ascii: "+") { digits.removeFirst() }
+        guard !digits.isEmpty, digits.allSatisfy(isDigit) else {
+            throw ScalarProblem("\(expected()), a whole number in decimal digits")
+        }
+        var value = 0
+        for digit in digits.drop(while: { $0 == 0x30 }) {
+            // Past any range already: more digits make it no better.
+            guard value < 1_000_000_000_000_000 else { throw ScalarProblem(expected()) }
+            value = value * 10 + Int(digit - 0x30)
+        }
+        value = isNegative ? -value : value
+        guard range.contains(value) else { throw ScalarProblem(expected()) }
+        return value
+    }
+
+    /// `true` or `false`, and none of the other words that YAML once took for those.
+    static func bool(_ text: Text) throws(ScalarProblem) -> Bool {
+        if matches(text, "true") { return true }
+        if matches(text, "false") { return false }
+        guard text.count <= 5 else { throw ScalarProblem("expected true or false") }
+        switch String(decoding: text, as: UTF8.self).lowercased() {
+        case "yes", "on", "y", "1", "true": throw ScalarProblem("expected true or false: write true")
+        case "no", "off", "n", "0", "false": throw ScalarProblem("expected true or false: write false")
+        default: throw ScalarProblem("expected true or false")
+        }
+    }
+
+    /// A decimal number, with or without sign, fraction and exponent; neither infinite nor "not a number".
+    static func number(_ text: Text) throws(ScalarProblem) -> Double {
+        let allowed = text.allSatisfy {
+            isDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+")
+                || $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E")
+        }
+        guard allowed, text.count <= 64, let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
+        else {
+            throw ScalarProblem("expected a decimal number, with a point before its fraction")
+        }
+        return value
+    }
+
+    /// 32 hexadecimal digits in either case, with all four hyphens or none.
+    static func uuid(_ text: Text) throws(ScalarProblem) -> (high: UInt64, low: UInt64) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var digits = 0
+        let isHyphenated = text.count == 36
+        for (index, byte) in text.enumerated() {
+            if isHyphenated, index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == UInt8(ascii: "-") else { throw uuidProblem(text) }
+                continue
+            }
+            guard let digit = hexadecimalDigit(byte), digits < 32 else { throw uuidProblem(text) }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
+            digits += 1
+        }
+        guard digits == 32 else { throw uuidProblem(text) }
+        return (high, low)
+    }
+
+    private static func uuidProblem(_ text: Text) -> ScalarProblem {
+        let digits = text.count(where: { hexadecimalDigit($0) != nil })
+        let form = "expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+        return ScalarProblem(digits == 32 ? "\(form), with all four hyphens or none" : "\(form); these are \(digits)")
+    }
+
+    static func matches(_ text: Text, _ word: String) -> Bool { text.elementsEqual(word.utf8) }
+
+    static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x37
+        case 0x61...0x66: byte - 0x57
+        default: nil
+        }
+    }
+}

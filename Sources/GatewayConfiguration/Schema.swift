@@ -1,0 +1,67 @@
+/// Every section of the file with its keys: what hints, the sample and its test go by.
+enum Schema {
+    /// The keys that may stand in one place.
+    struct Section {
+        /// The place: `mqtt.tls`; empty for the file's top level.
+        let path: String
+        let keys: [String]
+    }
+
+    static let sections: [Section] = [
+        Section(path: "", keys: RootKey.allCases.map(\.name)),
+        Section(path: "gateway", keys: GatewayKey.allCases.map(\.name)),
+        Section(path: "scanner", keys: ScannerKey.allCases.map(\.name)),
+        Section(path: "scanner.canary", keys: CanaryKey.allCases.map(\.name)),
+        Section(path: "location", keys: LocationKey.allCases.map(\.name)),
+        Section(path: "monitor", keys: MonitoringPlace.monitor.keys.map(\.name)),
+        Section(path: "conditions", keys: MonitoringPlace.condition.keys.map(\.name)),
+        Section(path: "monitors", keys: MonitoringPlace.listedMonitor.keys.map(\.name)),
+        Section(path: "output", keys: OutputKey.allCases.map(\.name)),
+        Section(path: "mqtt", keys: MQTTKey.allCases.map(\.name)),
+        Section(path: "mqtt.tls", keys: TLSKey.allCases.map(\.name)),
+    ]
+
+    // A secret never stands in the file, whatever its writer called it.
+    private static let secrets: Set<String> = ["password", "passwd", "pass", "secret", "token", "key_password"]
+
+    /// What may have been meant by an unknown key in a section whose keys are `known`.
+    static func hint(for key: String, among known: [String]) -> String? {
+        if secrets.contains(key) { return "a secret is read from a file: name that in mqtt.password_file" }
+        // Nobody means a longer word than the longest key by a slip.
+        guard key.utf8.count <= 40 else { return nil }
+        let spelled = Array(key.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : lowercase($0) })
+        let nearest = known.map { (name: $0, distance: editDistance(spelled, Array($0.utf8))) }
+            .min { $0.distance < $1.distance }
+        if let nearest, nearest.distance <= max(1, spelled.count / 3), nearest.distance < nearest.name.utf8.count {
+            return "did you mean “\(nearest.name)”?"
+        }
+        let elsewhere = sections.filter { $0.keys.contains(key) }.map { $0.path.isEmpty ? "the top level" : $0.path }
+        guard !elsewhere.isEmpty else { return known.isEmpty ? nil : "expected \(list(known))" }
+        return "it belongs to \(elsewhere.prefix(3).joined(separator: " or "))"
+    }
+
+    /// `a, b or c`.
+    static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+
+    private static func lowercase(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
+}
+
+/// How many slips lie between two words: a letter too many, too few, another, or two exchanged.
+func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var rows = [Array(0...right.count)]
+    for (row, a) in left.enumerated() {
+        var next = [row + 1]
+        for (column, b) in right.enumerated() {
+            var least = min(rows[row][column + 1] + 1, next[column] + 1, rows[row][column] + (a == b ? 0 : 1))
+            if row > 0, column > 0, a == right[column - 1], left[row - 1] == b {
+                least = min(least, rows[row - 1][column - 1] + 1)
+            }
+            next.append(least)
+        }
+        rows.append(next)
+    }
+    return rows.last?.last ?? 0
+}

@@ -1,0 +1,120 @@
+/// One map of the file, its keys found and checked, its values not yet read.
+struct Section<Key: SettingKey> {
+    /// The map's node; absent where the file has none: every setting is absent then.
+    let node: Int?
+    /// What stands before a key in a mistake: `mqtt.tls`.
+    let path: String
+    // The value's node by the key's raw value; 0, which is the document's own map, where it is absent. 24 is above the
+    // longest section's number of keys, which a test holds.
+    private var values = InlineArray<24, UInt32>(repeating: 0)
+
+    /// How many keys a section can have.
+    static var keysMost: Int { 24 }
+
+    init(node: Int?, path: String) {
+        self.node = node
+        self.path = path
+    }
+
+    /// The value of `key`.
+    subscript(key: Key) -> Int? {
+        let index = Int(key.rawValue)
+        guard index < Self.keysMost, values[index] != 0 else { return nil }
+        return Int(values[index])
+    }
+
+    mutating func set(_ key: Key, to node: Int) {
+        let index = Int(key.rawValue)
+        if index < Self.keysMost { values[index] = UInt32(clamping: node) }
+    }
+
+    /// The key as a mistake names it: `mqtt.port`.
+    func path(of key: Key) -> String { path.isEmpty ? key.name : "\(path).\(key.name)" }
+}
+
+extension Reader {
+    /// The map at `node` as a section: unknown and duplicate keys are reported, and those that `refusal` gives a reason
+    /// against.
+    mutating func section<Key: SettingKey>(
+        _ keys: Key.Type, at node: Int?, path: String, refusal: (Key) -> String? = { _ in nil }
+    ) -> Section<Key> {
+        guard let node, isMapping(node, called: path) else { return Section(node: nil, path: path) }
+        var section = Section<Key>(node: node, path: path)
+        var children = document.children(of: node)
+        while let keyNode = children.next(), let value = children.next() {
+            let kind = document.kind(of: keyNode)
+            // A list, a map or an alias as a key has been reported.
+            guard kind == .plain || kind == .quoted else { continue }
+            let text = document.text(of: keyNode)
+            let offset = document.offset(of: keyNode)
+            guard let key = Key.named(text) else {
+                reportUnknown(
+                    text, at: offset, path: path, known: Key.allCases.filter { refusal($0) == nil }.map(\.name))
+                continue
+            }
+            if let reason = refusal(key) {
+                mistakes.report(at: offset, "\(section.path(of: key)) can't stand here", hint: reason)
+            } else if let first = section[key] {
+                let document = document
+                mistakes.report(
+                    at: offset, "\(section.path(of: key)) stands twice",
+                    hint: "the first is at line \(document.line(of: first)); take one out")
+            } else {
+                section.set(key, to: value)
+            }
+        }
+        return section
+    }
+
+    /// Whether a node is a map; reported where it is not.
+    mutating func isMapping(_ node: Int, called path: String) -> Bool {
+        let name = path.isEmpty ? "the file" : path
+        switch document.kind(of: node) {
+        case .mapping: return true
+        case .refused: return false
+        case .sequence:
+            mistakes.report(at: document.offset(of: node), "\(name) is a list", hint: "expected a map, key: value")
+        case .plain, .quoted:
+            if document.isNull(node) {
+                reportNull(node, called: name)
+            } else {
+                mistakes.report(
+                    at: document.offset(of: node), "\(name) is a single value", hint: "expected a map, key: value")
+            }
+        }
+        return false
+    }
+
+    /// The nodes of the list at `node`; reported where it is none.
+    mutating func list(at node: Int, called name: String, example: String) -> Document.Children? {
+        switch document.kind(of: node) {
+        case .sequence: return document.children(of: node)
+        case .refused: return nil
+        case .mapping:
+            mistakes.report(
+                at: document.offset(of: node), "\(name) is a map", hint: "expected a list, such as \(example)")
+        case .plain, .quoted:
+            if document.isNull(node) {
+                reportNull(node, called: name)
+            } else {
+                mistakes.report(
+                    at: document.offset(of: node), "\(name) is a single value",
+                    hint: "expected a list, such as \(example)")
+            }
+        }
+        return nil
+    }
+
+    private mutating func reportUnknown(
+        _ text: ArraySlice<UInt8>, at offset: Int, path: String, known: @autoclosure () -> [String]
+    ) {
+        if text.elementsEqual("<<".utf8) {
+            mistakes.report(at: offset, "a merge key (<<) has no use here", hint: "set defaults under monitor")
+            return
+        }
+        let place = path.isEmpty ? "" : " in \(path)"
+        mistakes.report(
+            at: offset, "the key \(Self.shown(text))\(place) is unknown",
+            hint: Schema.hint(for: String(decoding: text.prefix(64), as: UTF8.self), among: known()))
+    }
+}

@@ -1,0 +1,126 @@
+/// A configuration file's octets and its lines.
+struct SourceText {
+    /// The most octets that a file may have: some 500,000 conditions.
+    static let lengthMost = 64 << 20
+
+    let bytes: [UInt8]
+    /// Where the text begins: after a byte order mark.
+    let start: Int
+
+    // Line and column at each multiple of this many octets: finding a place costs no more than reading that far, even
+    // where the whole file is one line.
+    private static let stride = 512
+    private var marks: [Position] = []
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        marks.reserveCapacity(bytes.count / Self.stride + 1)
+        var line = 1
+        var column = 1
+        for index in bytes.indices {
+            if index & (Self.stride - 1) == 0 { marks.append(Position(line: line, column: column)) }
+            pass(index, line: &line, column: &column)
+        }
+    }
+
+    private func pass(_ index: Int, line: inout Int, column: inout Int) {
+        let byte = bytes[index]
+        if byte == 0x0A || (byte == 0x0D && !(index + 1 < bytes.count && bytes[index + 1] == 0x0A)) {
+            line += 1
+            column = 1
+        } else if byte & 0xC0 != 0x80, index >= start {
+            column += 1
+        }
+    }
+
+    /// The line and column of the octet at `offset`, or of the end.
+    func position(of offset: Int) -> Position {
+        let offset = min(max(offset, start), bytes.count)
+        guard !marks.isEmpty else { return Position(line: 1, column: 1) }
+        let mark = min(offset / Self.stride, marks.count - 1)
+        var line = marks[mark].line
+        var column = marks[mark].column
+        for index in (mark * Self.stride)..<offset { pass(index, line: &line, column: &column) }
+        return Position(line: line, column: column)
+    }
+
+    /// The line of the octet at `offset`.
+    func line(of offset: Int) -> Int { position(of: offset).line }
+
+    /// Whether each octet is a character.
+    var isASCII: Bool { bytes.allSatisfy { $0 < 0x80 } }
+}
+
+extension SourceText {
+    /// What is not text, or what libyaml must not see: `nil` where all is well.
+    ///
+    /// Source: YAML 1.2.2 §5.1, without the line breaks that YAML 1.1 knew (U+0085, U+2028, U+2029): libyaml ends a
+    /// line there, in the middle of a comment too, where no editor shows one.
+    func problem() -> (offset: Int, message: String, hint: String)? {
+        guard bytes.count <= Self.lengthMost else {
+            return (0, "the file has \(bytes.count) octets", "expected at most 64MiB")
+        }
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            return (0, "the file is UTF-16", "save it as UTF-8")
+        }
+        var index = start
+        var beginsLine = true
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == 0x25, beginsLine {
+                // libyaml compares each %TAG directive with all before it.
+                return (index, "the line begins with %, a YAML directive", "take the line out, or quote the value")
+            }
+            beginsLine = byte == 0x0A || byte == 0x0D
+            if (0x20..<0x7F).contains(byte) || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+                index += 1
+            } else if byte < 0x80 {
+                return (index, "the file holds the control character U+\(hexadecimal(UInt32(byte)))", "take it out")
+            } else {
+                guard let (value, length) = scalar(at: index) else {
+                    return (index, "the file is not UTF-8 here", "save it as UTF-8")
+                }
+                guard !Self.isRefused(value) else {
+                    return (index, "the file holds the invisible character U+\(hexadecimal(value))", "take it out")
+                }
+                index += length
+            }
+        }
+        return nil
+    }
+
+    private static func isRefused(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0x80...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF: true
+        default: false
+        }
+    }
+
+    // Unicode 15 table 3-7: the well-formed sequences of more than one octet.
+    private func scalar(at index: Int) -> (value: UInt32, length: Int)? {
+        let first = UInt32(bytes[index])
+        let length: Int
+        let least: UInt32
+        var value: UInt32
+        switch first {
+        case 0xC2...0xDF: (length, least, value) = (2, 0x80, first & 0x1F)
+        case 0xE0...0xEF: (length, least, value) = (3, 0x800, first & 0x0F)
+        case 0xF0...0xF4: (length, least, value) = (4, 0x1_0000, first & 0x07)
+        default: return nil
+        }
+        guard index + length <= bytes.count else { return nil }
+        for byte in bytes[(index + 1)..<(index + length)] {
+            guard byte & 0xC0 == 0x80 else { return nil }
+            value = value << 6 | UInt32(byte & 0x3F)
+        }
+        guard value >= least, Unicode.Scalar(value) != nil else { return nil }
+        return (value, length)
+    }
+}
+
+/// At least four upper-case digits, as Unicode writes a code point.
+func hexadecimal(_ value: UInt32) -> String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+}

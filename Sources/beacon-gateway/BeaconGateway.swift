@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// The command line: each command a file beside this one.
+@main
+struct BeaconGateway: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "beacon-gateway",
+        abstract: "Turns BLE beacons in range into monitor events that can be trusted and explained.",
+        discussion: """
+            Exit codes (sysexits.h): 0 fine, 1 failed, 64 usage, 65 bad input data, 66 input missing, \
+            73 and 74 can't write, 77 no permission, 78 bad configuration.
+            """,
+        version: "0.1.0",
+        subcommands: [ReplayCommand.self, CheckCommand.self])
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import Gateway
+import GatewayConfiguration
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Checks a configuration: every mistake at once, each with its line and a hint.",
+        discussion: "Ends with 78 where there is a mistake. Warnings, and settings without effect, are no mistakes.")
+
+    @Argument(help: "The configuration; - is standard input.")
+    var file = ConfigurationFile.defaultPath
+
+    func run() throws {
+        try Terminal.run {
+            let configuration = try ConfigurationFile.load(file, isReplay: false)
+            for warning in configuration.warnings { Terminal.say("warning: \(warning)") }
+            for setting in configuration.withoutEffect { Terminal.say("note: \(setting)") }
+            let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
+            print(
+                """
+                \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
+                warnings: \(configuration.warnings.count)
+                """)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Captures
+import Gateway
+import GatewayConfiguration
+import SystemPackage
+
+/// What commands have in common: how they speak to the operator, and how they end.
+enum Terminal {
+    /// Runs a command; a failure is said on standard error and becomes the exit code.
+    static func run(_ command: () throws -> Void) throws {
+        do {
+            try command()
+        } catch let failure as ExitFailure {
+            say(failure.message)
+            throw ExitCode(failure.code.rawValue)
+        }
+    }
+
+    /// The map of `--fields`.
+    static func fields(_ text: String?) throws(ExitFailure) -> FieldMap {
+        guard let text else { return FieldMap() }
+        do {
+            return try FieldMap(text)
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Writes a line to standard error.
+    static func say(_ text: String) { write(text + "\n") }
+
+    /// Writes to standard error.
+    static func write(_ text: String) {
+        // There is nowhere else to say that this failed.
+        _ = try? FileDescriptor.standardError.writeAll(text.utf8)
+    }
+}
+
+/// A duration as the configuration spells it: `30s`, `500ms`, `2m`.
+struct DurationArgument: ExpressibleByArgument {
+    let duration: Duration
+
+    init?(argument: String) {
+        guard let duration = Duration(setting: argument) else { return nil }
+        self.duration = duration
+    }
+}

@@ -1,0 +1,50 @@
+import BluetoothLE
+import Testing
+
+/// Payloads of other projects' test suites; where they come from stands in `advert-vectors.origin.md`.
+struct AdvertVector: Decodable, CustomTestStringConvertible {
+    struct Beacon: Decodable {
+        var uuid: String
+        var major, minor: UInt16
+        var measuredPower: Int8
+        var rssi: Int8?
+        var address: String?
+    }
+    var source, kind, hex: String
+    var iBeacons: [Beacon]
+
+    var testDescription: String { "\(source) \(hex)" }
+    static let all = (try? fixture("advert-vectors.jsonl", of: AdvertVector.self)) ?? []
+}
+
+@Suite struct AdvertVectorTests {
+    @Test func `All vectors are there`() {
+        #expect(AdvertVector.all.count == 249)
+        #expect(AdvertVector.all.count { !$0.iBeacons.isEmpty } == 16)
+    }
+
+    @Test(arguments: AdvertVector.all)
+    func `B1, B2: a vector gives its iBeacons and no others`(vector: AdvertVector) throws {
+        let octets = bytes(vector.hex)
+        var found: [(beacon: IBeacon, report: AdvertisingReport?)] = []
+        if vector.kind == "adv" {
+            found = beacons(in: octets).found.map { ($0, nil) }
+        } else {
+            #expect(octets[0] == 0x04)
+            let event = Array(octets.dropFirst())
+            for report in reports(of: event).found {
+                found += beacons(in: Array(event[report.data])).found.map { ($0, report) }
+            }
+        }
+        try #require(found.count == vector.iBeacons.count)
+        for ((beacon, report), expected) in zip(found, vector.iBeacons) {
+            #expect(beacon.identity.uuid.description == expected.uuid)
+            #expect(beacon.identity.major == expected.major)
+            #expect(beacon.identity.minor == expected.minor)
+            #expect(beacon.measuredPower == expected.measuredPower)
+            guard let report else { continue }
+            #expect(report.rssi?.dBm == expected.rssi)
+            #expect(report.address?.description == expected.address)
+        }
+    }
+}

@@ -1,0 +1,286 @@
+import BluetoothLE
+import Testing
+
+/// An assembler with the caller's loop around it: what each report gives, in the order in which it is given.
+struct AssemblerWorld {
+    /// One report as its reader sees it.
+    struct Heard: Equatable {
+        var data: [UInt8]
+        var rssi: Int8?
+        var adapter: Int
+        var time: Int64?
+        var status: AdvertisingReport.DataStatus = .complete
+    }
+
+    var assembler = ExtendedReportAssembler()
+    let address = DeviceAddress(0xC098_E500_0007, kind: .random)
+
+    mutating func drain() -> [Heard] {
+        var heard: [Heard] = []
+        var data: [UInt8] = [0xEE]
+        while let (report, adapter, time) = assembler.nextReady(into: &data) {
+            precondition(report.data == 0..<data.count)
+            heard.append(
+                Heard(
+                    data: data, rssi: report.rssi?.dBm, adapter: adapter, time: time?.nanoseconds, status: report.status
+                ))
+        }
+        return heard
+    }
+
+    mutating func take(
+        _ report: AdvertisingReport, _ data: [UInt8], adapter: Int = 0, at time: Int64? = 0
+    ) -> [Heard] {
+        // The data stand in the middle of an event.
+        let bytes = [0xAA] + data + [0xBB, 0xCC]
+        var report = report
+        report.data = 1..<1 + data.count
+        let instant = time.map { Instant(nanoseconds: $0) }
+        guard assembler.take(report, adapter: adapter, time: instant, of: bytes.span) else { return drain() }
+        precondition(drain() == [])
+        return [Heard(data: data, rssi: report.rssi?.dBm, adapter: adapter, time: time, status: report.status)]
+    }
+
+    /// A fragment as a controller reports it.
+    mutating func fragment(
+        _ data: [UInt8], _ status: AdvertisingReport.DataStatus, address: DeviceAddress?? = nil, sid: UInt8? = 1,
+        adapter: Int = 0, rssi: Int8 = -60, at time: Int64? = 0
+    ) -> [Heard] {
+        let report = AdvertisingReport(
+            address: address ?? self.address, rssi: RSSI(dBm: rssi), properties: [], status: status,
+            advertisingSID: sid,
+            data: 0..<0)
+        return take(report, data, adapter: adapter, at: time)
+    }
+}
+
+@Suite struct ExtendedReportAssemblerTests {
+    typealias Heard = AssemblerWorld.Heard
+    private let gap: Int64 = 2_457_300_000
+
+    @Test func `B5: fragments are one report, with the time and RSSI of the last`() {
+        var world = AssemblerWorld()
+        #expect(world.fragment([1, 2], .moreToCome, rssi: -50, at: 1000) == [])
+        #expect(!world.assembler.isIdle)
+        #expect(world.fragment([3], .moreToCome, rssi: -51, at: 2000) == [])
+        #expect(
+            world.fragment([4, 5], .complete, rssi: -52, at: 3000)
+                == [Heard(data: [1, 2, 3, 4, 5], rssi: -52, adapter: 0, time: 3000)])
+        #expect(world.assembler.isIdle)
+        #expect(world.assembler.counts.met.isEmpty)
+    }
+
+    @Test func `B5: an iBeacon cut over three fragments is one sighting`() {
+        var world = AssemblerWorld()
+        let payload = flags + ad(0xFF, frame)
+        #expect(world.fragment(Array(payload[..<5]), .moreToCome) == [])
+        #expect(world.fragment(Array(payload[5..<20]), .moreToCome) == [])
+        let heard = world.fragment(Array(payload[20...]), .complete)
+        #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
+    }
+
+    @Test func `B5: the last fragment's properties and the chain's address are the report's`() {
+        var assembler = ExtendedReportAssembler()
+        let address = DeviceAddress(7, kind: .public)
+        var report = AdvertisingReport(
+            address: address, rssi: nil, properties: [], status: .moreToCome, advertisingSID: 3, data: 0..<1)
+        let bytes: [UInt8] = [9]
+        let first = assembler.take(report, adapter: 0, time: nil, of: bytes.span)
+        report.status = .complete
+        report.properties = .scanResponse
+        let second = assembler.take(report, adapter: 0, time: nil, of: bytes.span)
+        #expect(!first && !second)
+        var data: [UInt8] = []
+        let ready = assembler.nextReady(into: &data)
+        #expect(ready?.report.properties == .scanResponse)
+        #expect(ready?.report.address == address)
+        #expect(ready?.report.advertisingSID == 3)
+        #expect(ready?.time == nil)
+        #expect(data == [9, 9])
+    }
+
+    @Test func `A report that is whole is read where it stands`() {
+        var world = AssemblerWorld()
+        #expect(world.fragment([1], .complete).map(\.data) == [[1]])
+        #expect(world.fragment([], .complete).map(\.data) == [[]])
+        for status: AdvertisingReport.DataStatus in [.complete, .moreToCome, .truncated, .reserved] {
+            let legacy = AdvertisingReport(
+                address: nil, rssi: nil, properties: .legacy, status: status, advertisingSID: 1, data: 0..<0)
+            #expect(world.take(legacy, [7]).map(\.data) == [[7]])
+        }
+        #expect(world.assembler.isIdle)
+    }
+
+    @Test func `B5: an adapter's, an address's and a SID's chains are each their own`() {
+        var world = AssemblerWorld()
+        let other = DeviceAddress(0xC098_E500_0007, kind: .public)
+        _ = world.fragment([1], .moreToCome)
+        _ = world.fragment([2], .moreToCome, adapter: 1)
+        _ = world.fragment([3], .moreToCome, address: other)
+        _ = world.fragment([4], .moreToCome, sid: 2)
+        _ = world.fragment([5], .moreToCome, sid: nil)
+        _ = world.fragment([6], .moreToCome, address: .some(nil))
+        // Another set's complete report is whole, and changes nothing for those under way.
+        #expect(world.fragment([0], .complete, sid: 3).map(\.data) == [[0]])
+        #expect(world.fragment([9], .complete, address: .some(nil)).map(\.data) == [[6, 9]])
+        #expect(world.fragment([9], .complete, sid: nil).map(\.data) == [[5, 9]])
+        #expect(world.fragment([9], .complete, sid: 2).map(\.data) == [[4, 9]])
+        #expect(world.fragment([9], .complete, address: other).map(\.data) == [[3, 9]])
+        #expect(world.fragment([9], .complete, adapter: 1).map { [$0.data, [UInt8($0.adapter)]] } == [[[2, 9], [1]]])
+        #expect(world.fragment([9], .complete).map(\.data) == [[1, 9]])
+        #expect(world.assembler.isIdle)
+    }
+
+    @Test(arguments: [.truncated, .reserved] as [AdvertisingReport.DataStatus])
+    func `B5: a truncated chain is read as far as it goes, and counted`(status: AdvertisingReport.DataStatus) {
+        var world = AssemblerWorld()
+        let payload = ad(0xFF, frame) + [0x1A, 0xFF]
+        #expect(world.fragment(Array(payload[..<20]), .moreToCome) == [])
+        let heard = world.fragment(Array(payload[20...]), status, at: 5)
+        #expect(heard == [Heard(data: payload, rssi: -60, adapter: 0, time: 5, status: .truncated)])
+        #expect(heard.flatMap { beacons(in: $0.data).found } == [beacon])
+        #expect(world.assembler.counts[.chainTruncated] == 1)
+        // One that is truncated from the first fragment on, too.
+        #expect(world.fragment([7], status).map(\.data) == [[7]])
+        #expect(world.assembler.counts[.chainTruncated] == 2)
+        #expect(world.assembler.isIdle)
+    }
+
+    @Test
+    func
+        `B5: a fragment that comes as late as an AuxPtr reaches belongs to its chain, one nanosecond later it begins anew`()
+    {
+        var world = AssemblerWorld()
+        _ = world.fragment([1], .moreToCome, at: 100)
+        _ = world.fragment([2], .moreToCome, at: 100 + gap)
+        #expect(world.fragment([3], .complete, at: 100 + 2 * gap).map(\.data) == [[1, 2, 3]])
+        #expect(world.assembler.counts.met.isEmpty)
+
+        _ = world.fragment([1], .moreToCome, rssi: -50, at: 100)
+        let abandoned = Heard(data: [1], rssi: -50, adapter: 0, time: 100, status: .truncated)
+        #expect(world.fragment([2], .moreToCome, at: 101 + gap) == [abandoned])
+        #expect(world.assembler.counts[.chainAbandoned] == 1)
+        #expect(world.fragment([3], .complete, at: 101 + gap).map(\.data) == [[2, 3]])
+        // A complete one after that time is whole; what was abandoned comes first.
+        _ = world.fragment([1], .moreToCome, rssi: -50, at: 100)
+        let whole = Heard(data: [4], rssi: -60, adapter: 0, time: 101 + gap)
+        #expect(world.fragment([4], .complete, at: 101 + gap) == [abandoned, whole])
+        #expect(world.assembler.counts[.chainAbandoned] == 2)
+    }
+
+    @Test func `B5: a chain whose rest never comes is given up in time, read as far as it goes, and counted`() {
+        var world = AssemblerWorld()
+        _ = world.fragment([1], .moreToCome, at: 100)
+        _ = world.fragment([2], .moreToCome, sid: 2, at: 200)
+        world.assembler.expire(at: Instant(nanoseconds: 100 + gap))
+        #expect(world.drain() == [])
+        world.assembler.expire(at: Instant(nanoseconds: 101 + gap))
+        #expect(world.drain() == [Heard(data: [1], rssi: -60, adapter: 0, time: 100, status: .truncated)])
+        #expect(!world.assembler.isIdle)
+        world.assembler.expire(at: .latest)
+        #expect(world.drain().map(\.data) == [[2]])
+        #expect(world.assembler.isIdle)
+        #expect(world.assembler.counts[.chainAbandoned] == 2)
+    }
+
+    @Test func `Without times, and back in time, nothing is too late`() {
+        var world = AssemblerWorld()
+        _ = world.fragment([1], .moreToCome, at: nil)
+        world.assembler.expire(at: .latest)
+        #expect(world.drain() == [])
+        _ = world.fragment([2], .moreToCome, at: 9 * gap)
+        #expect(world.fragment([3], .complete, at: 0).map(\.data) == [[1, 2, 3]])
+    }
+
+    @Test func `B5: an adapter that stops listening gives up its chains, the others keep theirs`() {
+        var world = AssemblerWorld()
+        _ = world.fragment([1], .moreToCome, sid: 1)
+        _ = world.fragment([2], .moreToCome, adapter: 1)
+        _ = world.fragment([3], .moreToCome, sid: 3)
+        world.assembler.flush(adapter: 0)
+        #expect(!world.assembler.isIdle)
+        #expect(world.drain().map(\.data) == [[1], [3]])
+        #expect(world.assembler.counts[.chainAbandoned] == 2)
+        world.assembler.flush(adapter: nil)
+        #expect(world.drain().map(\.data) == [[2]])
+        #expect(world.assembler.counts[.chainAbandoned] == 3)
+        #expect(world.assembler.isIdle)
+        world.assembler.flush(adapter: nil)
+        #expect(world.drain() == [])
+    }
+
+    @Test func `B5: 1650 octets are whole, one more is left out and counted`() {
+        #expect(ExtendedReportAssembler.dataBytesMax == 1650)
+        var world = AssemblerWorld()
+        let full = (0..<1650).map { UInt8(truncatingIfNeeded: $0) }
+        for start in stride(from: 0, to: 1600, by: 200) {
+            #expect(world.fragment(Array(full[start..<start + 200]), .moreToCome) == [])
+        }
+        #expect(world.fragment(Array(full[1600...]), .complete).map(\.data) == [full])
+        #expect(world.assembler.counts.met.isEmpty)
+
+        for start in stride(from: 0, to: 1600, by: 200) {
+            _ = world.fragment(Array(full[start..<start + 200]), .moreToCome)
+        }
+        #expect(world.fragment(Array(full[1600...]) + [0xFF], .moreToCome) == [])
+        #expect(world.assembler.counts[.chainTooLong] == 1)
+        // Counted once a chain, and it ends where it says that it does.
+        #expect(world.fragment([UInt8](repeating: 0xFF, count: 200), .moreToCome, at: 4) == [])
+        #expect(
+            world.fragment([0xFF], .complete, at: 5)
+                == [Heard(data: full, rssi: -60, adapter: 0, time: 5, status: .truncated)])
+        #expect(world.assembler.counts[.chainTooLong] == 1)
+        #expect(world.assembler.counts.met.count == 1)
+    }
+
+    @Test func `B5: of more than 64 chains the least recently extended is read as far as it goes, and counted`() {
+        #expect(ExtendedReportAssembler.chainsMax == 64)
+        var world = AssemblerWorld()
+        let addresses = (0..<66).map { DeviceAddress($0, kind: .public) }
+        for (index, address) in addresses[..<64].enumerated() {
+            #expect(world.fragment([UInt8(index)], .moreToCome, address: address) == [])
+        }
+        // The first is extended, so the second is the oldest.
+        #expect(world.fragment([100], .moreToCome, address: addresses[0]) == [])
+        #expect(world.assembler.counts.met.isEmpty)
+        #expect(world.fragment([64], .moreToCome, address: addresses[64]).map(\.data) == [[1]])
+        #expect(world.assembler.counts[.chainsTooMany] == 1)
+        #expect(world.fragment([65], .moreToCome, address: addresses[65]).map(\.data) == [[2]])
+        #expect(world.assembler.counts[.chainsTooMany] == 2)
+        #expect(world.fragment([101], .complete, address: addresses[0]).map(\.data) == [[0, 100, 101]])
+        // What gave way begins anew.
+        #expect(world.fragment([102], .complete, address: addresses[1]).map(\.data) == [[102]])
+        world.assembler.flush(adapter: nil)
+        #expect(world.drain().map(\.data.count) == [Int](repeating: 1, count: 63))
+        #expect(world.assembler.isIdle)
+        #expect(world.assembler.counts.met.map(\.kind) == [.chainAbandoned, .chainsTooMany])
+    }
+
+    @Test func `What is ready and never fetched is bounded, the oldest gives way and is counted`() {
+        var assembler = ExtendedReportAssembler()
+        let bytes: [UInt8] = [0, 1]
+        let report = AdvertisingReport(address: nil, rssi: nil, properties: [], status: .truncated, data: 0..<2)
+        for index in 0..<1000 {
+            let time = Instant(nanoseconds: Int64(index))
+            _ = assembler.take(report, adapter: 0, time: time, of: bytes.span)
+        }
+        #expect(assembler.counts[.chainTruncated] == 1000)
+        #expect(assembler.counts[.chainsTooMany] == 1000 - 128)
+        var times: [Int64?] = []
+        var data: [UInt8] = []
+        while let ready = assembler.nextReady(into: &data) { times.append(ready.time?.nanoseconds) }
+        #expect(times == (872..<1000).map { Int64($0) })
+        #expect(assembler.isIdle)
+    }
+
+    @Test(arguments: [0..<9, 5..<9, 2..<3, 100..<200])
+    func `A report whose data are not in the bytes handed in gives those that are`(range: Range<Int>) {
+        var assembler = ExtendedReportAssembler()
+        let bytes: [UInt8] = [10, 11]
+        let report = AdvertisingReport(address: nil, rssi: nil, properties: [], status: .truncated, data: range)
+        let isWhole = assembler.take(report, adapter: 0, time: nil, of: bytes.span)
+        #expect(!isWhole)
+        var data: [UInt8] = []
+        #expect(assembler.nextReady(into: &data)?.report.data == 0..<(range.lowerBound == 0 ? 2 : 0))
+    }
+}

@@ -1,0 +1,153 @@
+import BluetoothLE
+import Testing
+
+@Suite struct LinkLayerPDUTests {
+    private let address = bytes("070000E598C0")
+    private let expectedAddress = DeviceAddress(0xC098_E500_0007, kind: .random)
+    private let payload = flags + ad(0xFF, frame)
+
+    private func report(_ frame: [UInt8], check: FrameCheck = .unchecked) throws(LinkLayerError) -> AdvertisingReport? {
+        try LinkLayerPDU.advertisingReport(of: frame.span, in: 0..<frame.count, rssi: RSSI(dBm: -61), check: check)
+    }
+
+    @Test func `The CRC is that of a frame off the air`() {
+        // Captured: a SCAN_RSP without data and its CRC.
+        #expect(crc24(bytes("44060e9bbd258d5f")) == bytes("ea67d0"))
+    }
+
+    @Test(
+        arguments: [
+            (0x00, [.legacy, .connectable, .scannable]), (0x02, [.legacy]), (0x06, [.legacy, .scannable]),
+            (0x04, [.legacy, .connectable, .scannable, .scanResponse]),
+        ] as [(UInt8, AdvertisingReport.Properties)])
+    func `B2: an advertising PDU or scan response gives a report of its data`(
+        type: UInt8, properties: AdvertisingReport.Properties
+    ) throws {
+        let octets = linkLayerFrame(type: type, address + payload)
+        let report = try #require(try report(octets))
+        #expect(report.address == expectedAddress)
+        #expect(report.rssi == RSSI(dBm: -61))
+        #expect(report.properties == properties)
+        #expect(report.status == .complete)
+        #expect(report.advertisingSID == nil)
+        #expect(report.data == 12..<12 + payload.count)
+        #expect(beacons(in: Array(octets[report.data])).found == [beacon])
+    }
+
+    @Test func `A directed advertisement has an address and no data`() throws {
+        let report = try #require(try report(linkLayerFrame(type: 0x01, address + bytes("112233445566"))))
+        #expect(report.address == expectedAddress)
+        #expect(report.properties == [.legacy, .connectable, .directed])
+        #expect(report.data.isEmpty)
+    }
+
+    @Test func `TxAdd says whether the address is random`() throws {
+        #expect(try report(linkLayerFrame(type: 0x00, random: true, address))?.address?.kind == .random)
+        #expect(try report(linkLayerFrame(type: 0x00, random: false, address))?.address?.kind == .public)
+    }
+
+    @Test func `ChSel, RxAdd and the reserved bit change nothing`() throws {
+        for bits: UInt8 in [0x10, 0x20, 0x80, 0xB0] {
+            #expect(try report(linkLayerFrame(type: 0x00 | bits, address + payload))?.data.count == payload.count)
+        }
+    }
+
+    @Test(arguments: [0x3, 0x5, 0x8, 0x9, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF])
+    func `B4: a PDU that is neither advertising nor a scan response gives nothing`(type: Int) throws {
+        #expect(try report(linkLayerFrame(type: UInt8(type), address + payload)) == nil)
+        #expect(try report(linkLayerFrame(type: UInt8(type), [])) == nil)
+    }
+
+    @Test(arguments: [0, 1, 2, 3])
+    func `B4: a frame under another access address gives nothing, whatever its CRC`(index: Int) throws {
+        var octets = linkLayerFrame(type: 0x00, address + payload)
+        octets[index] ^= 0x01
+        for check in [FrameCheck.valid, .invalid, .unchecked] { #expect(try report(octets, check: check) == nil) }
+        #expect(try report(Array(octets[..<4])) == nil)
+    }
+
+    @Test func `B4: a frame whose CRC is wrong gives nothing, whichever bit of it is`() throws {
+        let octets = linkLayerFrame(type: 0x00, address + payload)
+        // The length octet apart: that makes it another kind of wrong.
+        for bit in 32..<octets.count * 8 where bit / 8 != 5 {
+            var wrong = octets
+            wrong[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(throws: LinkLayerError.badCRC) { try report(wrong) }
+        }
+        #expect(try report(octets) != nil)
+    }
+
+    @Test func `B4: what the sniffer said of the CRC is believed`() throws {
+        var octets = linkLayerFrame(type: 0x00, address + payload)
+        #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .invalid) }
+        octets[octets.count - 1] ^= 0xFF
+        #expect(try report(octets, check: .valid) != nil)
+        #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .unchecked) }
+    }
+
+    @Test func `B4: a frame that is cut anywhere gives nothing and says so`() throws {
+        let octets = linkLayerFrame(type: 0x00, address + payload)
+        for length in 0..<octets.count {
+            #expect(throws: LinkLayerError.self) { try report(Array(octets[..<length])) }
+        }
+        // Where the CRC was looked at by the sniffer it may be missing.
+        #expect(try report(octets.dropLast(3), check: .valid) != nil)
+        #expect(throws: LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)) {
+            try report(octets.dropLast(4), check: .valid)
+        }
+    }
+
+    @Test(arguments: 0..<6) func `B4: a payload shorter than its address is cut`(length: Int) throws {
+        #expect(throws: LinkLayerError.pduTruncated(offset: 6, needed: 6, available: length)) {
+            try report(linkLayerFrame(type: 0x00, Array(address[..<length])))
+        }
+        #expect(throws: LinkLayerError.pduTruncated(offset: 12, needed: 6, available: length)) {
+            try report(linkLayerFrame(type: 0x01, address + Array(address[..<length])))
+        }
+    }
+
+    @Test func `A frame is read where it stands, and what is behind its CRC is ignored`() throws {
+        let octets = linkLayerFrame(type: 0x00, address + payload)
+        let bytes = [0xAA, 0xBB] + octets + [0xCC, 0xDD]
+        for end in [2 + octets.count, bytes.count, bytes.count + 5] {
+            let report = try LinkLayerPDU.advertisingReport(of: bytes.span, in: 2..<end, rssi: nil, check: .unchecked)
+            #expect(report?.data == 14..<14 + payload.count)
+            #expect(report?.rssi == nil)
+        }
+        #expect(throws: LinkLayerError.pduTruncated(offset: 44, needed: 3, available: 2)) {
+            try LinkLayerPDU.advertisingReport(of: bytes.span, in: 2..<1 + octets.count, rssi: nil, check: .unchecked)
+        }
+    }
+
+    @Test func `Each error is counted as what it is, and says where`() {
+        #expect(LinkLayerError.badCRC.malformation == .badCRC)
+        let cut = LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)
+        #expect(cut.malformation == .pduTruncated)
+        #expect(cut.description == "the advertising PDU needs 36 octets at octet 6; 35 are there")
+    }
+
+    struct AirFrame: Decodable, CustomTestStringConvertible {
+        var source, hex, gives: String
+        var address, addressType, data: String?
+        var testDescription: String { "\(source) \(hex)" }
+        static let all = (try? fixture("link-layer-frames.jsonl", of: AirFrame.self)) ?? []
+    }
+
+    @Test func `All captured frames are there`() { #expect(AirFrame.all.count == 46) }
+
+    @Test(arguments: AirFrame.all)
+    func `B4: a captured frame gives what it holds, or nothing`(captured: AirFrame) throws {
+        let octets = bytes(captured.hex)
+        do {
+            let found = try report(octets)
+            #expect((found == nil ? "none" : "report") == captured.gives)
+            guard let found else { return }
+            #expect(found.address?.description == captured.address)
+            #expect(found.address?.kind == (captured.addressType == "random" ? .random : .public))
+            #expect(hex(octets[found.data]) == captured.data)
+        } catch {
+            #expect(error.malformation == (captured.gives == "badCRC" ? .badCRC : .pduTruncated))
+            #expect(["badCRC", "pduTruncated"].contains(captured.gives))
+        }
+    }
+}

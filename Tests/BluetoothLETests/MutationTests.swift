@@ -1,0 +1,128 @@
+import BluetoothLE
+import Testing
+
+/// What bytes hold, read a second time and naively: an iBeacon is where its bytes are.
+private func couldHold(_ beacon: IBeacon, _ octets: [UInt8]) -> Bool {
+    let needle: [UInt8] =
+        [0xFF, 0x4C, 0x00, 0x02, 0x15] + bytes(beacon.identity.uuid.description.filter { $0 != "-" })
+        + [
+            UInt8(beacon.identity.major >> 8), UInt8(beacon.identity.major & 0xFF), UInt8(beacon.identity.minor >> 8),
+            UInt8(beacon.identity.minor & 0xFF), UInt8(bitPattern: beacon.measuredPower),
+        ]
+    return octets.indices.contains { octets[$0...].starts(with: needle) }
+}
+
+@Suite struct MutationTests {
+    /// Bytes changed, cut, doubled or put in, as radio, a disk and a hostile sender would.
+    private func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var octets = octets
+        for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
+            let index = octets.indices.randomElement(using: &generator) ?? 0
+            switch Int.random(in: 0..<7, using: &generator) {
+            case 0: octets[index] = .random(in: 0...255, using: &generator)
+            case 1: octets[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 2: octets[index] = [0x00, 0x01, 0x1A, 0x1B, 0x7F, 0xFE, 0xFF].randomElement(using: &generator) ?? 0
+            case 3: octets.removeSubrange(index...)
+            case 4: octets.remove(at: index)
+            case 5: octets.insert(.random(in: 0...255, using: &generator), at: index)
+            default: octets.insert(contentsOf: octets[index...].prefix(40), at: index)
+            }
+        }
+        return octets
+    }
+
+    @Test func `B1, B3: mutated vectors never trap, and give no sighting that their bytes don't hold`() {
+        print("BEACON_TEST_SEED=\(testSeed)")
+        var generator = SeededGenerator(state: testSeed)
+        let vectors = AdvertVector.all.map { ($0.kind, bytes($0.hex)) } + seeds
+        var sightings = 0
+        for _ in 0..<10_000 {
+            let (kind, original) = vectors.randomElement(using: &generator) ?? ("adv", [])
+            let octets = mutate(original, &generator)
+            var found: [IBeacon] = []
+            if kind == "adv" {
+                found = beacons(in: octets).found
+            } else {
+                let event = Array(octets.dropFirst())
+                for report in reports(of: event).found {
+                    // Inside of the event, and of its own parameters.
+                    #expect(report.data.upperBound <= min(event.count, 2 + Int(event[1])))
+                    found += beacons(in: Array(event[report.data])).found
+                }
+            }
+            sightings += found.count
+            for beacon in found { #expect(couldHold(beacon, octets), "\(hex(octets))") }
+        }
+        // Mutations that never leave an iBeacon whole would prove nothing.
+        #expect(sightings > 100)
+    }
+
+    @Test func `B4: mutated frames never trap, and give no sighting that their bytes don't hold`() {
+        print("BEACON_TEST_SEED=\(testSeed)")
+        var generator = SeededGenerator(state: testSeed)
+        let payload = flags + ad(0xFF, frame)
+        let address = bytes("070000E598C0")
+        let frames = [
+            linkLayerFrame(type: 0x00, address + payload), linkLayerFrame(type: 0x04, address + payload),
+            linkLayerFrame(type: 0x07, [0x09, 0x09] + address + [0x23, 0x51] + payload),
+            linkLayerFrame(type: 0x07, [0x0C, 0x19] + address + [0x23, 0x51, 0x09, 0x64, 0x00] + payload),
+            linkLayerFrame(type: 0x07, [0x03, 0x08, 0x23, 0x51] + payload),
+        ]
+        var (sightings, rejected) = (0, 0)
+        for _ in 0..<10_000 {
+            let octets = mutate(frames.randomElement(using: &generator) ?? [], &generator)
+            for check in [FrameCheck.valid, .unchecked] {
+                do {
+                    let range = 0..<octets.count
+                    let report = try LinkLayerPDU.advertisingReport(of: octets.span, in: range, rssi: nil, check: check)
+                    guard let report else { continue }
+                    #expect(report.data.upperBound <= octets.count)
+                    let found = beacons(in: Array(octets[report.data])).found
+                    sightings += found.count
+                    for beacon in found { #expect(couldHold(beacon, octets), "\(hex(octets))") }
+                } catch { rejected += 1 }
+            }
+        }
+        #expect(sightings > 100)
+        #expect(rejected > 100)
+    }
+
+    @Test func `B5: random fragments give what each advertiser's own, put end to end, give`() {
+        print("BEACON_TEST_SEED=\(testSeed)")
+        var generator = SeededGenerator(state: testSeed)
+        var world = AssemblerWorld()
+        // A chain per adapter and SID, fewer than are held.
+        var underWay: [[UInt8]: [UInt8]] = [:]
+        var (ended, tooLong) = (0, 0)
+        for _ in 0..<10_000 {
+            let data = mutate(ad(0xFF, frame), &generator)
+            let key = [UInt8.random(in: 0...2, using: &generator), .random(in: 0...15, using: &generator)]
+            let status: AdvertisingReport.DataStatus =
+                Int.random(in: 0..<40, using: &generator) == 0 ? .truncated : .moreToCome
+            let heard = world.fragment(data, status, sid: key[1], adapter: Int(key[0]))
+            underWay[key, default: []] += data
+            guard status == .truncated else {
+                #expect(heard == [])
+                continue
+            }
+            let whole = underWay.removeValue(forKey: key) ?? []
+            #expect(heard.map(\.data) == [Array(whole.prefix(1650))])
+            ended += 1
+            tooLong += whole.count > 1650 ? 1 : 0
+        }
+        #expect(ended > 100)
+        #expect(world.assembler.counts[.chainTruncated] == ended)
+        // Those that are still under way are counted already.
+        #expect(world.assembler.counts[.chainTooLong] == tooLong + underWay.values.count { $0.count > 1650 })
+    }
+
+    /// Extended reports, many reports in one event: what the vectors have few of.
+    private let seeds: [(String, [UInt8])] = [
+        ("event", [0x04] + extendedEvent(WireReport(data: flags + ad(0xFF, frame)))),
+        (
+            "event",
+            [0x04] + extendedEvent(WireReport(data: ad(0xFF, frame)), WireReport(data: ad(0xFF, frame(minor: 9))))
+        ),
+        ("event", [0x04] + legacyEvent(WireReport(data: flags + ad(0xFF, frame)), WireReport(data: ad(0xFF, frame)))),
+    ]
+}

@@ -1,0 +1,117 @@
+import BluetoothLE
+import Testing
+
+/// Chains as a sniffer hears them: PDUs, of which the continuing ones name nobody.
+@Suite struct SnifferChainTests {
+    private let mine = bytes("070000E598C0")
+    private let another = bytes("080000E598C0")
+
+    /// What a PDU of type 7 gives, over its frame.
+    private func hear(
+        _ world: inout AssemblerWorld, _ address: [UInt8]?, adi: UInt16? = 0x5123, pointer: Bool = false,
+        _ data: [UInt8],
+        adapter: Int = 0, at time: Int64 = 0
+    ) throws -> [[UInt8]] {
+        var fields: [UInt8] = [0]
+        if let address { (fields, fields[0]) = (fields + address, fields[0] | 0x01) }
+        if let adi {
+            fields += [UInt8(truncatingIfNeeded: adi), UInt8(adi >> 8)]
+            fields[0] |= 0x08
+        }
+        if pointer { (fields, fields[0]) = (fields + [0x09, 0x64, 0x00], fields[0] | 0x10) }
+        let octets = linkLayerFrame(type: 0x07, [UInt8(fields.count)] + fields + data)
+        let report = try #require(
+            try LinkLayerPDU.advertisingReport(of: octets.span, in: 0..<octets.count, rssi: nil, check: .unchecked))
+        return world.take(report, Array(octets[report.data]), adapter: adapter, at: time).map(\.data)
+    }
+
+    @Test func `B5: an AUX_CHAIN_IND goes on with the chain that has its ADI, under that one's address`() throws {
+        var assembler = ExtendedReportAssembler()
+        var properties: AdvertisingReport.Properties = [.linkLayer, .connectable]
+        let bytes: [UInt8] = [1, 2, 3]
+        for (address, status, range) in [
+            (DeviceAddress(7, kind: .random), .moreToCome, 0..<1), (nil, .moreToCome, 1..<2), (nil, .complete, 2..<3),
+        ] as [(DeviceAddress?, AdvertisingReport.DataStatus, Range<Int>)] {
+            let report = AdvertisingReport(
+                address: address, rssi: nil, properties: properties, status: status, advertisingSID: 5,
+                advertisingDataID: 0x123, data: range)
+            _ = assembler.take(report, adapter: 0, time: nil, of: bytes.span)
+            properties = .linkLayer
+        }
+        var data: [UInt8] = []
+        let ready = assembler.nextReady(into: &data)
+        #expect(data == [1, 2, 3])
+        #expect(ready?.report.address == DeviceAddress(7, kind: .random))
+        #expect(ready?.report.properties == [.linkLayer, .connectable])
+        #expect(ready?.report.status == .complete)
+        #expect(assembler.isIdle)
+    }
+
+    @Test func `B5: an advertisement is one report from AUX_ADV_IND to its last AUX_CHAIN_IND`() throws {
+        var world = AssemblerWorld()
+        let payload = flags + ad(0xFF, frame)
+        // ADV_EXT_IND: no address, the same ADI, only a pointer.
+        #expect(try hear(&world, nil, pointer: true, []) == [[]])
+        #expect(try hear(&world, mine, pointer: true, Array(payload[..<10])) == [])
+        #expect(try hear(&world, nil, pointer: true, Array(payload[10..<20])) == [])
+        let heard = try hear(&world, nil, Array(payload[20...]))
+        #expect(heard == [payload])
+        #expect(world.assembler.isIdle)
+        #expect(world.assembler.counts.met.isEmpty)
+    }
+
+    @Test func `An ADV_EXT_IND, which has no data, ends no chain`() throws {
+        var world = AssemblerWorld()
+        _ = try hear(&world, mine, pointer: true, [1])
+        #expect(try hear(&world, nil, pointer: true, []) == [[]])
+        #expect(try hear(&world, mine, pointer: true, []) == [[]])
+        #expect(try hear(&world, nil, [2]) == [[1, 2]])
+    }
+
+    @Test
+    func `B5: a PDU that names its advertiser begins anew; what was under way is read as far as it goes, and counted`()
+        throws
+    {
+        var world = AssemblerWorld()
+        _ = try hear(&world, mine, pointer: true, [1])
+        #expect(try hear(&world, mine, pointer: true, [2]) == [[1]])
+        #expect(try hear(&world, nil, [3]) == [[2, 3]])
+        _ = try hear(&world, mine, pointer: true, [4])
+        #expect(try hear(&world, mine, [5]) == [[4], [5]])
+        #expect(world.assembler.counts[.chainAbandoned] == 2)
+    }
+
+    @Test func `B5: advertisers with different ADIs don't mix, on one SID neither`() throws {
+        var world = AssemblerWorld()
+        _ = try hear(&world, mine, adi: 0x5123, pointer: true, [1])
+        _ = try hear(&world, another, adi: 0x5124, pointer: true, [2])
+        #expect(try hear(&world, nil, adi: 0x5124, [3]) == [[2, 3]])
+        #expect(try hear(&world, nil, adi: 0x5123, [4]) == [[1, 4]])
+    }
+
+    @Test func `B5: where a PDU could go on with either of two chains it goes on with neither`() throws {
+        var world = AssemblerWorld()
+        _ = try hear(&world, mine, pointer: true, [1])
+        _ = try hear(&world, another, pointer: true, [2])
+        #expect(try hear(&world, nil, [3]) == [[3]])
+        world.assembler.flush(adapter: nil)
+        #expect(world.drain().map(\.data) == [[1], [2]])
+    }
+
+    @Test func `B5: a PDU goes on with no other adapter's chain, none with another ADI, none that is too old`() throws {
+        var world = AssemblerWorld()
+        _ = try hear(&world, mine, pointer: true, [1], at: 0)
+        #expect(try hear(&world, nil, [2], adapter: 1) == [[2]])
+        #expect(try hear(&world, nil, adi: 0x6123, [3]) == [[3]])
+        #expect(try hear(&world, nil, adi: nil, [4]) == [[4]])
+        #expect(try hear(&world, nil, [5], at: 2_457_300_001) == [[5]])
+        #expect(try hear(&world, nil, [6], at: 2_457_300_000) == [[1, 6]])
+    }
+
+    @Test func `A controller's anonymous report is never taken for a sniffer's continuation`() throws {
+        var world = AssemblerWorld()
+        #expect(world.fragment([1], .moreToCome) == [])
+        #expect(world.fragment([2], .complete, address: .some(nil)).map(\.data) == [[2]])
+        #expect(world.fragment([3], .complete).map(\.data) == [[1, 3]])
+    }
+}

@@ -1,0 +1,132 @@
+import BluetoothLE
+import Foundation
+
+/// The octets that hexadecimal digits spell; spaces are ignored.
+func bytes(_ hex: String) -> [UInt8] {
+    let digits = hex.filter { !$0.isWhitespace }.map { UInt8($0.hexDigitValue!) }
+    precondition(digits.count.isMultiple(of: 2))
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}
+
+func hex(_ bytes: some Sequence<UInt8>) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
+
+/// The lines of a fixture of JSON lines.
+func fixture<Line: Decodable>(_ name: String, of type: Line.Type) throws -> [Line] {
+    let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures")
+    let text = try String(contentsOf: directory.appending(path: name), encoding: .utf8)
+    return try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+}
+
+/// The seed of a random test: the environment's BEACON_TEST_SEED, else one from the clock. The test prints it.
+let testSeed =
+    ProcessInfo.processInfo.environment["BEACON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+
+/// SplitMix64: the same numbers everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+        return z ^ z >> 31
+    }
+}
+
+/// An AD structure.
+func ad(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
+
+let flags = ad(0x01, [0x06])
+let uuidBytes = bytes("F7826DA6 4FA2 4E98 8024 BC5B71E0893E")
+/// The data of an iBeacon's manufacturer specific AD structure, spelt out: company, type, length, UUID, major 100, minor 7, −59 dBm.
+let frame: [UInt8] = [0x4C, 0x00, 0x02, 0x15] + uuidBytes + [0x00, 0x64, 0x00, 0x07, 0xC5]
+let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
+let beacon = IBeacon(identity: BeaconIdentity(uuid: uuid, major: 100, minor: 7), measuredPower: -59)
+
+/// Another beacon's frame, told apart by its minor.
+func frame(minor: UInt8) -> [UInt8] { Array(frame[..<23]) + [minor, 0xC5] }
+
+/// The frame in manufacturer specific data.
+func decoded(_ manufacturerData: [UInt8]) -> IBeacon? { IBeacon(manufacturerData: manufacturerData.span) }
+
+/// What the AD structures of `payload` give, and how they end.
+func beacons(in payload: [UInt8]) -> (found: [IBeacon], error: ADStructureError?) {
+    var structures = ADStructures()
+    var found: [IBeacon] = []
+    do {
+        while let beacon = try structures.nextBeacon(in: payload.span) { found.append(beacon) }
+    } catch {
+        // It ends there: once more gives nothing.
+        precondition((try? structures.nextBeacon(in: payload.span)) == nil)
+        return (found, error)
+    }
+    return (found, nil)
+}
+
+/// One report of an event as it is on the wire.
+struct WireReport {
+    var eventType: UInt16 = 0x03
+    var addressType: UInt8 = 0x01
+    var address: [UInt8] = [0x07, 0x00, 0x00, 0xE5, 0x98, 0xC0]
+    var sid: UInt8 = 0xFF
+    var rssi: UInt8 = 0xC3
+    var data: [UInt8] = []
+
+    var legacy: [UInt8] {
+        [UInt8(truncatingIfNeeded: eventType), addressType] + address + [UInt8(data.count)] + data + [rssi]
+    }
+
+    var extended: [UInt8] {
+        [UInt8(truncatingIfNeeded: eventType), UInt8(eventType >> 8), addressType] + address + [
+            0x01, 0x00, sid, 0x7F, rssi, 0, 0,
+        ]
+            + [0, 0, 0, 0, 0, 0, 0] + [UInt8(data.count)] + data
+    }
+}
+
+/// An LE Meta event of `parameters`, without the H4 octet.
+func metaEvent(_ parameters: [UInt8]) -> [UInt8] { [0x3E, UInt8(parameters.count)] + parameters }
+func legacyEvent(_ reports: WireReport...) -> [UInt8] {
+    metaEvent([0x02, UInt8(reports.count)] + reports.flatMap(\.legacy))
+}
+func extendedEvent(_ reports: WireReport...) -> [UInt8] {
+    metaEvent([0x0D, UInt8(reports.count)] + reports.flatMap(\.extended))
+}
+
+/// What an event gives, and how it ends.
+func reports(of event: [UInt8]) -> (found: [AdvertisingReport], error: AdvertisingReportError?) {
+    var cursor = AdvertisingReports(event: event.span)
+    var found: [AdvertisingReport] = []
+    do {
+        while let report = try cursor.next(in: event.span) { found.append(report) }
+    } catch {
+        precondition((try? cursor.next(in: event.span)) == nil)
+        return (found, error)
+    }
+    return (found, nil)
+}
+
+/// The CRC of an advertising PDU, bit by bit as Core Vol 6 Part B §3.1.1 draws it, as its three octets on the air.
+func crc24(_ pdu: [UInt8]) -> [UInt8] {
+    // Position 0 in bit 0; polynomial x²⁴ + x¹⁰ + x⁹ + x⁶ + x⁴ + x³ + x + 1; data enter least significant bit first.
+    var register: UInt32 = 0x55_5555
+    for octet in pdu {
+        for bit in 0..<8 {
+            let feedback = (register >> 23 ^ UInt32(octet) >> UInt32(bit)) & 1
+            register = register << 1 & 0xFF_FFFF
+            if feedback == 1 { register ^= 0x00_065B }
+        }
+    }
+    // Sent most significant position first, and octets fill from their least significant bit.
+    var result: [UInt8] = [0, 0, 0]
+    for position in 0..<24 where register >> UInt32(23 - position) & 1 == 1 {
+        result[position / 8] |= 1 << UInt8(position % 8)
+    }
+    return result
+}
+
+/// A whole frame of the advertising channels.
+func linkLayerFrame(type: UInt8, random: Bool = true, _ payload: [UInt8]) -> [UInt8] {
+    let pdu = [type | (random ? 0x40 : 0), UInt8(payload.count)] + payload
+    return [0xD6, 0xBE, 0x89, 0x8E] + pdu + crc24(pdu)
+}
