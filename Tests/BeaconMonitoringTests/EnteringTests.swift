@@ -1,0 +1,107 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct EnteringTests {
+    @Test(arguments: Implementation.allCases)
+    func `E1: the enter_count-th qualifying sighting enters, dated at it`(_ implementation: Implementation) {
+        var world = World(implementation) { $0.enterCount = 3 }
+        #expect(world.sighted(at: .seconds(1)) == [])
+        #expect(world.sighted(at: .seconds(1)) == [])
+        #expect(world.sighted(at: .seconds(4)) == [.satisfied(at: .seconds(4))])
+        #expect(world.events.map(\.sighting?.time) == [World.start + .seconds(4)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E1: the window does not include its far end`(_ implementation: Implementation) {
+        var world = World(implementation) { $0.enterCount = 2 }
+        world.sighted(at: .seconds(1))
+        #expect(world.sighted(at: .seconds(11)) == [])
+        let within = Duration.seconds(21) - .nanosecond
+        #expect(world.sighted(at: within) == [.satisfied(at: within)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E1: sightings of all beacons that match count together`(_ implementation: Implementation) {
+        var world = World(implementation) { $0.enterCount = 2 }
+        world.sighted(.a(1), at: .seconds(1))
+        #expect(world.sighted(.a(2), by: "hci1", at: .seconds(2)) == [.satisfied(at: .seconds(2))])
+        #expect(world.events.map(\.refinement) == [.a(2)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E1: only sightings since the state last changed count`(_ implementation: Implementation) {
+        var world = World(implementation, lobby: nil)
+        world.add("lobby", at: .zero) {
+            $0.enterCount = 2
+            $0.exitTimeout = .seconds(5)
+        }
+        world.sighted(at: .seconds(4))
+        #expect(world.sighted(at: .seconds(6)) == [.unsatisfied(at: .seconds(5))])
+        #expect(world.sighted(at: .seconds(7)) == [.satisfied(at: .seconds(7))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E1: an unknown condition enters as an unsatisfied one does`(_ implementation: Implementation) {
+        var world = World(implementation, lobby: nil)
+        world.add("lobby", at: .zero) { $0.enterCount = 2 }
+        #expect(world.sighted(at: .seconds(1)) == [])
+        #expect(world.sighted(at: .seconds(2)) == [.satisfied(at: .seconds(2))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E2: a sighting below the threshold, or without an RSSI, does not qualify`(_ implementation: Implementation) {
+        var world = World(implementation) {
+            $0.enterCount = 2
+            $0.enterRSSI = RSSI(dBm: -70)
+        }
+        world.sighted(rssi: -70, at: .seconds(1))
+        #expect(world.sighted(rssi: -71, at: .seconds(2)) == [])
+        #expect(world.sighted(rssi: nil, at: .seconds(2)) == [])
+        #expect(world.sighted(rssi: -70, at: .seconds(3)) == [.satisfied(at: .seconds(3))])
+        var unset = World(implementation)
+        #expect(unset.sighted(rssi: nil, at: .seconds(1)) == [.satisfied(at: .seconds(1))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E2: a sighting of another identity does not match`(_ implementation: Implementation) {
+        var world = World(implementation, lobby: nil)
+        world.add("major", .beacon(BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied, at: .zero)
+        world.add("minor", .a(2), assuming: .unsatisfied, at: .zero)
+        let foreign = BeaconIdentity(uuid: .b, major: 1, minor: 2)
+        #expect(world.sighted(foreign, at: .seconds(1)) == [])
+        #expect(world.sighted(.a(2, major: 2), at: .seconds(1)) == [])
+        #expect(world.sighted(.a(1, major: 1), at: .seconds(1)) == [.satisfied("major", at: .seconds(1))])
+        #expect(world.sighted(.a(2, major: 1), at: .seconds(1)) == [.satisfied("minor", at: .seconds(1))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E3: the event carries the refinement, also where the condition names all three`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation)
+        world.add("one", .a(7), assuming: .unsatisfied, at: .zero)
+        world.sighted(.a(7), at: .seconds(1))
+        #expect(world.events.map(\.refinement) == [.a(7), .a(7)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E4: events of one sighting come in identifier order, a condition's own before its beacon's`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, lobby: nil)
+        world.addMonitor("yard")
+        world.add("\u{e9}", assuming: .unsatisfied, at: .zero)
+        world.add("b", .a(1), monitor: "yard", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
+        world.add("a", .beacon(BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied, at: .zero)
+        world.add("e\u{301}", assuming: .unsatisfied, at: .zero)
+        let time = Duration.seconds(1)
+        #expect(
+            world.sighted(at: time) == [
+                .satisfied("a", at: time), .satisfied("b", at: time), .satisfied("b", beacon: .a(1), at: time),
+                .satisfied("e\u{301}", at: time), .satisfied("\u{e9}", at: time),
+            ])
+        #expect(world.events.map(\.monitor) == ["site", "yard", "yard", "site", "site"])
+    }
+}

@@ -1,0 +1,326 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct ListeningTests {
+    @Test(arguments: Implementation.allCases)
+    func `L1: a hold runs on its adapter's listening time alone`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.sighted(at: .zero)
+        world.stopped(at: .seconds(10))
+        #expect(world.started(at: .seconds(50)) == [])
+        #expect(world.advance(to: .seconds(70) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(70)) == [.unsatisfied(at: .seconds(70))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L1: an unplugged adapter makes nobody leave because another hears nothing`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0", "hci1"])
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.stopped("hci0", at: .seconds(10))
+        #expect(world.advance(to: .seconds(70) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(70)) == [.unknown(at: .seconds(70))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L1: what is present is what at least one adapter holds`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0", "hci1"])
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.sighted(by: "hci1", at: .seconds(20))
+        #expect(world.advance(to: .seconds(50) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(50)) == [.unsatisfied(at: .seconds(50))])
+    }
+
+    // MARK: Outages
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: a satisfied subject is unknown when its last holder has been away for the outage timeout`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0", "hci1"])
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.sighted(by: "hci1", at: .seconds(1))
+        world.stopped("hci1", at: .seconds(10))
+        world.stopped("hci0", at: .seconds(12))
+        #expect(world.advance(to: .seconds(72) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(72)) == [.unknown(at: .seconds(72))])
+        #expect(world.events.map(\.diagnostics) == [.scannerUnavailable])
+        #expect(world.events.map(\.lastSeen) == [World.start + .seconds(1)])
+        #expect(world.events.map(\.refinement) == [nil])
+        #expect(world.visits.isEmpty)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: a holder that listens keeps the state, whoever else is away`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0", "hci1"]) { $0.exitTimeout = .seconds(100) }
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.sighted(by: "hci1", at: .seconds(1))
+        world.stopped("hci0", at: .seconds(10))
+        #expect(world.advance(to: .seconds(100)) == [])
+        // The one that listened was the last but one: its hold runs out, and the other is long away.
+        #expect(world.advance(to: .seconds(101)) == [.unknown(at: .seconds(101))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: the holds of what became unknown start over`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.sighted(at: .zero)
+        world.stopped(at: .seconds(20))
+        #expect(world.advance(to: .seconds(90)) == [.unknown(at: .seconds(80))])
+        world.started(at: .seconds(100))
+        #expect(world.advance(to: .seconds(130) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(130)) == [.unsatisfied(at: .seconds(130))])
+        #expect(world.visits.map(\.time) == [World.start + .seconds(130)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: an unsatisfied condition is unknown when every adapter has been away for so long`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0", "hci1"])
+        world.stopped("hci0", at: .seconds(1))
+        #expect(world.advance(to: .seconds(500)) == [])
+        world.stopped("hci1", at: .seconds(500))
+        #expect(world.advance(to: .seconds(560) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(560)) == [.unknown(at: .seconds(560))])
+        // Held by all together: thirty seconds of anyone's listening settle it.
+        world.started("hci0", at: .seconds(600))
+        world.stopped("hci0", at: .seconds(610))
+        world.started("hci1", at: .seconds(620))
+        #expect(world.advance(to: .seconds(640) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(640)) == [.unsatisfied(at: .seconds(640))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: before anything ever listened the time counts from the start`(_ implementation: Implementation) {
+        var world = World(implementation, listening: [])
+        #expect(world.monitoring.nextDeadline.map { $0 <= World.start + .seconds(60) } == true)
+        #expect(world.advance(to: .seconds(60) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(60)) == [.unknown(at: .seconds(60))])
+        #expect(world.events.map(\.diagnostics) == [.scannerUnavailable])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: a condition added during an outage is unknown at once`(_ implementation: Implementation) {
+        var world = World(implementation, listening: [], lobby: nil)
+        #expect(world.add("before", assuming: .satisfied, at: .seconds(60) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(60)) == [.unknown("before", at: .seconds(60))])
+        #expect(world.add("at", assuming: .satisfied, at: .seconds(60)) == [.unknown("at", at: .seconds(60))])
+        #expect(world.conditionChanges.map(\.assumed) == [.satisfied])
+        #expect(world.add("not", assuming: .unsatisfied, at: .seconds(61)) == [.unknown("not", at: .seconds(61))])
+        #expect(world.add("unknown", at: .seconds(61)) == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L2: an adapter that stopped some time ago counts from then, its holds from now`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation)
+        world.sighted(at: .seconds(1))
+        #expect(world.stopped(since: .seconds(2), at: .seconds(20)) == [])
+        #expect(world.advance(to: .seconds(62) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(62)) == [.unknown(at: .seconds(62))])
+
+        var late = World(implementation) { $0.exitTimeout = .seconds(100) }
+        late.sighted(at: .seconds(1))
+        #expect(late.stopped(since: .seconds(2), at: .seconds(90)) == [.unknown(at: .seconds(90))])
+    }
+
+    // MARK: After an outage
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: what was satisfied is so again at the first sighting that would have kept it`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation) {
+            $0.enterCount = 3
+            $0.enterRSSI = RSSI(dBm: -70)
+            $0.exitRSSI = RSSI(dBm: -80)
+        }
+        for second in 0..<3 { world.sighted(at: .seconds(second)) }
+        world.stopped(at: .seconds(10))
+        #expect(world.advance(to: .seconds(70)) == [.unknown(at: .seconds(70))])
+        #expect(world.sighted(by: "hci1", rssi: -81, at: .seconds(75)) == [])
+        #expect(world.sighted(by: "hci1", rssi: nil, at: .seconds(75)) == [])
+        #expect(world.sighted(by: "hci1", rssi: -80, at: .seconds(76)) == [.satisfied(at: .seconds(76))])
+        #expect(world.events.map(\.previous?.state) == [.unknown])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: what was not satisfied enters by the rules of entering`(_ implementation: Implementation) {
+        var world = World(implementation, listening: []) { $0.enterCount = 2 }
+        #expect(world.advance(to: .seconds(60)) == [.unknown(at: .seconds(60))])
+        #expect(world.sighted(at: .seconds(70)) == [])
+        #expect(world.sighted(at: .seconds(71)) == [.satisfied(at: .seconds(71))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: a refresh ends the hold of an adapter that stopped the outage timeout ago`(
+        _ implementation: Implementation
+    ) {
+        for (refresh, end) in [
+            (Duration.seconds(70), Outcome.unsatisfied(at: .seconds(100))),
+            (.seconds(70) - .nanosecond, .unknown(at: .seconds(100) - .nanosecond)),
+        ] {
+            var world = World(implementation, listening: ["hci0", "hci1"])
+            world.sighted(by: "hci0", at: .seconds(5))
+            world.stopped("hci0", at: .seconds(10))
+            for second in [30, 50] { world.sighted(by: "hci1", at: .seconds(second)) }
+            #expect(world.sighted(by: "hci1", at: refresh) == [])
+            #expect(world.advance(to: .seconds(200)) == [end])
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: an adapter away for forget_after holds nothing, and all together hold what it held`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, forgetAfter: .seconds(3600), listening: ["hci0", "hci1"])
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.stopped("hci0", at: .seconds(10))
+        #expect(world.advance(to: .seconds(3610)) == [.unknown(at: .seconds(70))])
+        #expect(world.advance(to: .seconds(3640) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(3640)) == [.unsatisfied(at: .seconds(3640))])
+
+        var returned = World(implementation, forgetAfter: .seconds(3600), listening: ["hci0", "hci1"])
+        returned.sighted(by: "hci0", at: .seconds(1))
+        returned.stopped("hci0", at: .seconds(10))
+        returned.started("hci0", at: .seconds(3610) - .nanosecond)
+        #expect(returned.advance(to: .seconds(3640) - .nanoseconds(2)) == [])
+        #expect(returned.advance(to: .seconds(3640)) == [.unsatisfied(at: .seconds(3640) - .nanosecond)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: an adapter that is taken out holds nothing from then on`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0", "hci1"])
+        world.sighted(by: "hci0", at: .seconds(1))
+        #expect(world.removed("hci0", at: .seconds(20)) == [])
+        #expect(world.adapterChanges.map(\.state) == [.gone])
+        #expect(world.advance(to: .seconds(50) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(50)) == [.unsatisfied(at: .seconds(50))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: taking out the only holder that is not away leaves an outage`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0", "hci1", "hci2"]) { $0.exitTimeout = .seconds(600) }
+        world.sighted(by: "hci0", at: .seconds(1))
+        world.sighted(by: "hci1", at: .seconds(1))
+        world.stopped("hci0", at: .seconds(10))
+        #expect(world.removed("hci1", at: .seconds(80)) == [.unknown(at: .seconds(80))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: a removed adapter comes back as if new`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.removed(at: .seconds(1))
+        #expect(world.removed(at: .seconds(2)) == [])
+        #expect(world.actions.isEmpty)
+        world.heard(at: .seconds(3))
+        #expect(world.adapterChanges.map(\.state) == [.listening])
+        #expect(world.sighted(at: .seconds(4)) == [.satisfied(at: .seconds(4))])
+        #expect(world.events.map(\.diagnostics) == [[]])
+    }
+
+    @Test(arguments: Implementation.allCases, [8, 9])
+    func `L3: eight adapters hold a subject; the ninth takes the place of the one longest ago`(
+        _ implementation: Implementation, count: Int
+    ) {
+        let adapters = (1...count).map { "hci\($0)" }
+        var world = World(implementation, listening: adapters)
+        for (second, adapter) in adapters.enumerated() { world.sighted(by: adapter, at: .seconds(second)) }
+        // The first is away, so a hold of its own would outlast the others'.
+        world.stopped("hci1", at: .seconds(10))
+        let expected: [Outcome] =
+            count == 8 ? [.unknown(at: .seconds(70))] : [.unsatisfied(at: .seconds(30 + count - 1))]
+        #expect(world.advance(to: .seconds(100)) == expected)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L3: holders that stopped the outage timeout ago do not count among the eight`(
+        _ implementation: Implementation
+    ) {
+        let adapters = (1...9).map { "hci\($0)" }
+        var world = World(implementation, listening: adapters) { $0.exitTimeout = .seconds(200) }
+        // Eight hold it; the second is away for so long that the ninth's refresh ends its hold and no other.
+        for (second, adapter) in adapters.prefix(8).enumerated() { world.sighted(by: adapter, at: .seconds(second)) }
+        world.stopped("hci2", at: .seconds(10))
+        world.stopped("hci1", at: .seconds(60))
+        world.sighted(by: "hci9", at: .seconds(70))
+        // The others run out by 270; the first, refreshed longest ago, is away and still holds.
+        #expect(world.advance(to: .seconds(300)) == [.unknown(at: .seconds(270))])
+    }
+
+    // MARK: Deafness
+
+    @Test(arguments: Implementation.allCases)
+    func `L5: an adapter without a report for deaf_after does not listen, since its last one`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.heard(at: .seconds(5))
+        world.advance(to: .seconds(15) - .nanosecond)
+        #expect(world.actions.isEmpty)
+        world.advance(to: .seconds(15))
+        #expect(world.adapterChanges.map(\.state) == [.deaf])
+        #expect(world.adapterChanges.map(\.since) == [World.start + .seconds(5)])
+        #expect(world.adapterChanges.map(\.time) == [World.start + .seconds(15)])
+        // L2 counts from the last report too.
+        #expect(world.advance(to: .seconds(65) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(65)) == [.unknown(at: .seconds(65))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L5: no gap counts for more than deaf_after of anybody's absence`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.sighted(at: .zero)
+        // Ten of thirty seconds have counted.
+        world.heard(at: .seconds(50))
+        #expect(world.adapterChanges.map(\.state) == [.deaf, .listening])
+        for second in [58, 66] { #expect(world.heard(at: .seconds(second)) == []) }
+        #expect(world.advance(to: .seconds(70) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(70)) == [.unsatisfied(at: .seconds(70))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L5: being told that it listens changes nothing for an adapter that does`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.started(at: .seconds(9))
+        #expect(world.actions.isEmpty)
+        world.advance(to: .seconds(10))
+        #expect(world.adapterChanges.map(\.state) == [.deaf])
+        world.started(at: .seconds(12))
+        #expect(world.adapterChanges.map(\.state) == [.listening])
+        world.advance(to: .seconds(22) - .nanosecond)
+        #expect(world.actions.isEmpty)
+        world.advance(to: .seconds(22))
+        #expect(world.adapterChanges.map(\.since) == [World.start + .seconds(12)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L5: a deaf adapter that is said to be off has been silent as long as before`(_ implementation: Implementation)
+    {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.stopped(at: .seconds(30))
+        #expect(world.adapterChanges.map(\.state) == [.deaf, .off])
+        #expect(world.adapterChanges.map(\.since) == [World.start, World.start])
+        world.stopped(at: .seconds(31))
+        #expect(world.actions.isEmpty)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `an event says scannerUnavailable while an adapter that should listen does not`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation)
+        world.sighted(at: .zero)
+        #expect(world.events.map(\.diagnostics) == [[]])
+        world.perform(.adapter("hci1"))
+        world.advance(to: .seconds(30))
+        #expect(world.events.map(\.diagnostics) == [.scannerUnavailable])
+        world.perform(.ambient(.clockUnsynchronized))
+        world.removed("hci1", at: .seconds(31))
+        world.sighted(at: .seconds(32))
+        #expect(world.events.map(\.diagnostics) == [.clockUnsynchronized])
+    }
+}

@@ -1,0 +1,177 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct TimeTests {
+    @Test(arguments: Implementation.allCases)
+    func `T1: a wall clock that jumps changes dates and nothing else`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.setClock(ahead: .seconds(1_000_000))
+        world.sighted(at: .seconds(1))
+        #expect(world.events.map(\.date.microseconds) == [1_001_001_000_000])
+        world.setClock(ahead: .seconds(-500))
+        #expect(world.advance(to: .seconds(31)) == [.unsatisfied(at: .seconds(31))])
+        #expect(world.events.map(\.date.microseconds) == [531_000_000])
+        #expect(world.events.map(\.previous?.date.microseconds) == [1_001_001_000_000])
+        #expect(world.visits.map(\.date.microseconds) == [531_000_000])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T1: a date is cut to microseconds, not rounded`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.setClock(ahead: .nanoseconds(998))
+        world.sighted(at: .seconds(1) + .nanosecond)
+        #expect(world.events.map(\.date.microseconds) == [1_001_000_000])
+        world.setClock(ahead: .nanoseconds(999))
+        world.advance(to: .seconds(40))
+        #expect(world.events.map(\.date.microseconds) == [1_031_000_001])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T2: an input stamped before now is handled at now and counted`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.advance(to: .seconds(5))
+        #expect(world.sighted(at: .seconds(5)) == [.satisfied(at: .seconds(5))])
+        #expect(world.monitoring.lateInputs == 0)
+        world.add("late", at: .seconds(5))
+        #expect(world.sighted(at: .seconds(5) - .nanosecond) == [.satisfied("late", at: .seconds(5))])
+        #expect(world.monitoring.lateInputs == 1)
+        #expect(world.monitoring.now == World.start + .seconds(5))
+        // What it refreshed is held from now, not from its stamp.
+        #expect(world.advance(to: .seconds(35) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(35)).count == 2)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: silence that reaches the timeout is an exit even when a sighting carries that same time`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation)
+        world.sighted(at: .zero)
+        #expect(world.sighted(at: .seconds(30) - .nanosecond) == [])
+        let reached = Duration.seconds(60) - .nanosecond
+        #expect(world.sighted(at: reached) == [.unsatisfied(at: reached), .satisfied(at: reached)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: what is due at one time comes in the order of UTF-8, a condition before its beacons`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, lobby: nil)
+        // U+1F4F6 stands before U+FF5E in UTF-16; e with a combining accent before z, é as one scalar after it.
+        let identifiers = ["\u{1f4f6}", "\u{ff5e}", "\u{e9}", "e\u{301}", "z", "Z"]
+        for identifier in identifiers {
+            world.add(identifier, assuming: .unsatisfied, at: .zero) { $0.perBeacon = identifier == "Z" }
+        }
+        world.sighted(.a(2, major: 1), at: .seconds(1))
+        world.sighted(.a(1, major: 2), at: .seconds(1))
+        world.sighted(.a(1, major: 1), at: .seconds(1))
+        let time = Duration.seconds(31)
+        #expect(
+            world.advance(to: .seconds(50)) == [
+                .unsatisfied("Z", at: time), .unsatisfied("Z", beacon: .a(1, major: 1), at: time),
+                .unsatisfied("Z", beacon: .a(2, major: 1), at: time),
+                .unsatisfied("Z", beacon: .a(1, major: 2), at: time), .unsatisfied("e\u{301}", at: time),
+                .unsatisfied("z", at: time), .unsatisfied("\u{e9}", at: time), .unsatisfied("\u{ff5e}", at: time),
+                .unsatisfied("\u{1f4f6}", at: time),
+            ])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: due time goes before identifier`(_ implementation: Implementation) {
+        var world = World(implementation, lobby: nil)
+        world.add("a", assuming: .unsatisfied, at: .zero) { $0.exitTimeout = .seconds(30) + .nanosecond }
+        world.add("b", assuming: .unsatisfied, at: .zero)
+        world.sighted(at: .zero)
+        #expect(
+            world.advance(to: .seconds(40))
+                == [.unsatisfied("b", at: .seconds(30)), .unsatisfied("a", at: .seconds(30) + .nanosecond)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: adapters go deaf by name, before the subjects of that time`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10), listening: ["hci10", "hci2"]) {
+            $0.exitTimeout = .seconds(10)
+        }
+        world.sighted(by: "hci2", at: .seconds(1))
+        world.heard(by: "hci10", at: .seconds(1))
+        world.advance(to: .seconds(11))
+        #expect(world.actions.map(\.identifier) == ["hci10", "hci2", "lobby", "lobby"])
+        #expect(world.actions.compactMap(\.time) == Array(repeating: World.start + .seconds(11), count: 4))
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: a hold whose time is up at the instant its adapter stops runs out then`(_ implementation: Implementation)
+    {
+        var world = World(implementation)
+        world.sighted(at: .zero)
+        #expect(world.stopped(at: .seconds(30)) == [.unsatisfied(at: .seconds(30))])
+
+        var earlier = World(implementation)
+        earlier.sighted(at: .zero)
+        #expect(earlier.stopped(at: .seconds(30) - .nanosecond) == [])
+        #expect(earlier.advance(to: .seconds(80)) == [])
+        #expect(earlier.state() == .satisfied)
+
+        var deaf = World(implementation, deafAfter: .seconds(10)) { $0.exitTimeout = .seconds(10) + .nanosecond }
+        deaf.sighted(at: .zero)
+        #expect(deaf.advance(to: .seconds(59)) == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T4: waking often changes nothing`(_ implementation: Implementation) {
+        func run(wakes: Bool) -> [Action] {
+            var world = World(implementation, deafAfter: .seconds(7), outageTimeout: .seconds(20)) {
+                $0.enterCount = 2
+                $0.exitTimeout = .seconds(9)
+                $0.perBeacon = true
+            }
+            var all: [Action] = []
+            for (index, second) in [1, 2, 4, 13, 14, 30, 31, 60, 200].enumerated() {
+                if wakes {
+                    while let deadline = world.monitoring.nextDeadline, deadline <= World.start + .seconds(second) {
+                        world.advance(to: deadline - World.start)
+                        all += world.actions
+                    }
+                }
+                world.sighted(.a(UInt16(index % 2)), at: .seconds(second))
+                all += world.actions
+            }
+            return all
+        }
+        #expect(run(wakes: true) == run(wakes: false))
+        #expect(run(wakes: false).count > 15)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T4: an exit is dated at its deadline, however late it is noticed`(_ implementation: Implementation) {
+        var world = World(implementation)
+        world.sighted(at: .seconds(1))
+        #expect(world.advance(to: .seconds(5000)) == [.unsatisfied(at: .seconds(31))])
+        #expect(world.visits.map(\.time) == [World.start + .seconds(31)])
+    }
+
+    @Test func `the timeline's bounds do not trap`() {
+        for nanoseconds in [0, 1, Int64.max] {
+            var engine = MonitorEngine(start: .earliest)
+            var buffer = ActionBuffer()
+            do {
+                let adapter = try engine.adapter(named: "hci0")
+                let site = try Identifier("site")
+                try engine.addMonitor(site)
+                try engine.add(
+                    .anyA, identifier: Identifier("lobby"), monitor: site, at: .earliest, into: &buffer)
+                let time = Instant(nanoseconds: nanoseconds)
+                engine.sighted(
+                    Sighting(time: time, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil), into: &buffer)
+                engine.listening(
+                    ListeningChange(.stopped(since: .earliest), adapter: adapter), at: time, into: &buffer)
+                engine.advance(to: .latest, into: &buffer)
+            } catch {
+                Issue.record("\(error)")
+            }
+            #expect(engine.now == .latest)
+        }
+    }
+}
