@@ -42,9 +42,9 @@ public struct AdvertisingReport: Sendable, Hashable {
     @usableFromInline var packedAddress: UInt64
     // 127 is "not available".
     @usableFromInline var reportedRSSI: UInt8
-    // Above 15 is "no ADI field".
+    // 0xFF is "no ADI field", and what every octet above 15 becomes: equal reports are equal words.
     @usableFromInline var reportedSID: UInt8
-    // Above 12 bits is "not told".
+    // 0xFFFF is "not told".
     @usableFromInline var reportedDataID: UInt16
     @usableFromInline var statusBits: UInt8
 
@@ -62,9 +62,19 @@ public struct AdvertisingReport: Sendable, Hashable {
         reportedRSSI = RSSI.octet(rssi)
         self.properties = properties
         statusBits = status.rawValue
-        reportedSID = advertisingSID ?? 0xFF
-        reportedDataID = advertisingDataID ?? 0xFFFF
+        reportedSID = Self.octet(advertisingSID: advertisingSID)
+        reportedDataID = Self.field(advertisingDataID: advertisingDataID)
         self.data = data
+    }
+
+    @inlinable static func octet(advertisingSID: UInt8?) -> UInt8 {
+        guard let advertisingSID, advertisingSID <= 0x0F else { return 0xFF }
+        return advertisingSID
+    }
+
+    @inlinable static func field(advertisingDataID: UInt16?) -> UInt16 {
+        guard let advertisingDataID, advertisingDataID <= 0x0FFF else { return 0xFFFF }
+        return advertisingDataID
     }
 
     // Makes a report of what a controller's says, octet by octet.
@@ -76,7 +86,7 @@ public struct AdvertisingReport: Sendable, Hashable {
         self.reportedRSSI = reportedRSSI
         self.properties = properties
         self.statusBits = statusBits
-        self.reportedSID = reportedSID
+        self.reportedSID = Self.octet(advertisingSID: reportedSID)
         reportedDataID = 0xFFFF
         self.data = data
     }
@@ -110,14 +120,14 @@ extension AdvertisingReport {
 
     /// The advertising set's identifier, 0 … 15; absent in legacy advertising, and where it is out of these bounds.
     @inlinable public var advertisingSID: UInt8? {
-        get { reportedSID <= 0x0F ? reportedSID : nil }
-        set { reportedSID = newValue ?? 0xFF }
+        get { reportedSID == 0xFF ? nil : reportedSID }
+        set { reportedSID = Self.octet(advertisingSID: newValue) }
     }
 
     /// The Advertising Data ID, 12 bits, of a sniffer's PDU that has an ADI field; a controller does not tell it.
     @inlinable public var advertisingDataID: UInt16? {
-        get { reportedDataID <= 0x0FFF ? reportedDataID : nil }
-        set { reportedDataID = newValue ?? 0xFFFF }
+        get { reportedDataID == 0xFFFF ? nil : reportedDataID }
+        set { reportedDataID = Self.field(advertisingDataID: newValue) }
     }
 }
 

@@ -240,4 +240,17 @@ import Testing
         #expect(report.advertisingDataID == nil)
         #expect(report.data == 3..<9)
     }
+
+    @Test func `Reports that say the same are equal, whatever octets said that something is absent`() {
+        let first = extendedEvent(WireReport(addressType: 0xFF, sid: 0xFF))
+        let second = extendedEvent(WireReport(addressType: 0xFF, address: [1, 2, 3, 4, 5, 6], sid: 0x10))
+        #expect(reports(of: first).found == reports(of: second).found)
+        let (none, tooLarge) = (
+            AdvertisingReport(address: nil, rssi: nil, properties: [], data: 0..<0),
+            AdvertisingReport(
+                address: nil, rssi: RSSI(dBm: 127), properties: [], advertisingSID: 16, advertisingDataID: 0x1000,
+                data: 0..<0)
+        )
+        #expect(none == tooLarge)
+    }
 }

@@ -77,6 +77,13 @@ import Testing
         #expect(try report(octets) != nil)
     }
 
+    @Test func `B4: the CRC of a PDU of every length is the one that the specification draws`() throws {
+        for length in 6...255 {
+            let octets = linkLayerFrame(type: 0x00, (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ length) })
+            #expect(try report(octets)?.data.count == length - 6)
+        }
+    }
+
     @Test func `B4: what the sniffer said of the CRC is believed`() throws {
         var octets = linkLayerFrame(type: 0x00, address + payload)
         #expect(throws: LinkLayerError.badCRC) { try report(octets, check: .invalid) }

@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: it is built with libFuzzer's instrumentation, which its command line asks for (see `run`), and
+// nothing that is shipped may depend on it.
+let package = Package(
+    name: "fuzz",
+    dependencies: [.package(name: "beacon-gateway", path: "../..")],
+    targets: [
+        .target(
+            name: "FuzzTargets",
+            dependencies: [.product(name: "BluetoothLE", package: "beacon-gateway")],
+            swiftSettings: [
+                .strictMemorySafety(),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+            ]),
+        // libFuzzer brings `main`, which an executable in Swift would have of its own.
+        .executableTarget(name: "fuzz", dependencies: ["FuzzTargets"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// What is fuzzed: one input format each, chosen by the environment's `FUZZ_TARGET`.
+///
+/// Another one is a case here, a file with its function, and seeds in `run`.
+enum Target: String, CaseIterable {
+    /// HCI events: the reports in them, the assembler, AD structures, iBeacons.
+    case hci
+    /// Frames of the link layer.
+    case linkLayer = "link-layer"
+
+    func run(_ input: Span<UInt8>) {
+        switch self {
+        case .hci: fuzzEvents(input)
+        case .linkLayer: fuzzFrames(input)
+        }
+    }
+
+    static let chosen: Target = {
+        let name = unsafe getenv("FUZZ_TARGET").flatMap { unsafe String(validatingCString: $0) } ?? ""
+        guard let target = Target(rawValue: name) else {
+            let names = allCases.map(\.rawValue).joined(separator: ", ")
+            print("FUZZ_TARGET is '\(name)'; expected one of \(names)")
+            exit(64)
+        }
+        return target
+    }()
+}
+
+/// libFuzzer's entry point.
+@c(LLVMFuzzerTestOneInput)
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = unsafe UnsafeBufferPointer(start: start, count: count)
+    // Its own allocation, so that an address sanitizer would see a read past the end.
+    let bytes = unsafe [UInt8](input)
+    Target.chosen.run(bytes.span)
+    return 0
+}

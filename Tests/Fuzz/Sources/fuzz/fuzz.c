@@ -1,0 +1,1 @@
+// libFuzzer's main calls LLVMFuzzerTestOneInput, which FuzzTargets has.
