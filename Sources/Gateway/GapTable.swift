@@ -69,12 +69,12 @@ struct GapHistogram: Sendable {
         return min(bucket, bucketCount - 1)
     }
 
-    /// The longest gap that falls into a bucket, in nanoseconds.
+    /// The nanoseconds below which the gaps of a bucket lie.
     static func upperBound(of bucket: Int) -> Int64 {
-        guard bucket >= 16 else { return Int64(bucket + 1) * 1_000_000 - 1 }
+        guard bucket >= 16 else { return Int64(bucket + 1) * 1_000_000 }
         let doubling = bucket / 16 + 3
         let mantissa = Int64(bucket % 16 + 16 + 1)
-        return (mantissa << Int64(doubling - 4)) * 1_000_000 - 1
+        return (mantissa << Int64(doubling - 4)) * 1_000_000
     }
 
     /// The gap that `share` of all do not exceed, in nanoseconds, rounded up to its bucket's end; `nil` without gaps.
@@ -89,7 +89,7 @@ struct GapHistogram: Sendable {
         return maximum
     }
 
-    /// The buckets that hold gaps: the longest gap that falls into each, in nanoseconds, and how many did.
+    /// The buckets that hold gaps: the nanoseconds below which its gaps lie, and how many there are.
     var filled: [(upTo: Int64, count: Int)] {
         buckets.indices.filter { buckets[$0] > 0 }.map { (Self.upperBound(of: $0), Int(buckets[$0])) }
     }

@@ -1,3 +1,4 @@
+internal import BeaconMonitoring
 internal import BluetoothLE
 
 extension ScalarSyntax {
@@ -108,5 +109,14 @@ extension Duration {
         }
         let (milliseconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
         return rest == 0 ? "\(milliseconds)ms" : "\(Double(nanoseconds) / 1e6)ms"
+    }
+}
+
+extension Duration {
+    /// The duration that `text` spells as a setting does (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the bounds of
+    /// rule C7; `nil` where it spells none.
+    public init?(setting text: String) {
+        guard let duration = try? ScalarSyntax.duration(Array(text.utf8)[...], in: SettingBounds.duration) else { return nil }
+        self = duration
     }
 }
