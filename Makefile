@@ -55,14 +55,16 @@ deps-build: ## Installs the packages that building alone needs, those that are m
 build: deps-build ## Builds for debugging.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) $(SWIFT_FLAGS)
 
-run: deps-build ## Builds and shows the main job on a real recording: who was in which room when.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS)
+run: deps-build ## Builds and shows the main job on a real recording: a beacon comes, is heard in four rooms, and leaves.
+	@# Standard output is for the lines alone.
+	@set -x; $(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
 	say '' 'Replaying $(CAPTURE):' \
-	  'four Raspberry Pis, one to a room, and a beacon that was carried from room to room.' \
-	  '`event` lines say when it came and went, `visit` lines how long it stayed; each line is ready for MQTT.' ''; \
+	  'four Raspberry Pis in four rooms (the adapters), and a beacon that was carried from one to the next.' \
+	  '`event` lines say when it came and when it had gone, for the condition and for the beacon itself;' \
+	  '`visit` lines how long it stayed. Nobody leaves while one of the adapters still hears them.' ''; \
 	$(BINARY) replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
-	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump or JSON lines). Options: docs/replay.md'
+	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
 test: deps ## Builds and runs all tests.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)

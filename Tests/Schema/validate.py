@@ -236,7 +236,7 @@ def main():
     if count == 0 and not options.empty:
         print("no line at all", file=sys.stderr)
         return 1
-    print("%d lines are right" % count, file=sys.stderr)
+    print("%d %s right" % (count, "lines" if options.kind == "lines" else options.kind + " lines"), file=sys.stderr)
     return 0
 
 
