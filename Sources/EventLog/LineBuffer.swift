@@ -79,7 +79,7 @@ public import BluetoothLE
         var text = text
         text.withUTF8 { octets in
             reserve(6 * octets.count)
-            for unsafe octet in unsafe octets {
+            for unsafeoctet in unsafe octets {
                 switch octet {
                 case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                     unsafe storage[count] = UInt8(ascii: "\\")

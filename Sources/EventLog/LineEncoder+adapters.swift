@@ -24,7 +24,9 @@ extension LineEncoder {
     /// The name as it may stand in a topic: a capture can name its adapters as it likes, and MQTT forbids wildcards and
     /// control characters there (MQTT 5.0 §4.7.1, §1.5.4).
     private static func topicLevel(_ name: String) -> String {
-        let isSafe = name.utf8.allSatisfy { $0 > 0x1F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") && $0 < 0x7F }
+        let isSafe = name.utf8.allSatisfy {
+            $0 > 0x1F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") && $0 < 0x7F
+        }
         guard !isSafe else { return name }
         var safe = ""
         for scalar in name.unicodeScalars {

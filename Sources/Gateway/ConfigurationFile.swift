@@ -34,9 +34,8 @@ public enum ConfigurationFile {
                 // What grows by doubling is copied few times.
                 let size = max(65_536, bytes.count)
                 var isAtEnd = false
-                let chunk = try unsafe [UInt8](
-                    unsafeUninitializedCapacity: size) { buffer, count in
-                    count = try unsafe file.read(into: UnsafeMutableRawBufferPointer(buffer))
+                let chunk = unsafe try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
                     isAtEnd = count == 0
                 }
                 bytes += chunk

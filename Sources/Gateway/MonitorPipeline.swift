@@ -184,7 +184,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         while let index = ending.firstIndex(where: { $0.time < time }) {
             let (adapter, end) = ending.remove(at: index)
             engine.listening(
-                ListeningChange(.stopped(since: nil), adapter: adapter, reason: "last record"), at: max(end, engine.now),
+                ListeningChange(.stopped(since: nil), adapter: adapter, reason: "last record"),
+                at: max(end, engine.now),
                 into: &actions)
         }
     }

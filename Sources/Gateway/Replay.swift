@@ -54,7 +54,8 @@ public struct Replay {
             try box.source.begin(options)
             boxes.append(box)
         }
-        var progress = Progress(size: boxes.reduce(0) { sum, box in sum.flatMap { sum in box.source.size.map { sum + $0 } } })
+        var progress = Progress(
+            size: boxes.reduce(0) { sum, box in sum.flatMap { sum in box.source.size.map { sum + $0 } } })
         var pace = options.speed.map { Pace(speed: $0) }
         var selected = -1
         while let next = earliest(boxes) {
@@ -73,7 +74,7 @@ public struct Replay {
         var counts = SourceCounts()
         for box in boxes {
             counts.statistics.add(box.source.counts)
-            counts.damages += describe(box.source.damages, of: box.source.name)
+            counts.damages += Self.describe(box.source.damages, of: box.source.name)
         }
         return counts
     }
@@ -96,7 +97,8 @@ public struct Replay {
         return (best.place, second?.time, second.map { best.place < $0.place } ?? true)
     }
 
-    private func describe(_ damages: CaptureDamages, of name: String) -> [String] {
+    /// What was wrong with a capture, in words.
+    static func describe(_ damages: CaptureDamages, of name: String) -> [String] {
         var lines = damages.first.map { "\(name): \($0)" }
         let more = damages.total - damages.first.count
         if more > 0 { lines.append("\(name): and \(more) more") }

@@ -15,7 +15,9 @@ struct ReplayCommand: ParsableCommand {
             is left to become due.
             """)
 
-    @Argument(help: ArgumentHelp("Captures; NAME= puts a name before its adapters', - is standard input.", valueName: "[name=]file"))
+    @Argument(
+        help: ArgumentHelp(
+            "Captures; NAME= puts a name before its adapters', - is standard input.", valueName: "[name=]file"))
     var files: [String]
 
     @Option(help: ArgumentHelp("The configuration with the conditions.", valueName: "file"))
@@ -42,13 +44,17 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Take only this adapter's records.", valueName: "name"))
     var adapter: String?
 
-    @Option(help: ArgumentHelp("Hold records back this long, and hand them over in the order of their times.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "Hold records back this long, and hand them over in the order of their times.", valueName: "duration"))
     var reorder: DurationArgument?
 
     @Option(help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"))
     var interval: DurationArgument?
 
-    @Option(help: ArgumentHelp("Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
+    @Option(
+        help: ArgumentHelp(
+            "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
     var fields: String?
 
     func validate() throws {
