@@ -52,10 +52,14 @@ public struct MonitorEngine: Sendable {
     var ranksValid = true
     /// UUID → place in ``uuids``, and UUID with major, or both → the first of the conditions.
     var conditionTable = IdentityTable()
+    /// What look-ups came to, for the beacons heard lately.
+    var memo = MatchMemo()
     var uuids: ContiguousArray<UUIDEntry> = []
     var freeUUIDs: [Int32] = []
 
     var subjects: ContiguousArray<Subject> = []
+    /// The rest of each subject, at the same place.
+    var details: ContiguousArray<SubjectDetails> = []
     var freeSubjects: [Int32] = []
     /// UUID with condition, major and minor → subject.
     var beaconTable = IdentityTable()
