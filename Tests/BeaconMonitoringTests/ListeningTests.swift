@@ -309,6 +309,19 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `L4: where silence is not taken for deafness an adapter goes on listening`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.sighted(at: .seconds(5))
+        world.perform(.deafness(false))
+        #expect(world.advance(to: .seconds(100)) == [.unsatisfied(at: .seconds(35))])
+        #expect(world.adapterChanges.isEmpty)
+        // What was due meanwhile is due now.
+        world.perform(.deafness(true))
+        world.advance(to: .seconds(100))
+        #expect(world.adapterChanges.map(\.time) == [World.start + .seconds(100)])
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `an event says scannerUnavailable while an adapter that should listen does not`(
         _ implementation: Implementation
     ) {
