@@ -19,7 +19,10 @@ public struct MonitorEngine: Sendable {
     /// The flags that the world outside raises, on every event from now on.
     public var ambientDiagnostics: Diagnostics = []
     /// Whether an adapter that reports nothing goes deaf (rule L5), where ``EngineSettings/deafAfter`` is set at all.
-    public var takesSilenceForDeafness = true
+    public var takesSilenceForDeafness = true {
+        // What is due next may come earlier now: look at the next occasion.
+        didSet { wake = min(wake, present) }
+    }
     /// How many inputs were stamped earlier than the engine's now (rule T2).
     public private(set) var lateInputs = 0
     /// How many beacons under conditions did not fit (rule P2).
