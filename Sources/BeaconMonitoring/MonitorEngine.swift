@@ -120,13 +120,13 @@ public struct MonitorEngine: Sendable {
         settleNow(into: &actions)
     }
 
-    /// Counts an input that comes late (rule T2) and handles what is due at or before one that does not (rule T3).
+    /// Counts an input that comes late, which is one at now (rule T2), and handles what is due at or before it (rule T3).
     @inline(__always)
     mutating func enter(_ time: Instant, into actions: inout ActionBuffer) {
-        let time = time.nanoseconds
+        var time = time.nanoseconds
         if time < present {
             lateInputs &+= 1
-            return
+            time = present
         }
         if time >= wake { handleDue(until: time, into: &actions) }
         present = time
