@@ -10,17 +10,37 @@ extension MonitorEngine {
             if !lookUp(sighting.beacon, hash: hash) { return considerLeft(sighting, into: &actions) }
             place = memo.find(sighting.beacon, hash: hash)
         }
-        let adapter = Int(sighting.adapter.index)
-        let clock = present - adapters[adapter].offset
+        let adapter = sighting.adapter.index
+        let clock = present - adapters[Int(adapter)].offset
         let last = Refresh(sighting, at: present)
         let strength = sighting.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
-        for index in 0..<Int(memo[place].count) {
-            let subject = Int(memo[place].subjects[index])
-            if subjects[subject].state != .satisfied {
+        let entry = memo[place]
+        var isLeft: UInt8 = 0
+        do {
+            var subjects = subjects.mutableSpan
+            for index in 0..<Int(entry.count)
+            where !subjects[Int(entry.subjects[index])].refreshAlone(
+                by: last, strength, least: entry.exitRSSI[index], adapter, clock)
+            {
+                isLeft |= 1 << UInt8(truncatingIfNeeded: index)
+            }
+        }
+        if isLeft != 0 { refreshLeft(isLeft, of: entry, by: sighting, clock, into: &actions) }
+    }
+
+    /// The subjects of an entry that are not held by the sighting's adapter alone, or not satisfied.
+    @inline(never)
+    private mutating func refreshLeft(
+        _ isLeft: UInt8, of entry: MatchMemo.Entry, by sighting: Sighting, _ clock: Int64,
+        into actions: inout ActionBuffer
+    ) {
+        for index in 0..<Int(entry.count) where isLeft & 1 << UInt8(index) != 0 {
+            let subject = Int(entry.subjects[index])
+            if subjects[subject].state == .satisfied {
+                refreshHold(on: subject, by: Int(sighting.adapter.index), clock: clock)
+                subjects[subject].refresh(by: Refresh(sighting, at: present))
+            } else {
                 scratch.append(subjects[subject].condition)
-            } else if strength >= memo[place].exitRSSI[index] {
-                refreshHold(on: subject, by: adapter, clock: clock)
-                subjects[subject].refresh(by: last)
             }
         }
         if !scratch.isEmpty { considerLeft(sighting, into: &actions) }

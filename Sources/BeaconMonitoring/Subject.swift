@@ -89,6 +89,21 @@ struct Subject: Sendable {
         strengthCount &+= 1
     }
 
+    /// Refreshes the subject where its state and its only hold stay: it is satisfied, and held by `adapter` alone.
+    ///
+    /// - Returns: whether that was all that the sighting does to it.
+    @inline(__always)
+    mutating func refreshAlone(
+        by refresh: Refresh, _ strength: Int16, least: Int16, _ adapter: UInt16, _ clock: Int64
+    ) -> Bool {
+        guard state == .satisfied else { return false }
+        guard strength >= least else { return true }
+        guard hold.adapter == adapter, isHeld, others.isEmpty else { return false }
+        hold.start = clock
+        self.refresh(by: refresh)
+        return true
+    }
+
     /// Begins to count a visit.
     mutating func openVisit() {
         isVisited = true

@@ -26,7 +26,7 @@ public struct CaptureOptions: Sendable {
     public var windowSize: Int
 
     /// Makes options.
-    public init(fields: FieldMap = FieldMap(), windowSize: Int = 128 * 1024) {
+    public init(fields: FieldMap = FieldMap(), windowSize: Int = 64 * 1024) {
         self.fields = fields
         self.windowSize = windowSize
     }
