@@ -79,7 +79,8 @@ public import BluetoothLE
         var text = text
         text.withUTF8 { octets in
             reserve(6 * octets.count)
-            for unsafeoctet in unsafe octets {
+            for index in 0..<octets.count {
+                let octet = unsafe octets[index]
                 switch octet {
                 case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                     unsafe storage[count] = UInt8(ascii: "\\")
