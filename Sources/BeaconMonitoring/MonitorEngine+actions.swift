@@ -8,7 +8,7 @@ extension MonitorEngine {
         let monitor = monitors[Int(matches[condition].monitor)].name.text
         let isBeacon = subjects[subject].isBeacon
         let isRefreshed = subjects[subject].isRefreshed
-        let last = subjects[subject].last
+        let last = subjects[subject].last.sighting(uuid: uuid(of: condition))
         actions.append(
             .event(
                 Event(
@@ -16,14 +16,14 @@ extension MonitorEngine {
                     scope: isBeacon ? .beacon : .condition, state: state, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition,
                     refinement: isBeacon || state == .satisfied ? last.beacon : nil,
-                    previous: subjects[subject].hasPrevious ? subjects[subject].previous : nil,
+                    previous: subjects[subject].hasPrevious ? details[subject].previous : nil,
                     sighting: isRefreshed ? last : nil, lastSeen: isRefreshed ? last.time : nil,
                     diagnostics: diagnostics(condition: condition, state: state, isOutage: isOutage))))
         subjects[subject].state = state
         subjects[subject].wasSatisfied = false
         subjects[subject].hasPrevious = true
-        subjects[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
-        if !subjects[subject].progress.isEmpty { subjects[subject].progress.removeAll() }
+        details[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
+        if !details[subject].progress.isEmpty { details[subject].progress.removeAll() }
         if state == .unsatisfied, subjects[subject].isVisited {
             endVisit(subject, reason: .exitTimeout, into: &actions)
         }
@@ -41,10 +41,11 @@ extension MonitorEngine {
 
     private mutating func endVisit(_ subject: Int, reason: Visit.Reason, into actions: inout ActionBuffer) {
         let visited = subjects[subject]
+        let arrival = details[subject].arrival
         let condition = Int(visited.condition)
         subjects[subject].isVisited = false
         let strength = Visit.Strength(
-            minimum: visited.strengthMinimum, sum: visited.strengthSum, count: visited.strengthCount,
+            minimum: visited.strengthMinimum, sum: visited.strengthSum, count: Int(visited.strengthCount),
             maximum: visited.strengthMaximum)
         actions.append(
             .visit(
@@ -52,9 +53,10 @@ extension MonitorEngine {
                     monitor: monitors[Int(matches[condition].monitor)].name.text,
                     identifier: conditions[condition].identifier.text,
                     scope: visited.isBeacon ? .beacon : .condition, time: now, clockOffset: clockOffset,
-                    condition: conditions[condition].condition, refinement: visited.isBeacon ? visited.beacon : nil,
-                    arrival: visited.arrival < 0 ? nil : Instant(nanoseconds: visited.arrival),
-                    departure: visited.refreshes > 0 ? visited.last.time : nil, sightings: visited.refreshes,
+                    condition: conditions[condition].condition, refinement: visited.isBeacon ? beacon(of: subject) : nil,
+                    arrival: arrival < 0 ? nil : Instant(nanoseconds: arrival),
+                    departure: visited.refreshes > 0 ? Instant(nanoseconds: visited.last.time) : nil,
+                    sightings: visited.refreshes,
                     strength: visited.strengthCount > 0 ? strength : nil, reason: reason)))
     }
 

@@ -26,7 +26,7 @@ extension MonitorEngine {
     }
 
     private mutating func queueWayIn(_ subject: Int) {
-        let due = subjects[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
+        let due = details[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
         wayIn.insert(WayInEntry(time: due, subject: Int32(subject)))
         wake = min(wake, due)
         // Those that came in or gave way leave stale entries: at most one for each on its way in, and some.
@@ -42,8 +42,8 @@ extension MonitorEngine {
 
     private func giveWayEntry(_ subject: Int) -> GiveWayEntry {
         GiveWayEntry(
-            time: subjects[subject].lastQualifying, rank: conditions[Int(subjects[subject].condition)].rank,
-            beacon: subjects[subject].beacon, subject: Int32(subject))
+            time: details[subject].lastQualifying, rank: conditions[Int(subjects[subject].condition)].rank,
+            beacon: beacon(of: subject), subject: Int32(subject))
     }
 
     /// Whether one more beacon may be held; one on its way in gives way where there is one (rule P2).
@@ -82,13 +82,13 @@ extension MonitorEngine {
         while let entry = giveWay.min {
             let subject = Int(entry.subject)
             guard subjects[subject].condition >= 0, subjects[subject].isOnTheWayIn,
-                subjects[subject].beacon == entry.beacon,
+                beacon(of: subject) == entry.beacon,
                 conditions[Int(subjects[subject].condition)].rank == entry.rank
             else {
                 giveWay.removeMin()
                 continue
             }
-            guard subjects[subject].lastQualifying > entry.time else {
+            guard details[subject].lastQualifying > entry.time else {
                 giveWay.removeMin()
                 return subject
             }
@@ -106,7 +106,7 @@ extension MonitorEngine {
     private mutating func takeOut(_ subject: Int) {
         let condition = subjects[subject].condition
         if subjects[subject].isOnTheWayIn, !subjects[subject].hasPrevious { wayInCount -= 1 }
-        beaconTable.remove(subjects[subject].beacon.uuid, extra: Self.extra(condition, subjects[subject].beacon))
+        beaconTable.remove(beacon(of: subject).uuid, extra: Self.extra(condition, beacon(of: subject)))
         conditions[Int(condition)].beacons -= 1
         freeSubject(subject)
         beaconCount -= 1
@@ -120,7 +120,7 @@ extension MonitorEngine {
 
     /// Forgets what an entry under a condition was building up (rule C2): its own, and its beacons on their way in.
     mutating func restartEntering(_ condition: Int32) {
-        subjects[Int(matches[Int(condition)].subject)].progress.removeAll()
+        details[Int(matches[Int(condition)].subject)].progress.removeAll()
         for subject in beacons(of: condition) where subjects[subject].isOnTheWayIn { forgetBeacon(subject) }
         // A beacon that is `unknown` and was present comes back by rule L3, without progress.
     }
@@ -130,21 +130,36 @@ extension MonitorEngine {
         guard conditions[Int(condition)].beacons > 0 else { return [] }
         return subjects.indices
             .filter { subjects[$0].condition == condition && subjects[$0].isBeacon }
-            .sorted { subjects[$0].beacon < subjects[$1].beacon }
+            .sorted { beacon(of: $0) < beacon(of: $1) }
+    }
+
+    /// The UUID of the beacons under a condition.
+    func uuid(of condition: Int) -> ProximityUUID {
+        guard case .beacon(let identity) = conditions[condition].condition else { return ProximityUUID(high: 0, low: 0) }
+        return identity.uuid
+    }
+
+    /// The beacon that a beacon's own subject is about.
+    func beacon(of subject: Int) -> BeaconIdentity {
+        let last = subjects[subject].last
+        return BeaconIdentity(uuid: uuid(of: Int(subjects[subject].condition)), major: last.major, minor: last.minor)
     }
 
     mutating func makeSubject(_ subject: Subject) -> Int {
         guard let free = freeSubjects.popLast() else {
             subjects.append(subject)
+            details.append(SubjectDetails())
             return subjects.count - 1
         }
         subjects[Int(free)] = subject
+        details[Int(free)] = SubjectDetails()
         return Int(free)
     }
 
     mutating func freeSubject(_ subject: Int) {
         dropAllHolds(of: subject)
         subjects[subject] = Subject(condition: -1, state: .unmonitored, beacon: nil)
+        details[subject] = SubjectDetails()
         freeSubjects.append(Int32(subject))
     }
 }

@@ -143,6 +143,7 @@ extension MonitorEngine {
 
     /// Copies the settings to where the path of a sighting reads them.
     private mutating func applySettings(_ condition: Int32) {
+        memo.removeAll()
         let settings = conditions[Int(condition)].settings
         matches[Int(condition)].exitRSSI = settings.exitRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI
         matches[Int(condition)].perBeacon = settings.perBeacon
@@ -158,7 +159,7 @@ extension MonitorEngine {
             return become(.unmonitored, subject, isOutage: false, into: &actions)
         }
         link(condition)
-        if assumed == .satisfied { subjects[subject].openVisit(arrival: nil) }
+        if assumed == .satisfied { subjects[subject].openVisit() }
         if subjects[subject].canLeave { addHold(on: subject, by: 0) }
         settle(subject, into: &actions)
     }
@@ -240,6 +241,7 @@ extension MonitorEngine {
 
     /// Puts a condition where sightings find it.
     private mutating func link(_ condition: Int32) {
+        memo.removeAll()
         guard case .beacon(let identity) = conditions[Int(condition)].condition else { return }
         var place = conditionTable.find(identity.uuid, extra: 0)
         if place < 0 {
@@ -265,6 +267,7 @@ extension MonitorEngine {
 
     /// Takes a condition away from where sightings find it.
     private mutating func unlink(_ condition: Int32) {
+        memo.removeAll()
         guard case .beacon(let identity) = conditions[Int(condition)].condition else { return }
         let place = conditionTable.find(identity.uuid, extra: 0)
         guard place >= 0 else { return }

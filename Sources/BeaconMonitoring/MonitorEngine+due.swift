@@ -143,7 +143,7 @@ extension MonitorEngine {
     private func forgetting(_ entry: WayInEntry) -> Int64? {
         let subject = Int(entry.subject)
         guard subjects[subject].condition >= 0, subjects[subject].isOnTheWayIn else { return nil }
-        return subjects[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
+        return details[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
     }
 
     /// Settles subjects in the order of rule T3, each once.
@@ -196,7 +196,7 @@ extension MonitorEngine {
         guard subjects[left].isBeacon, subjects[right].isBeacon else {
             return subjects[right].isBeacon && !subjects[left].isBeacon
         }
-        return subjects[left].beacon < subjects[right].beacon
+        return beacon(of: left) < beacon(of: right)
     }
 
     /// The order of two conditions: by identifier.

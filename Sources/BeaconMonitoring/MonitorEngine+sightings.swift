@@ -4,56 +4,71 @@ import HeapModule
 // The path of a sighting: which subjects it concerns, and what it does to them.
 extension MonitorEngine {
     mutating func match(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        let uuid = sighting.beacon.uuid
-        let hash = conditionTable.hash(uuid)
-        let place = conditionTable.find(uuid, hash: hash, extra: 0)
-        guard place >= 0 else { return }
-        let entry = uuids[Int(place)]
+        let hash = conditionTable.hash(sighting.beacon.uuid)
+        var place = memo.find(sighting.beacon, hash: hash)
+        if place < 0 {
+            if !lookUp(sighting.beacon, hash: hash) { return considerLeft(sighting, into: &actions) }
+            place = memo.find(sighting.beacon, hash: hash)
+        }
         let adapter = Int(sighting.adapter.index)
         let clock = present - adapters[adapter].offset
-        var sighting = sighting
-        sighting.time = now
+        let last = Refresh(sighting, at: present)
         let strength = sighting.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
-        var isRefreshOnly = refresh(entry.first, by: sighting, strength, adapter, clock)
-        let major = UInt64(sighting.beacon.major) << 16
-        if entry.counts[1] > 0 {
-            let first = conditionTable.find(uuid, hash: hash, extra: 1 << 32 | major)
-            if !refresh(first, by: sighting, strength, adapter, clock) { isRefreshOnly = false }
+        for index in 0..<Int(memo[place].count) {
+            let subject = Int(memo[place].subjects[index])
+            if subjects[subject].state != .satisfied {
+                scratch.append(subjects[subject].condition)
+            } else if strength >= memo[place].exitRSSI[index] {
+                refreshHold(on: subject, by: adapter, clock: clock)
+                subjects[subject].refresh(by: last)
+            }
         }
-        if entry.counts[2] > 0 {
-            let first = conditionTable.find(uuid, hash: hash, extra: 2 << 32 | major | UInt64(sighting.beacon.minor))
-            if !refresh(first, by: sighting, strength, adapter, clock) { isRefreshOnly = false }
-        }
-        if !isRefreshOnly { considerAll(sighting, strength, into: &actions) }
+        if !scratch.isEmpty { considerLeft(sighting, into: &actions) }
     }
 
-    /// Refreshes the subjects of a list of conditions; those that a sighting may change are left to ``considerAll``.
-    @inline(__always)
-    private mutating func refresh(
-        _ first: Int32, by sighting: Sighting, _ strength: Int16, _ adapter: Int, _ clock: Int64
-    ) -> Bool {
-        var condition = first
-        var isRefreshOnly = true
-        while condition >= 0 {
-            let match = matches[Int(condition)]
-            let subject = Int(match.subject)
-            if !match.perBeacon, subjects[subject].state == .satisfied {
-                if strength >= match.exitRSSI {
-                    refreshHold(on: subject, by: adapter, clock: clock)
-                    subjects[subject].refresh(by: sighting)
-                }
-            } else {
-                isRefreshOnly = false
-                scratch.append(condition)
+    /// Finds the conditions on a beacon and remembers them.
+    ///
+    /// - Returns: whether they are remembered; where not, they stand in ``scratch``, to be considered one by one.
+    @inline(never)
+    private mutating func lookUp(_ beacon: BeaconIdentity, hash: UInt64) -> Bool {
+        let place = conditionTable.find(beacon.uuid, hash: hash, extra: 0)
+        if place >= 0 {
+            let entry = uuids[Int(place)]
+            let major = UInt64(beacon.major) << 16
+            collect(entry.first)
+            if entry.counts[1] > 0 { collect(conditionTable.find(beacon.uuid, hash: hash, extra: 1 << 32 | major)) }
+            if entry.counts[2] > 0 {
+                collect(conditionTable.find(beacon.uuid, hash: hash, extra: 2 << 32 | major | UInt64(beacon.minor)))
             }
-            condition = match.next
         }
-        return isRefreshOnly
+        guard scratch.count <= MatchMemo.conditionsMax, !scratch.contains(where: { matches[Int($0)].perBeacon }) else {
+            return false
+        }
+        var entry = MatchMemo.Entry()
+        entry.count = UInt8(scratch.count)
+        for (index, condition) in scratch.enumerated() {
+            entry.subjects[index] = matches[Int(condition)].subject
+            entry.exitRSSI[index] = matches[Int(condition)].exitRSSI
+        }
+        memo.keep(entry, for: beacon, hash: hash)
+        scratch.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    private mutating func collect(_ first: Int32) {
+        var condition = first
+        while condition >= 0 {
+            scratch.append(condition)
+            condition = matches[Int(condition)].next
+        }
     }
 
     /// The conditions that were left, by identifier: each condition's own subject, then its beacon's (rule E4).
     @inline(never)
-    private mutating func considerAll(_ sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer) {
+    private mutating func considerLeft(_ sighting: Sighting, into actions: inout ActionBuffer) {
+        var sighting = sighting
+        sighting.time = now
+        let strength = sighting.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
         var left: [Int32] = []
         swap(&left, &scratch)
         if left.count > 1 { left.sort { precedes(condition: $0, $1) } }
@@ -77,18 +92,18 @@ extension MonitorEngine {
             guard strength >= exitRSSI else { return }
             let adapter = Int(sighting.adapter.index)
             refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
-            subjects[subject].refresh(by: sighting)
+            subjects[subject].refresh(by: Refresh(sighting, at: present))
         case .unknown where subjects[subject].wasSatisfied:
             if strength >= exitRSSI { satisfy(subject, by: sighting, into: &actions) }
         case .unknown, .unsatisfied:
             guard strength >= conditions[condition].enterRSSI else { return }
-            subjects[subject].lastQualifying = present
+            details[subject].lastQualifying = present
             let settings = conditions[condition].settings
             if settings.enterCount > 1 {
                 let edge = present - settings.enterWindow.nanoseconds
-                subjects[subject].progress.removeAll { $0 <= edge }
-                guard subjects[subject].progress.count + 1 >= settings.enterCount else {
-                    subjects[subject].progress.append(present)
+                details[subject].progress.removeAll { $0 <= edge }
+                guard details[subject].progress.count + 1 >= settings.enterCount else {
+                    details[subject].progress.append(present)
                     return
                 }
             }
@@ -100,10 +115,13 @@ extension MonitorEngine {
 
     private mutating func satisfy(_ subject: Int, by sighting: Sighting, into actions: inout ActionBuffer) {
         if subjects[subject].isOnTheWayIn { wayInCount -= 1 }
-        if !subjects[subject].isVisited { subjects[subject].openVisit(arrival: present) }
+        if !subjects[subject].isVisited {
+            subjects[subject].openVisit()
+            details[subject].arrival = present
+        }
         let adapter = Int(sighting.adapter.index)
         refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
-        subjects[subject].refresh(by: sighting)
+        subjects[subject].refresh(by: Refresh(sighting, at: present))
         become(.satisfied, subject, isOutage: false, into: &actions)
     }
 }

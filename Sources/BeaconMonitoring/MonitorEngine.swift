@@ -19,7 +19,10 @@ public struct MonitorEngine: Sendable {
     /// The flags that the world outside raises, on every event from now on.
     public var ambientDiagnostics: Diagnostics = []
     /// Whether an adapter that reports nothing goes deaf (rule L5), where ``EngineSettings/deafAfter`` is set at all.
-    public var takesSilenceForDeafness = true
+    public var takesSilenceForDeafness = true {
+        // What is due next may come earlier now: look at the next occasion.
+        didSet { wake = min(wake, present) }
+    }
     /// How many inputs were stamped earlier than the engine's now (rule T2).
     public private(set) var lateInputs = 0
     /// How many beacons under conditions did not fit (rule P2).
@@ -52,10 +55,14 @@ public struct MonitorEngine: Sendable {
     var ranksValid = true
     /// UUID → place in ``uuids``, and UUID with major, or both → the first of the conditions.
     var conditionTable = IdentityTable()
+    /// What look-ups came to, for the beacons heard lately.
+    var memo = MatchMemo()
     var uuids: ContiguousArray<UUIDEntry> = []
     var freeUUIDs: [Int32] = []
 
     var subjects: ContiguousArray<Subject> = []
+    /// The rest of each subject, at the same place.
+    var details: ContiguousArray<SubjectDetails> = []
     var freeSubjects: [Int32] = []
     /// UUID with condition, major and minor → subject.
     var beaconTable = IdentityTable()
@@ -117,13 +124,13 @@ public struct MonitorEngine: Sendable {
         settleNow(into: &actions)
     }
 
-    /// Counts an input that comes late (rule T2) and handles what is due at or before one that does not (rule T3).
+    /// Counts an input that comes late, which is one at now (rule T2), and handles what is due at or before it (rule T3).
     @inline(__always)
     mutating func enter(_ time: Instant, into actions: inout ActionBuffer) {
-        let time = time.nanoseconds
+        var time = time.nanoseconds
         if time < present {
             lateInputs &+= 1
-            return
+            time = present
         }
         if time >= wake { handleDue(until: time, into: &actions) }
         present = time

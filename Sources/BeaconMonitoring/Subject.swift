@@ -10,7 +10,21 @@ struct Hold: Sendable {
     var queued: Int64
 }
 
+/// The last refresh of a subject: a sighting without what its condition says already.
+struct Refresh: Sendable {
+    var time: Int64 = 0
+    /// −1 where the sighting had no address.
+    var address: Int64 = -1
+    var major: UInt16
+    var minor: UInt16
+    var adapter: UInt16 = 0
+    var rssi: RSSI?
+    var measuredPower: Int8 = 0
+}
+
 /// Something that has a state: a condition, or one beacon under it.
+///
+/// What each refresh changes, and no more, so that many stay in the cache; the rest is a ``SubjectDetails``.
 struct Subject: Sendable {
     var state: State
     /// Whether it is one beacon under its condition.
@@ -21,43 +35,30 @@ struct Subject: Sendable {
     var isVisited = false
     /// Whether there was a refresh, ever: ``last`` is one then.
     var isRefreshed = false
-    /// Whether it has had an event: ``previous`` is one then.
+    /// Whether it has had an event, which its details keep.
     var hasPrevious = false
+    /// Whether there is a hold: ``hold`` is the one that was refreshed last.
+    var isHeld = false
     /// The place of its condition; −1 where the place is free.
     var condition: Int32
-    /// The hold that was refreshed last, and whether there is any.
     var hold = Hold(adapter: 0, start: 0, queued: 0)
-    var isHeld = false
     /// The other holds, the one refreshed longest ago first.
     var others: [Hold] = []
-    /// The last refresh.
-    var last: Sighting
-    /// The visit's entering event; −1 where the entry was assumed.
-    var arrival: Int64 = -1
     /// The visit's refreshes.
     var refreshes = 0
     var strengthSum: Int64 = 0
-    var strengthCount = 0
+    /// The last refresh; before there was one, only a beacon's own major and minor.
+    var last: Refresh
+    var strengthCount: UInt32 = 0
     var strengthMinimum: Int8 = 0
     var strengthMaximum: Int8 = 0
-    var previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 0))
-    /// The qualifying sightings on the way in, oldest first; at most one fewer than an entry needs (rule E1).
-    var progress: [Int64] = []
-    /// The last of them, of a beacon on its way in (rule P1).
-    var lastQualifying: Int64 = 0
 
     init(condition: Int32, state: State, beacon: BeaconIdentity?) {
         self.condition = condition
         self.state = state
         isBeacon = beacon != nil
-        last = Sighting(
-            time: .earliest, adapter: AdapterID(index: 0),
-            beacon: beacon ?? BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0),
-            measuredPower: 0, rssi: nil)
+        last = Refresh(major: beacon?.major ?? 0, minor: beacon?.minor ?? 0)
     }
-
-    /// The beacon that a beacon's own subject is about.
-    var beacon: BeaconIdentity { last.beacon }
 
     /// A beacon under a condition that is neither present nor `unknown`: on its way in (rule P1).
     var isOnTheWayIn: Bool { isBeacon && state == .unsatisfied }
@@ -65,13 +66,13 @@ struct Subject: Sendable {
     /// Whether it leaves when its last hold runs out (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }
 
-    /// Counts `sighting` as the last refresh, and in the visit.
+    /// Counts a refresh, and in the visit.
     @inline(__always)
-    mutating func refresh(by sighting: Sighting) {
-        last = sighting
+    mutating func refresh(by refresh: Refresh) {
+        last = refresh
         isRefreshed = true
         refreshes &+= 1
-        guard let strength = sighting.rssi?.dBm else { return }
+        guard let strength = refresh.rssi?.dBm else { return }
         if strengthCount == 0 {
             strengthMinimum = strength
             strengthMaximum = strength
@@ -80,15 +81,56 @@ struct Subject: Sendable {
             strengthMaximum = max(strengthMaximum, strength)
         }
         strengthSum &+= Int64(strength)
+        // Four thousand million in one visit: at a thousand a second, 49 days. What comes later has no part in the mean.
+        guard strengthCount < .max else {
+            strengthSum &-= Int64(strength)
+            return
+        }
         strengthCount &+= 1
     }
 
-    /// Opens a visit; `arrival` is absent where the entry was assumed.
-    mutating func openVisit(arrival: Int64?) {
+    /// Begins to count a visit.
+    mutating func openVisit() {
         isVisited = true
-        self.arrival = arrival ?? -1
         refreshes = 0
         strengthSum = 0
         strengthCount = 0
+    }
+}
+
+/// What only an event, a visit or an entry needs of a subject.
+struct SubjectDetails: Sendable {
+    /// The open visit's entering event; −1 where the entry was assumed.
+    var arrival: Int64 = -1
+    /// The last event, where there was one.
+    var previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 0))
+    /// The qualifying sightings on the way in, oldest first; at most one fewer than an entry needs (rule E1).
+    var progress: [Int64] = []
+    /// The last of them, of a beacon on its way in (rule P1).
+    var lastQualifying: Int64 = 0
+}
+
+extension Refresh {
+    @inline(__always)
+    init(_ sighting: Sighting, at time: Int64) {
+        self.time = time
+        address = sighting.address.map { Int64($0.kind.rawValue) << 48 | Int64($0.value) } ?? -1
+        major = sighting.beacon.major
+        minor = sighting.beacon.minor
+        adapter = sighting.adapter.index
+        rssi = sighting.rssi
+        measuredPower = sighting.measuredPower
+    }
+
+    /// The sighting again; its UUID is its condition's.
+    func sighting(uuid: ProximityUUID) -> Sighting {
+        var sighting = Sighting(
+            time: Instant(nanoseconds: time), adapter: AdapterID(index: Int(adapter)),
+            beacon: BeaconIdentity(uuid: uuid, major: major, minor: minor), measuredPower: measuredPower, rssi: rssi)
+        if address >= 0 {
+            let kind = DeviceAddress.Kind(rawValue: UInt8(truncatingIfNeeded: address >> 48)) ?? .unspecified
+            sighting.address = DeviceAddress(UInt64(address & 0xFFFF_FFFF_FFFF), kind: kind)
+        }
+        return sighting
     }
 }

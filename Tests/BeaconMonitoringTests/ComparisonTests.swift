@@ -15,7 +15,7 @@ import Testing
         if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
             return await Self.check([seed])
         }
-        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 1000
+        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 600
         // Two halves at once: each world is a computation of its own.
         await withTaskGroup(of: Void.self) { group in
             for half in 0..<2 as Range<UInt64> {

@@ -251,6 +251,35 @@ import Testing
         #expect(world.advance(to: .seconds(300)) == [.unknown(at: .seconds(270))])
     }
 
+    @Test(arguments: Implementation.allCases)
+    func `L3: what stays unknown because nothing listens still remembers that it was satisfied`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation) { $0.enterCount = 2 }
+        for second in [1, 2] { world.sighted(at: .seconds(second)) }
+        world.stopped(at: .seconds(10))
+        #expect(world.advance(to: .seconds(70)) == [.unknown(at: .seconds(70))])
+        world.started(at: .seconds(100))
+        world.stopped(at: .seconds(120))
+        // Its hold's time is up now, but nothing has listened for so long that it is not known to be away.
+        let change: (inout ConditionSettings) -> Void = {
+            $0.enterCount = 2
+            $0.exitTimeout = .seconds(20)
+        }
+        #expect(world.add("lobby", at: .seconds(180), change) == [])
+        #expect(world.visits.isEmpty)
+        #expect(world.sighted(at: .seconds(200)) == [.satisfied(at: .seconds(200))])
+
+        var earlier = World(implementation)
+        earlier.sighted(at: .seconds(1))
+        earlier.stopped(at: .seconds(10))
+        #expect(earlier.started(at: .seconds(100)) == [.unknown(at: .seconds(70))])
+        earlier.stopped(at: .seconds(120))
+        #expect(
+            earlier.add("lobby", at: .seconds(180) - .nanosecond) { $0.exitTimeout = .seconds(20) }
+                == [.unsatisfied(at: .seconds(180) - .nanosecond)])
+    }
+
     // MARK: Deafness
 
     @Test(arguments: Implementation.allCases)
@@ -306,6 +335,19 @@ import Testing
         #expect(world.adapterChanges.map(\.since) == [World.start, World.start])
         world.stopped(at: .seconds(31))
         #expect(world.actions.isEmpty)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L4: where silence is not taken for deafness an adapter goes on listening`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10))
+        world.sighted(at: .seconds(5))
+        world.perform(.deafness(false))
+        #expect(world.advance(to: .seconds(100)) == [.unsatisfied(at: .seconds(35))])
+        #expect(world.adapterChanges.isEmpty)
+        // What was due meanwhile is due now.
+        world.perform(.deafness(true))
+        world.advance(to: .seconds(100))
+        #expect(world.adapterChanges.map(\.time) == [World.start + .seconds(100)])
     }
 
     @Test(arguments: Implementation.allCases)

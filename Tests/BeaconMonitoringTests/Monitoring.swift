@@ -8,6 +8,7 @@ protocol Monitoring {
     init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset)
     var clockOffset: ClockOffset { get set }
     var ambientDiagnostics: Diagnostics { get set }
+    var takesSilenceForDeafness: Bool { get set }
     var now: Instant { get }
     var nextDeadline: Instant? { get }
     var lateInputs: Int { get }

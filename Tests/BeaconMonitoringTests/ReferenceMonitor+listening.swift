@@ -124,7 +124,8 @@ extension ReferenceMonitor {
         }
         for adapter in adapters {
             if adapter.listens {
-                consider(settings.deafAfter.map { adapter.lastSign + $0 }, .deaf(adapter))
+                let deafAfter = takesSilenceForDeafness ? settings.deafAfter : nil
+                consider(deafAfter.map { adapter.lastSign + $0 }, .deaf(adapter))
             } else if let stopped = adapter.stopped {
                 for entry in entries where holdsSomething(adapter, in: entry) {
                     consider(stopped + entry.monitor.settings.forgetAfter, .forgotten(adapter, entry))

@@ -9,6 +9,7 @@ import BluetoothLE
 final class ReferenceMonitor: Monitoring {
     var clockOffset: ClockOffset
     var ambientDiagnostics: Diagnostics = []
+    var takesSilenceForDeafness = true
     var now: Instant
     var lateInputs = 0
     var untrackedBeacons = 0

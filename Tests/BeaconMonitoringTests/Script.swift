@@ -23,11 +23,13 @@ enum Step {
     case advance(to: Instant)
     case clockOffset(ClockOffset)
     case ambient(Diagnostics)
+    /// Whether L5 holds; a replay that settles switches it off.
+    case deafness(Bool)
 
     /// Its stamp; absent where it has none.
     var time: Instant? {
         switch self {
-        case .monitor, .adapter, .clockOffset, .ambient: nil
+        case .monitor, .adapter, .clockOffset, .ambient, .deafness: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
             .listening(_, _, _, let time), .advance(let time):
             time
@@ -70,6 +72,7 @@ extension Monitoring {
             case .advance(let time): advance(to: time, into: &buffer)
             case .clockOffset(let offset): clockOffset = offset
             case .ambient(let flags): ambientDiagnostics = flags
+            case .deafness(let isTaken): takesSilenceForDeafness = isTaken
             }
         } catch {
             refusal = error
@@ -133,6 +136,7 @@ extension Step: CustomStringConvertible {
             case .advance: "advance"
             case .clockOffset(let offset): "clock offset \(offset.nanoseconds) ns"
             case .ambient(let flags): "ambient \(flags.rawValue)"
+            case .deafness(let isTaken): "silence is \(isTaken ? "" : "not ")taken for deafness"
             }
         return (time.map { "\($0.brief): " } ?? "") + what
     }
