@@ -27,7 +27,7 @@ public enum ConfigurationFile {
     private static func read(_ path: String, _ name: String) throws(ExitFailure) -> [UInt8] {
         do {
             let isStandard = path == "-"
-            let file = isStandard ? FileDescriptor.standardInput : try FileDescriptor.open(path, .readOnly)
+            let file = isStandard ? FileDescriptor.standardInput : try FileDescriptor.open(FilePath(path), .readOnly)
             defer { if !isStandard { try? file.close() } }
             var bytes: [UInt8] = []
             while bytes.count < octetsMax {
