@@ -12,11 +12,17 @@ public struct Sighting: Sendable, Hashable {
     public var measuredPower: Int8
     /// How strong it was; absent where the controller did not know.
     public var rssi: RSSI?
+    // The address as a word: a sighting is copied for each report.
+    @usableFromInline var packedAddress: UInt64
+
     /// The advertiser's address, where the source tells it.
-    public var address: DeviceAddress?
+    public var address: DeviceAddress? {
+        get { DeviceAddress(packed: packedAddress) }
+        set { packedAddress = DeviceAddress.packed(newValue) }
+    }
 
     /// Makes a sighting.
-    @inlinable public init(
+    public init(
         time: Instant, adapter: AdapterID, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?,
         address: DeviceAddress? = nil
     ) {
@@ -25,7 +31,17 @@ public struct Sighting: Sendable, Hashable {
         self.beacon = beacon
         self.measuredPower = measuredPower
         self.rssi = rssi
-        self.address = address
+        packedAddress = DeviceAddress.packed(address)
+    }
+
+    /// Makes a sighting of a frame, and of the report that it came in.
+    package init(_ beacon: IBeacon, in report: AdvertisingReport, at time: Instant, by adapter: AdapterID) {
+        self.time = time
+        self.adapter = adapter
+        self.beacon = beacon.identity
+        measuredPower = beacon.measuredPower
+        rssi = report.rssi
+        packedAddress = report.packedAddress
     }
 }
 

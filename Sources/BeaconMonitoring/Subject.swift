@@ -13,8 +13,8 @@ struct Hold: Sendable {
 /// The last refresh of a subject: a sighting without what its condition says already.
 struct Refresh: Sendable {
     var time: Int64 = 0
-    /// −1 where the sighting had no address.
-    var address: Int64 = -1
+    /// The address as a word, as a sighting has it.
+    var packedAddress: UInt64 = 0
     var major: UInt16
     var minor: UInt16
     var adapter: UInt16 = 0
@@ -129,7 +129,7 @@ extension Refresh {
     @inline(__always)
     init(_ sighting: Sighting, at time: Int64) {
         self.time = time
-        address = sighting.address.map { Int64($0.kind.rawValue) << 48 | Int64($0.value) } ?? -1
+        packedAddress = sighting.packedAddress
         major = sighting.beacon.major
         minor = sighting.beacon.minor
         adapter = sighting.adapter.index
@@ -142,10 +142,7 @@ extension Refresh {
         var sighting = Sighting(
             time: Instant(nanoseconds: time), adapter: AdapterID(index: Int(adapter)),
             beacon: BeaconIdentity(uuid: uuid, major: major, minor: minor), measuredPower: measuredPower, rssi: rssi)
-        if address >= 0 {
-            let kind = DeviceAddress.Kind(rawValue: UInt8(truncatingIfNeeded: address >> 48)) ?? .unspecified
-            sighting.address = DeviceAddress(UInt64(address & 0xFFFF_FFFF_FFFF), kind: kind)
-        }
+        sighting.packedAddress = packedAddress
         return sighting
     }
 }

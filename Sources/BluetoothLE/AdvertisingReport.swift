@@ -39,7 +39,7 @@ public struct AdvertisingReport: Sendable, Hashable {
 
     // What may be absent is kept as the octets that say so: 32 bytes a report instead of 48, and no branch to fill them.
     // A word of `DeviceAddress`, or one of type 0xFF, "anonymous".
-    @usableFromInline var packedAddress: UInt64
+    @usableFromInline package var packedAddress: UInt64
     // 127 is "not available".
     @usableFromInline var reportedRSSI: UInt8
     // 0xFF is "no ADI field", and what every octet above 15 becomes: equal reports are equal words.

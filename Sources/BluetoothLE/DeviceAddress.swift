@@ -32,13 +32,13 @@ public struct DeviceAddress: Sendable, Hashable {
     }
 
     /// The address that ``packed(_:)`` made a word of.
-    @inlinable init?(packed: UInt64) {
+    @inlinable package init?(packed: UInt64) {
         guard packed >> 48 & 0xFF != 0xFF else { return nil }
         self.packed = packed
     }
 
     /// The address as a word, with the type 0xFF ("anonymous") where there is none.
-    @inlinable static func packed(_ address: DeviceAddress?) -> UInt64 { address?.packed ?? 0xFF << 48 }
+    @inlinable package static func packed(_ address: DeviceAddress?) -> UInt64 { address?.packed ?? 0xFF << 48 }
 
     /// The word of the address in the low 48 bits of `value` under an Address_Type octet.
     ///

@@ -28,6 +28,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var ending: [(adapter: AdapterID, time: Instant)] = []
 
     private let configuration: Configuration?
+    /// Whether UUIDs become conditions as they are met: there is no configuration.
+    private let makesConditions: Bool
     private let monitor: Identifier
     /// The UUIDs that became conditions, where there is no configuration.
     private var made: Set<ProximityUUID> = []
@@ -40,6 +42,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         let names = try Self.names(options)
         let directory = try Self.directory(options)
         configuration = options.configuration
+        makesConditions = options.configuration == nil
         monitor = names.monitor
         encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
         engine = MonitorEngine(
@@ -141,17 +144,19 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         statistics.sightings &+= 1
-        if countsGaps { statistics.gaps?.note(beacon.identity, at: time) }
+        if countsGaps { noteGap(beacon.identity, at: time) }
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
-        if configuration == nil { makeCondition(beacon.identity.uuid, at: time) }
-        engine.sighted(
-            Sighting(
-                time: time, adapter: id, beacon: beacon.identity, measuredPower: beacon.measuredPower,
-                rssi: report.rssi, address: report.address),
-            into: &actions)
+        if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
+        engine.sighted(Sighting(beacon, in: report, at: time, by: id), into: &actions)
+    }
+
+    @inline(never)
+    private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {
+        statistics.gaps?.note(beacon, at: time)
     }
 
     /// Without a configuration each UUID becomes a condition at its first sighting.
+    @inline(never)
     private mutating func makeCondition(_ uuid: ProximityUUID, at time: Instant) {
         guard !made.contains(uuid) else { return }
         guard made.count < Self.conditionsMadeMax else {

@@ -108,6 +108,7 @@ struct ReplaySource: ~Copyable {
         }
     }
 
+    @inline(never)
     private mutating func advanceHeld() throws(CaptureError) {
         while true {
             if let held = reorder?.next(hasEnded: false) { return take(held) }
@@ -144,6 +145,7 @@ struct ReplaySource: ~Copyable {
         return learn(place)
     }
 
+    @inline(never)
     private mutating func learn(_ place: Int) -> Bool {
         while taken.count <= place { taken.append(nil) }
         let isTaken = adapterName(place) == adapter
@@ -213,6 +215,7 @@ struct ReplaySource: ~Copyable {
         decoder.decode(record, in: bytes.span, to: &handler)
     }
 
+    @inline(never)
     private mutating func meet<Handler: ReplayHandler & ~Copyable>(
         _ place: Int, _ record: CaptureRecord, _ handler: inout Handler
     ) throws(ExitFailure) {
@@ -222,6 +225,7 @@ struct ReplaySource: ~Copyable {
     }
 
     /// Hands over what was under way, and says that the capture ended.
+    @inline(never)
     private mutating func end<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) {
         decoder.flush(to: &handler)
         handler.end(at: latest)

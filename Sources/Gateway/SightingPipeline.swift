@@ -36,9 +36,14 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         statistics.sightings &+= 1
-        if countsGaps { statistics.gaps?.note(beacon.identity, at: time) }
+        if countsGaps { noteGap(beacon.identity, at: time) }
         let name = adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
         output.buffer.append(sighting: beacon, time: time, adapter: name, rssi: report.rssi, address: report.address)
+    }
+
+    @inline(never)
+    private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {
+        statistics.gaps?.note(beacon, at: time)
     }
 
     mutating func end(at time: Instant) {}
