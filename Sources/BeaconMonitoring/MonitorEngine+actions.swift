@@ -45,7 +45,7 @@ extension MonitorEngine {
         let condition = Int(visited.condition)
         subjects[subject].isVisited = false
         let strength = Visit.Strength(
-            minimum: visited.strengthMinimum, sum: visited.strengthSum, count: Int(visited.strengthCount),
+            minimum: visited.strengthMinimum, sum: visited.strengthSum, count: visited.strengthCount,
             maximum: visited.strengthMaximum)
         actions.append(
             .visit(
@@ -53,7 +53,8 @@ extension MonitorEngine {
                     monitor: monitors[Int(matches[condition].monitor)].name.text,
                     identifier: conditions[condition].identifier.text,
                     scope: visited.isBeacon ? .beacon : .condition, time: now, clockOffset: clockOffset,
-                    condition: conditions[condition].condition, refinement: visited.isBeacon ? beacon(of: subject) : nil,
+                    condition: conditions[condition].condition,
+                    refinement: visited.isBeacon ? beacon(of: subject) : nil,
                     arrival: arrival < 0 ? nil : Instant(nanoseconds: arrival),
                     departure: visited.refreshes > 0 ? Instant(nanoseconds: visited.last.time) : nil,
                     sightings: visited.refreshes,

@@ -135,7 +135,9 @@ extension MonitorEngine {
 
     /// The UUID of the beacons under a condition.
     func uuid(of condition: Int) -> ProximityUUID {
-        guard case .beacon(let identity) = conditions[condition].condition else { return ProximityUUID(high: 0, low: 0) }
+        guard case .beacon(let identity) = conditions[condition].condition else {
+            return ProximityUUID(high: 0, low: 0)
+        }
         return identity.uuid
     }
 

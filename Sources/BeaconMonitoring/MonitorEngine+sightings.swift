@@ -13,7 +13,7 @@ extension MonitorEngine {
         let adapter = sighting.adapter.index
         let clock = present - adapters[Int(adapter)].offset
         let last = Refresh(sighting, at: present)
-        let strength = sighting.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
+        let strength = sighting.strength
         let entry = memo[place]
         var isLeft: UInt8 = 0
         do {
@@ -38,7 +38,7 @@ extension MonitorEngine {
             let subject = Int(entry.subjects[index])
             if subjects[subject].state == .satisfied {
                 refreshHold(on: subject, by: Int(sighting.adapter.index), clock: clock)
-                subjects[subject].refresh(by: Refresh(sighting, at: present))
+                subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
             } else {
                 scratch.append(subjects[subject].condition)
             }
@@ -88,7 +88,7 @@ extension MonitorEngine {
     private mutating func considerLeft(_ sighting: Sighting, into actions: inout ActionBuffer) {
         var sighting = sighting
         sighting.time = now
-        let strength = sighting.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
+        let strength = sighting.strength
         var left: [Int32] = []
         swap(&left, &scratch)
         if left.count > 1 { left.sort { precedes(condition: $0, $1) } }
@@ -112,7 +112,7 @@ extension MonitorEngine {
             guard strength >= exitRSSI else { return }
             let adapter = Int(sighting.adapter.index)
             refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
-            subjects[subject].refresh(by: Refresh(sighting, at: present))
+            subjects[subject].refresh(by: Refresh(sighting, at: present), strength)
         case .unknown where subjects[subject].wasSatisfied:
             if strength >= exitRSSI { satisfy(subject, by: sighting, into: &actions) }
         case .unknown, .unsatisfied:
@@ -141,7 +141,13 @@ extension MonitorEngine {
         }
         let adapter = Int(sighting.adapter.index)
         refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
-        subjects[subject].refresh(by: Refresh(sighting, at: present))
+        subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
         become(.satisfied, subject, isOutage: false, into: &actions)
     }
+}
+
+extension Sighting {
+    /// The RSSI, where an absent one is below every threshold (rule E2).
+    @inline(__always)
+    var strength: Int16 { rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI }
 }

@@ -10,16 +10,39 @@ struct Hold: Sendable {
     var queued: Int64
 }
 
-/// The last refresh of a subject: a sighting without what its condition says already.
+/// The last refresh of a subject: a sighting without what its condition says already, in three words.
 struct Refresh: Sendable {
     var time: Int64 = 0
     /// The address as a word, as a sighting has it.
     var packedAddress: UInt64 = 0
-    var major: UInt16
-    var minor: UInt16
-    var adapter: UInt16 = 0
-    var rssi: RSSI?
-    var measuredPower: Int8 = 0
+    // Major, minor, adapter, RSSI, measured power, from the low end: written in one piece, as it is for each sighting.
+    private var packed: UInt64
+
+    init(major: UInt16, minor: UInt16) { packed = UInt64(major) | UInt64(minor) << 16 }
+
+    @inline(__always)
+    init(_ sighting: Sighting, at time: Int64) {
+        self.time = time
+        packedAddress = sighting.packedAddress
+        packed =
+            UInt64(sighting.beacon.major) | UInt64(sighting.beacon.minor) << 16
+            | UInt64(sighting.adapter.index) << 32 | UInt64(RSSI.octet(sighting.rssi)) << 48
+            | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
+    }
+
+    var major: UInt16 { UInt16(truncatingIfNeeded: packed) }
+    var minor: UInt16 { UInt16(truncatingIfNeeded: packed >> 16) }
+
+    /// The sighting again; its UUID is its condition's.
+    func sighting(uuid: ProximityUUID) -> Sighting {
+        var sighting = Sighting(
+            time: Instant(nanoseconds: time), adapter: AdapterID(index: Int(packed >> 32 & 0xFFFF)),
+            beacon: BeaconIdentity(uuid: uuid, major: major, minor: minor),
+            measuredPower: Int8(truncatingIfNeeded: packed >> 56),
+            rssi: RSSI(reported: UInt8(truncatingIfNeeded: packed >> 48)))
+        sighting.packedAddress = packedAddress
+        return sighting
+    }
 }
 
 /// Something that has a state: a condition, or one beacon under it.
@@ -49,9 +72,9 @@ struct Subject: Sendable {
     var strengthSum: Int64 = 0
     /// The last refresh; before there was one, only a beacon's own major and minor.
     var last: Refresh
-    var strengthCount: UInt32 = 0
-    var strengthMinimum: Int8 = 0
-    var strengthMaximum: Int8 = 0
+    var strengthCount = 0
+    var strengthMinimum = Int8.max
+    var strengthMaximum = Int8.min
 
     init(condition: Int32, state: State, beacon: BeaconIdentity?) {
         self.condition = condition
@@ -66,26 +89,17 @@ struct Subject: Sendable {
     /// Whether it leaves when its last hold runs out (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }
 
-    /// Counts a refresh, and in the visit.
+    /// Counts a refresh, and in the visit; `strength` is its RSSI, or ``ConditionMatch/absentRSSI``.
     @inline(__always)
-    mutating func refresh(by refresh: Refresh) {
+    mutating func refresh(by refresh: Refresh, _ strength: Int16) {
         last = refresh
         isRefreshed = true
         refreshes &+= 1
-        guard let strength = refresh.rssi?.dBm else { return }
-        if strengthCount == 0 {
-            strengthMinimum = strength
-            strengthMaximum = strength
-        } else {
-            strengthMinimum = min(strengthMinimum, strength)
-            strengthMaximum = max(strengthMaximum, strength)
-        }
+        guard strength != ConditionMatch.absentRSSI else { return }
+        let strength = Int8(truncatingIfNeeded: strength)
+        strengthMinimum = min(strengthMinimum, strength)
+        strengthMaximum = max(strengthMaximum, strength)
         strengthSum &+= Int64(strength)
-        // Four thousand million in one visit: at a thousand a second, 49 days. What comes later has no part in the mean.
-        guard strengthCount < .max else {
-            strengthSum &-= Int64(strength)
-            return
-        }
         strengthCount &+= 1
     }
 
@@ -100,7 +114,7 @@ struct Subject: Sendable {
         guard strength >= least else { return true }
         guard hold.adapter == adapter, isHeld, others.isEmpty else { return false }
         hold.start = clock
-        self.refresh(by: refresh)
+        self.refresh(by: refresh, strength)
         return true
     }
 
@@ -110,6 +124,8 @@ struct Subject: Sendable {
         refreshes = 0
         strengthSum = 0
         strengthCount = 0
+        strengthMinimum = .max
+        strengthMaximum = .min
     }
 }
 
@@ -123,26 +139,4 @@ struct SubjectDetails: Sendable {
     var progress: [Int64] = []
     /// The last of them, of a beacon on its way in (rule P1).
     var lastQualifying: Int64 = 0
-}
-
-extension Refresh {
-    @inline(__always)
-    init(_ sighting: Sighting, at time: Int64) {
-        self.time = time
-        packedAddress = sighting.packedAddress
-        major = sighting.beacon.major
-        minor = sighting.beacon.minor
-        adapter = sighting.adapter.index
-        rssi = sighting.rssi
-        measuredPower = sighting.measuredPower
-    }
-
-    /// The sighting again; its UUID is its condition's.
-    func sighting(uuid: ProximityUUID) -> Sighting {
-        var sighting = Sighting(
-            time: Instant(nanoseconds: time), adapter: AdapterID(index: Int(adapter)),
-            beacon: BeaconIdentity(uuid: uuid, major: major, minor: minor), measuredPower: measuredPower, rssi: rssi)
-        sighting.packedAddress = packedAddress
-        return sighting
-    }
 }

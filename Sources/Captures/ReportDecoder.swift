@@ -62,7 +62,8 @@ public struct ReportDecoder: Sendable {
         handReady(to: &handler)
     }
 
-    @inlinable @inline(__always) mutating func decode<Handler: ReportHandler & ~Copyable>(
+    /// Hands the reports of an HCI event packet without its H4 octet to `handler`.
+    @inlinable @inline(__always) public mutating func decode<Handler: ReportHandler & ~Copyable>(
         event: Span<UInt8>, adapter: Int?, time: Instant?, to handler: inout Handler
     ) {
         if !assembler.isIdle { expire(at: time, to: &handler) }

@@ -7,6 +7,9 @@ public import BluetoothLE
     private var storage: UnsafeMutableBufferPointer<UInt8>
     /// How many octets wait.
     public private(set) var count = 0
+    // The text of seconds that were written lately, up to and with the decimal point, by the second's low bits: the
+    // dates of a line, and of lines that follow one another, share few.
+    var secondTexts = ContiguousArray(repeating: SecondText(), count: 64)
 
     /// An empty buffer; it grows where one line needs more than `capacity`.
     public init(capacity: Int = 65_536) {
@@ -64,6 +67,15 @@ public import BluetoothLE
             unsafe (storage.baseAddress! + count).update(from: start, count: source.count)
         }
         count += octets.count
+    }
+
+    /// Appends the twenty octets that a date begins with.
+    @inline(__always)
+    mutating func append(_ text: InlineArray<20, UInt8>) {
+        reserve(20)
+        unsafe UnsafeMutableRawPointer(storage.baseAddress! + count)
+            .storeBytes(of: text, as: InlineArray<20, UInt8>.self)
+        count += 20
     }
 
     /// Appends one octet.
@@ -142,14 +154,40 @@ public import BluetoothLE
     /// Appends a UUID: upper case with hyphens.
     public mutating func append(_ uuid: ProximityUUID) {
         reserve(36)
-        for octet in 0..<16 {
-            if octet == 4 || octet == 6 || octet == 8 || octet == 10 {
-                unsafe storage[count] = UInt8(ascii: "-")
-                count += 1
-            }
-            let half = octet < 8 ? uuid.high : uuid.low
-            appendUnchecked(octet: UInt8(truncatingIfNeeded: half >> UInt64(56 - (octet & 7) * 8)))
-        }
+        // 8-4-4-4-12 digits: where two groups share a word its halves are written apart.
+        let words = (
+            Self.digits(uuid.high >> 32), Self.digits(uuid.high), Self.digits(uuid.low >> 32), Self.digits(uuid.low)
+        )
+        store(words.0, at: 0)
+        store(UInt8(ascii: "-"), at: 8)
+        store(UInt32(truncatingIfNeeded: words.1), at: 9)
+        store(UInt8(ascii: "-"), at: 13)
+        store(UInt32(truncatingIfNeeded: words.1 >> 32), at: 14)
+        store(UInt8(ascii: "-"), at: 18)
+        store(UInt32(truncatingIfNeeded: words.2), at: 19)
+        store(UInt8(ascii: "-"), at: 23)
+        store(UInt32(truncatingIfNeeded: words.2 >> 32), at: 24)
+        store(words.3, at: 28)
+        count += 36
+    }
+
+    /// The eight hexadecimal digits of the low 32 bits of `value`, the first in the lowest octet, upper case.
+    @inline(__always)
+    private static func digits(_ value: UInt64) -> UInt64 {
+        // Each nibble to an octet of its own, then ten and more to the letters: all eight at once.
+        var nibbles = value & 0xFFFF_FFFF
+        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        let isLetter = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 7).bigEndian
+    }
+
+    /// Writes a value `offset` octets on, for which ``reserve(_:)`` made room.
+    @inline(__always)
+    private func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(storage.baseAddress! + count + offset)
+            .storeBytes(of: value.littleEndian, as: Value.self)
     }
 
     /// Appends a device address: six pairs of upper-case hexadecimal digits.

@@ -79,6 +79,7 @@ struct ReplaySource: ~Copyable {
     mutating func drive<Handler: ReplayHandler & ~Copyable>(
         _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
     ) throws(ExitFailure) -> Int {
+        if limit == nil, adapter == nil, reorder == nil { return try driveAlone(&handler, most: most) }
         var count = 0
         while count < most, let record = head {
             if let limit, let time = headTime, time > limit || (time == limit && !isFirst) { break }
@@ -86,6 +87,27 @@ struct ReplaySource: ~Copyable {
             try advance()
             if head == nil { try end(&handler) }
             count += 1
+        }
+        return count
+    }
+
+    /// The same where no other source has to be waited for and every record counts: without a look ahead at each.
+    private mutating func driveAlone<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, most: Int
+    ) throws(ExitFailure) -> Int {
+        var count = 0
+        while let record = head {
+            try hand(record, to: &handler)
+            count += 1
+            while count < most {
+                let event = reader.takeEvent()
+                guard event.adapter >= 0 else { break }
+                try hand(event, to: &handler)
+                count += 1
+            }
+            try advance()
+            if head == nil { try end(&handler) }
+            if count >= most { break }
         }
         return count
     }
@@ -179,12 +201,12 @@ struct ReplaySource: ~Copyable {
 
     private var met: [Bool] = []
 
-    @inline(__always)
+    @inline(never)
     private mutating func hand<Handler: ReplayHandler & ~Copyable>(
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let place = record.adapter, place >= met.count || !met[place] { try meet(place, record, &handler) }
+        if let place = record.adapter, place >= met.count || !met[place] { try meet(place, at: headTime, &handler) }
         var record = record
         record.time = headTime
         if case .listening(let isListening) = record.content {
@@ -198,6 +220,28 @@ struct ReplaySource: ~Copyable {
             Self.decode(record, of: heldBytes, with: &decoder, to: &handler)
         }
         try handler.deliver(isUrgent: false)
+    }
+
+    @inline(__always)
+    private mutating func hand<Handler: ReplayHandler & ~Copyable>(
+        _ event: BufferedEvent, to handler: inout Handler
+    ) throws(ExitFailure) {
+        records &+= 1
+        if event.time < latest { noteStep(event.time) } else { latest = event.time }
+        try handler.advance(to: event.time)
+        if event.adapter >= met.count || !met[event.adapter] { try meet(event.adapter, at: event.time, &handler) }
+        Self.decode(event, of: reader, with: &decoder, to: &handler)
+        try handler.deliver(isUrgent: false)
+    }
+
+    @inline(__always)
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ event: BufferedEvent, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
+        to handler: inout Handler
+    ) {
+        decoder.decode(
+            event: reader.window.span.extracting(event.start..<event.end), adapter: event.adapter, time: event.time,
+            to: &handler)
     }
 
     // Functions of their parts, so that the decoder can change while the bytes are borrowed.
@@ -217,11 +261,11 @@ struct ReplaySource: ~Copyable {
 
     @inline(never)
     private mutating func meet<Handler: ReplayHandler & ~Copyable>(
-        _ place: Int, _ record: CaptureRecord, _ handler: inout Handler
+        _ place: Int, at time: Instant?, _ handler: inout Handler
     ) throws(ExitFailure) {
         while met.count <= place { met.append(false) }
         met[place] = true
-        try handler.meet(adapter: place, name: adapterName(place), time: headTime)
+        try handler.meet(adapter: place, name: adapterName(place), time: time)
     }
 
     /// Hands over what was under way, and says that the capture ended.
