@@ -9,9 +9,14 @@ struct AdapterTable {
     static let noIndex: UInt16 = 0xFFFF
 
     private(set) var names: [String] = []
+    /// The place of `hci0`, once it was asked for.
+    var defaultPlace: Int?
     // The names' UTF-8 bytes, to be compared with bytes that are no String yet.
     private var utf8: [[UInt8]] = []
     private var last = 0
+    // The index that was asked for last; most records are of the same adapter as those before them.
+    private var lastIndex = noIndex
+    private var lastIndexPlace = 0
     // Where the adapters with an index of a monitor stand: the low ones at once, the rare others by a dictionary.
     // -1 is not met yet, -2 one more than fits.
     private var lowIndexes = [Int16](repeating: -1, count: 256)
@@ -63,7 +68,18 @@ struct AdapterTable {
     }
 
     /// The place of the adapter with `index` in a monitor's stream; it is named `hci<index>` until ``name(_:_:)``.
-    mutating func place(ofIndex index: UInt16) -> Int? {
+    @inline(__always) mutating func place(ofIndex index: UInt16) -> Int? {
+        if index == lastIndex, index != Self.noIndex { return lastIndexPlace }
+        return lookUp(index)
+    }
+
+    @inline(never) private mutating func lookUp(_ index: UInt16) -> Int? {
+        let place = findOrAdd(index)
+        if let place { (lastIndex, lastIndexPlace) = (index, place) }
+        return place
+    }
+
+    private mutating func findOrAdd(_ index: UInt16) -> Int? {
         if index < 256 {
             let place = lowIndexes[Int(index)]
             if place != -1 { return place >= 0 ? Int(place) : nil }
@@ -84,6 +100,7 @@ struct AdapterTable {
 
     private mutating func note(_ index: UInt16, _ place: Int?) {
         let place = Int16(place ?? -2)
+        lastIndex = Self.noIndex
         if index < 256 {
             lowIndexes[Int(index)] = place
         } else if place >= 0 || highIndexes[index] != nil {

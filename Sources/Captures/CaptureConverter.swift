@@ -64,7 +64,7 @@ public struct CaptureConverter {
         /// When it was first met.
         var beganAt: Instant?
         var lastWritten: Instant?
-        /// Its last record, where that was left out.
+        /// The latest of its records since then; all were left out.
         var pending: Instant?
     }
 
@@ -171,7 +171,7 @@ public struct CaptureConverter {
     }
 
     private mutating func leaveOut(_ adapter: Int?, _ time: Instant) {
-        if let adapter { seen[adapter].pending = time }
+        if let adapter { seen[adapter].pending = max(time, seen[adapter].pending ?? .earliest) }
         if time > max(writtenUpTo ?? .earliest, leftOut?.time ?? .earliest) { leftOut = (time, adapter) }
     }
 
@@ -197,7 +197,7 @@ public struct CaptureConverter {
 
     private mutating func written(_ adapter: Int, _ time: Instant) {
         seen[adapter].lastWritten = time
-        seen[adapter].pending = nil
+        if let last = seen[adapter].pending, last <= time { seen[adapter].pending = nil }
         writtenUpTo = max(writtenUpTo ?? .earliest, time)
         if let late = leftOut, late.time <= time { leftOut = nil }
     }

@@ -72,7 +72,7 @@ extension CaptureReader {
 
     @inline(__always) private mutating func microseconds(_ stamp: Int64) -> Instant {
         let (since1970, overflow) = stamp.subtractingReportingOverflow(Btsnoop.epoch)
-        if !overflow, since1970 >= 0, since1970 <= Instant.latest.nanoseconds / 1000 {
+        if !overflow, since1970 >= 0, since1970 <= Self.latestNanoseconds / 1000 {
             return Instant(nanoseconds: since1970 &* 1000)
         }
         return instant((Int128(stamp) - Int128(Btsnoop.epoch)) * 1000)
@@ -142,7 +142,7 @@ extension CaptureReader {
     }
 
     /// An HCI packet behind its H4 octet. One of an unknown kind shows only that time went on.
-    @inline(__always) func h4Record(
+    @inline(__always) mutating func h4Record(
         _ time: Instant?, _ adapter: Int?, _ payload: Range<Int>, isReceived: Bool?
     ) -> CaptureRecord {
         guard !payload.isEmpty, let kind = CaptureRecord.PacketKind(rawValue: window[payload.lowerBound]) else {
@@ -155,6 +155,8 @@ extension CaptureReader {
 
     /// The place of `hci0`, what an adapter is called in a capture that names none (rule L4).
     @inline(__always) mutating func defaultAdapter() -> Int? {
-        adapterTable.names.isEmpty ? adapterTable.place(named: "hci0") : 0
+        if let place = adapterTable.defaultPlace { return place }
+        adapterTable.defaultPlace = adapterTable.place(named: "hci0")
+        return adapterTable.defaultPlace
     }
 }

@@ -14,14 +14,15 @@ struct LogState {
     init(fields: FieldMap) { scanner = LogScanner(fields) }
 
     /// The value of a field: of several names the first that is there and not 0, else the first that is there.
-    @inline(__always) func value(_ field: LogField, _ text: Span<UInt8>) -> LogValue? {
+    @inline(__always) mutating func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
         let slots = scanner.keys.slots[field.rawValue]
         var zero: LogValue?
         for index in slots {
             let slot = scanner.keys.order[index]
             guard scanner.isPresent(slot) else { continue }
             let value = scanner.values[slot]
-            guard slots.count > 1, value.kind == .number, DecimalNumber(text, value.start, value.end)?.isZero == true
+            guard slots.count > 1, value.kind == .number,
+                DecimalNumber(window.span, value.start, value.end)?.isZero == true
             else { return value }
             if zero == nil { zero = value }
         }
@@ -120,7 +121,7 @@ extension CaptureReader {
     private mutating func record() throws(LogProblem) -> CaptureRecord {
         let time = try time()
         let adapter = try adapter()
-        if let value = log.value(.listening, window.span) {
+        if let value = log.value(.listening, window) {
             guard value.kind == .isTrue || value.kind == .isFalse else {
                 throw LogProblem(field: .listening, words: "is neither true nor false")
             }
@@ -129,13 +130,13 @@ extension CaptureReader {
         }
         let rssi = try rssi()
         let address = try address()
-        if let data = log.value(.data, window.span) {
+        if let data = log.value(.data, window) {
             let payload = try bytes(data)
             let report = AdvertisingReport(
                 address: address, rssi: rssi, properties: .legacy, data: 0..<payload.count)
             return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
         }
-        if let uuid = log.value(.uuid, window.span) {
+        if let uuid = log.value(.uuid, window) {
             let beacon = try beacon(uuid)
             let report = AdvertisingReport(address: address, rssi: rssi, properties: .legacy, data: 0..<0)
             return CaptureRecord(time: time, adapter: adapter, content: .beacon(beacon, report), payload: head..<head)
@@ -146,11 +147,11 @@ extension CaptureReader {
     }
 
     private mutating func time() throws(LogProblem) -> Instant? {
-        guard let value = log.value(.time, window.span) else {
-            guard recordCount > 1 && hasTimes else { return nil }
+        guard let value = log.value(.time, window) else {
+            guard timesAreKnown && hasTimes else { return nil }
             throw LogProblem(field: .time, words: "is absent")
         }
-        guard recordCount == 1 || hasTimes else {
+        guard !timesAreKnown || hasTimes else {
             throw LogProblem(field: .time, words: "is there, and was not before")
         }
         switch value.kind {
@@ -178,8 +179,8 @@ extension CaptureReader {
     }
 
     private mutating func adapter() throws(LogProblem) -> Int? {
-        guard let value = log.value(.adapter, window.span) else {
-            return counted(adapterTable.place(named: "hci0"))
+        guard let value = log.value(.adapter, window) else {
+            return counted(defaultAdapter())
         }
         let end = try string(value, .adapter)
         guard end > value.start else { throw LogProblem(field: .adapter, words: "is empty") }
@@ -193,8 +194,10 @@ extension CaptureReader {
         return text(value)
     }
 
-    @inline(__always) private func integer(_ field: LogField, in range: ClosedRange<Int>) throws(LogProblem) -> Int? {
-        guard let value = log.value(field, window.span) else { return nil }
+    @inline(__always) private mutating func integer(_ field: LogField, in range: ClosedRange<Int>) throws(LogProblem)
+        -> Int?
+    {
+        guard let value = log.value(field, window) else { return nil }
         guard value.kind == .number, let number = DecimalNumber(window.span, value.start, value.end) else {
             throw LogProblem(field: field, words: "is no number")
         }
@@ -204,13 +207,13 @@ extension CaptureReader {
         return integer
     }
 
-    private func rssi() throws(LogProblem) -> RSSI? {
+    private mutating func rssi() throws(LogProblem) -> RSSI? {
         guard let value = try integer(.rssi, in: -128...127), value != 127 else { return nil }
         return RSSI(dBm: Int8(value))
     }
 
     private mutating func address() throws(LogProblem) -> DeviceAddress? {
-        guard let value = log.value(.address, window.span) else { return nil }
+        guard let value = log.value(.address, window) else { return nil }
         let end = try string(value, .address)
         let kind = try addressKind()
         // Six pairs of digits, with one separator between each two or none at all.
@@ -234,11 +237,9 @@ extension CaptureReader {
     }
 
     private mutating func addressKind() throws(LogProblem) -> DeviceAddress.Kind {
-        guard let value = log.value(.addressType, window.span) else { return .unspecified }
+        guard let value = log.value(.addressType, window) else { return .unspecified }
         let end = try string(value, .addressType)
-        let text = window.span.extracting(value.start..<end)
-        for kind in [DeviceAddress.Kind.random, .public, .publicIdentity, .randomIdentity, .unresolved, .unspecified]
-        where LogWords.is(text, LogWords.word(kind)) { return kind }
+        if let kind = LogWords.addressKind(window.span.extracting(value.start..<end)) { return kind }
         throw LogProblem(
             field: .addressType, words: "is none of public, random, publicIdentity, randomIdentity, unresolved")
     }
@@ -247,20 +248,10 @@ extension CaptureReader {
     private mutating func bytes(_ value: LogValue) throws(LogProblem) -> Range<Int> {
         let end = try string(value, .data)
         guard (end - value.start) % 2 == 0 else { throw LogProblem(field: .data, words: "has half an octet") }
-        var target = value.start
-        var invalid: UInt8 = 0
-        var bytes = window.mutableSpan
-        var from = value.start
-        while from < end {
-            let high = LogText.nibble(bytes[from])
-            let low = LogText.nibble(bytes[from + 1])
-            invalid |= (high | low) & 0xF0
-            bytes[target] = high << 4 | low & 0xF
-            target += 1
-            from += 2
+        guard LogText.decodeHexadecimal(&window, value.start, end) else {
+            throw LogProblem(field: .data, words: "has what is no hexadecimal digit")
         }
-        guard invalid == 0 else { throw LogProblem(field: .data, words: "has what is no hexadecimal digit") }
-        return value.start..<target
+        return value.start..<value.start + (end - value.start) / 2
     }
 
     private mutating func beacon(_ value: LogValue) throws(LogProblem) -> IBeacon {
@@ -294,6 +285,15 @@ enum LogWords {
         case .unresolved: "unresolved"
         case .unspecified: "unspecified"
         }
+    }
+
+    static func addressKind(_ text: Span<UInt8>) -> DeviceAddress.Kind? {
+        if `is`(text, word(.random)) { return .random }
+        if `is`(text, word(.public)) { return .public }
+        if `is`(text, word(.publicIdentity)) { return .publicIdentity }
+        if `is`(text, word(.randomIdentity)) { return .randomIdentity }
+        if `is`(text, word(.unresolved)) { return .unresolved }
+        return `is`(text, word(.unspecified)) ? .unspecified : nil
     }
 
     static func `is`(_ text: Span<UInt8>, _ word: StaticString) -> Bool {

@@ -34,7 +34,7 @@ extension CaptureReader {
     }
 
     /// A number in the byte order of the file.
-    @inline(__always) private func number32(_ offset: Int) -> UInt32 {
+    @inline(__always) private mutating func number32(_ offset: Int) -> UInt32 {
         let number = load(offset, as: UInt32.self).littleEndian
         return pcap.isSwapped ? number.byteSwapped : number
     }

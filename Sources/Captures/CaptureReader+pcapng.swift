@@ -20,6 +20,8 @@ struct PcapngState {
         var isMonitor: Bool { linkType == .linuxMonitor }
         /// Nanoseconds in a unit of its stamps; 0 where that is not whole.
         var unit: Int64 = 1000
+        /// The highest stamp that takes no more than multiplying by the unit.
+        var stampMax: UInt64 = 0
         /// The if_tsresol octet: 10^-n, or with its high bit 2^-n seconds.
         var resolution: UInt8 = 6
         /// if_tsoffset: seconds to add.
@@ -43,12 +45,12 @@ extension CaptureReader {
         format = .pcapng
     }
 
-    @inline(__always) private func number32(_ offset: Int) -> UInt32 {
+    @inline(__always) private mutating func number32(_ offset: Int) -> UInt32 {
         let number = load(offset, as: UInt32.self).littleEndian
         return pcapng.isSwapped ? number.byteSwapped : number
     }
 
-    @inline(__always) private func number16(_ offset: Int) -> UInt16 {
+    @inline(__always) private mutating func number16(_ offset: Int) -> UInt16 {
         let number = load(offset, as: UInt16.self).littleEndian
         return pcapng.isSwapped ? number.byteSwapped : number
     }
@@ -166,7 +168,7 @@ extension CaptureReader {
 
     @inline(__always) private mutating func time(_ stamp: UInt64, _ id: Int) -> Instant {
         let unit = pcapng.interfaces[id].unit
-        if unit > 0, stamp < UInt64(Instant.latest.nanoseconds / 1_000_000_000), pcapng.interfaces[id].offset == 0 {
+        if unit > 0, stamp <= pcapng.interfaces[id].stampMax {
             return Instant(nanoseconds: Int64(stamp) &* unit)
         }
         return rareTime(stamp, id)
@@ -218,6 +220,7 @@ extension CaptureReader {
         if isDecimal, interface.resolution <= 9 {
             interface.unit = 1
             for _ in interface.resolution..<9 { interface.unit *= 10 }
+            if interface.offset == 0 { interface.stampMax = UInt64(Self.latestNanoseconds / interface.unit) }
         }
         // The interface that Wireshark reads a monitor from carries every adapter.
         if !interface.isMonitor || isOneAdapter {
@@ -232,5 +235,5 @@ extension CaptureReader {
         pcapng.interfaces.append(interface)
     }
 
-    private func text(_ range: Range<Int>) -> String { String(decoding: window[range], as: UTF8.self) }
+    private mutating func text(_ range: Range<Int>) -> String { String(decoding: window[range], as: UTF8.self) }
 }

@@ -32,7 +32,7 @@ extension CaptureReader {
         throw .unrecognised(path: name, beginning: beginning())
     }
 
-    func begins(with magic: [UInt8]) -> Bool {
+    mutating func begins(with magic: [UInt8]) -> Bool {
         guard tail - head >= magic.count else { return false }
         for index in magic.indices where window[head + index] != magic[index] { return false }
         return true
@@ -57,7 +57,7 @@ extension CaptureReader {
             && (arrow + 1 == line.endIndex || line[arrow + 1] == 0x20)
     }
 
-    private func beginning() -> String {
+    private mutating func beginning() -> String {
         let digits = Array("0123456789ABCDEF")
         var text = ""
         for index in head..<min(head + 8, tail) {

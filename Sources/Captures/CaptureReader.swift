@@ -8,6 +8,9 @@ public struct CaptureReader: ~Copyable {
     /// The longest record that is read, in bytes with its header; one that claims more is damage.
     public static let recordBytesMax = 1024 * 1024 + 64
 
+    // `Instant.latest`, as a constant that needs no look at a global.
+    @inline(__always) static var latestNanoseconds: Int64 { 9_000_000_000_000_000_000 }
+
     /// The bytes that the payload of the last record points into, until the next is read.
     public internal(set) var window: [UInt8]
     /// What the capture is.
@@ -39,6 +42,8 @@ public struct CaptureReader: ~Copyable {
     var hasEnded: Bool
     var recordCount: Int
     var hasPending: Bool
+    // The first whole record has told whether there are times.
+    var timesAreKnown: Bool
     var pending: Optional<CaptureRecord>
 
     var layout: Layout
@@ -67,6 +72,7 @@ public struct CaptureReader: ~Copyable {
         // Whether there are times shows at the first record.
         reader.pending = try reader.read()
         reader.hasPending = true
+        reader.timesAreKnown = true
         if let first = reader.pending { reader.hasTimes = first.time != nil }
         return reader
     }
@@ -82,7 +88,7 @@ public struct CaptureReader: ~Copyable {
         malformations = MalformationCounts()
         adapterTable = AdapterTable()
         (head, tail, base, recordCount) = (0, 0, 0, 0)
-        (sourceHasEnded, hasEnded, hasPending) = (false, false, false)
+        (sourceHasEnded, hasEnded, hasPending, timesAreKnown) = (false, false, false, false)
         pending = .none
         layout = .log
         pcap = PcapState()
@@ -175,7 +181,7 @@ public struct CaptureReader: ~Copyable {
 
     /// `nanoseconds` as a time, moved to the nearest bound and counted where it lies outside of them.
     @inline(__always) mutating func instant(_ nanoseconds: Int128) -> Instant {
-        if nanoseconds < 0 || nanoseconds > Int128(Instant.latest.nanoseconds) {
+        if nanoseconds < 0 || nanoseconds > Int128(Self.latestNanoseconds) {
             malformations.count(.timeOutOfRange)
             return nanoseconds < 0 ? .earliest : .latest
         }
@@ -189,7 +195,7 @@ public struct CaptureReader: ~Copyable {
     }
 
     // The callers have made sure that the bytes stand in the window.
-    @inline(__always) func load<Number: FixedWidthInteger & BitwiseCopyable>(
+    @inline(__always) mutating func load<Number: FixedWidthInteger & BitwiseCopyable>(
         _ offset: Int, as type: Number.Type
     ) -> Number {
         unsafe window.span.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: type)

@@ -55,6 +55,7 @@ struct LogKeys {
     // The keys' bytes behind one another, and where each slot's begin and end.
     private var bytes: [UInt8] = []
     private var bounds: [Range<Int>] = []
+    private var heads: [UInt64] = []
     // The first slot whose key has a length, and the next of the same length; -1 where there is none.
     private var firstOfLength = [Int](repeating: -1, count: FieldMap.nameBytesMax + 1)
     private var nextOfLength: [Int] = []
@@ -72,6 +73,7 @@ struct LogKeys {
                     let utf8 = Array(name.utf8)
                     bounds.append(bytes.count..<bytes.count + utf8.count)
                     bytes += utf8
+                    heads.append(Self.head(utf8.span, 0..<utf8.count))
                     nextOfLength.append(firstOfLength[utf8.count])
                     firstOfLength[utf8.count] = bounds.count - 1
                 }
@@ -85,13 +87,30 @@ struct LogKeys {
     @inline(__always) func slot(of text: Span<UInt8>, _ range: Range<Int>) -> Int? {
         guard range.count < firstOfLength.count else { return nil }
         var slot = firstOfLength[range.count]
+        guard slot >= 0 else { return nil }
+        let head = Self.head(text, range)
         while slot >= 0 {
-            let start = bounds[slot].lowerBound
-            var index = 0
-            while index < range.count, bytes[start + index] == text[range.lowerBound + index] { index += 1 }
-            if index == range.count { return slot }
+            if heads[slot] == head, range.count <= 8 || hasTail(slot, text, range) { return slot }
             slot = nextOfLength[slot]
         }
         return nil
+    }
+
+    @inline(never) private func hasTail(_ slot: Int, _ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let start = bounds[slot].lowerBound
+        for index in 8..<range.count where bytes[start + index] != text[range.lowerBound + index] { return false }
+        return true
+    }
+
+    /// The first eight bytes of a key as one word, zeros behind a shorter one.
+    @inline(__always) private static func head(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+        let count = min(range.count, 8)
+        guard range.lowerBound + 8 <= text.count else {
+            var word: UInt64 = 0
+            for index in 0..<count { word |= UInt64(text[range.lowerBound + index]) << UInt64(8 * index) }
+            return word
+        }
+        let word = unsafe text.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: range.lowerBound, as: UInt64.self)
+        return count == 8 ? word.littleEndian : word.littleEndian & (1 << UInt64(8 * count) - 1)
     }
 }

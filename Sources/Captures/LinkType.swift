@@ -89,7 +89,7 @@ extension CaptureReader {
     /// Where the frame begins behind an nRF sniffer's header, its flags and signal; without these it holds no frame.
     ///
     /// Source: the header comment of Wireshark's packet-nordic_ble.c; versions 1 to 3 and the legacy one.
-    private func nordicHeader(_ packet: Range<Int>) -> (start: Int, flags: UInt8?, signal: UInt8?)? {
+    private mutating func nordicHeader(_ packet: Range<Int>) -> (start: Int, flags: UInt8?, signal: UInt8?)? {
         let start = packet.lowerBound
         guard packet.count >= 8 else { return nil }
         // The legacy header: BEEF, packet id, counter (2), unused (2), length; then flags, channel, signal, and so on.

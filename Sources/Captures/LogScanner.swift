@@ -2,10 +2,20 @@
 struct LogValue {
     enum Kind: UInt8 { case string, escapedString, number, isTrue, isFalse, null, composite }
 
-    var kind: Kind
+    let kind: Kind
+    // A record is at most 1 MiB long, a window hardly more: these keep a value in two words.
+    private let from: Int32
+    private let to: Int32
+
     /// Without a string's quotes.
-    var start: Int
-    var end: Int
+    var start: Int { Int(from) }
+    var end: Int { Int(to) }
+
+    init(kind: Kind, start: Int, end: Int) {
+        self.kind = kind
+        from = Int32(truncatingIfNeeded: start)
+        to = Int32(truncatingIfNeeded: end)
+    }
 }
 
 /// What came of scanning an object.
@@ -25,7 +35,7 @@ struct LogScanner {
     static let depthMax = 64
 
     let keys: LogKeys
-    private(set) var values = InlineArray<64, LogValue>(repeating: LogValue(kind: .null, start: 0, end: 0))
+    private(set) var values = [LogValue](repeating: LogValue(kind: .null, start: 0, end: 0), count: FieldMap.namesMax)
     // Which of `values` the last object has: bit n for slot n.
     private(set) var present: UInt64 = 0
     // Keys with escapes, unescaped.
@@ -34,7 +44,7 @@ struct LogScanner {
     init(_ fields: FieldMap) { keys = LogKeys(fields) }
 
     /// Whether the last object has a value that matters and is not `null`.
-    func isPresent(_ slot: Int) -> Bool { present >> UInt64(slot) & 1 != 0 && values[slot].kind != .null }
+    mutating func isPresent(_ slot: Int) -> Bool { present >> UInt64(slot) & 1 != 0 && values[slot].kind != .null }
 
     /// Scans the object that begins, with its brace, where `range` of `bytes` does.
     mutating func scan(_ bytes: [UInt8], _ range: Range<Int>) -> LogScan {
@@ -106,7 +116,16 @@ struct LogScanner {
         _ text: Span<UInt8>, _ start: Int, _ hasEscapes: inout Bool
     ) -> LogScan {
         var place = start
-        while place < text.count {
+        let raw = unsafe text.bytes
+        while true {
+            // Eight bytes at a time, as long as none of them needs a look.
+            while place &+ 8 <= text.count {
+                let stop = unsafe stops(
+                    UInt64(littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)))
+                place &+= stop.trailingZeroBitCount >> 3
+                if stop != 0 { break }
+            }
+            guard place < text.count else { return .needsMore }
             let byte = text[place]
             if byte == UInt8(ascii: "\"") { return .complete(place + 1) }
             // Also what ends a line that was cut off inside a string.
@@ -131,7 +150,17 @@ struct LogScanner {
                 return .malformed(place, "an escape is none of JSON's")
             }
         }
-        return .needsMore
+    }
+
+    /// The high bits of the bytes of `word` that end a string or need a look: quotes, backslashes, control characters.
+    ///
+    /// Only the lowest bit that is set is sure: a borrow can set those above it.
+    @inline(__always) private static func stops(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let slashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let found = (quotes &- ones) & ~quotes | (slashes &- ones) & ~slashes | (word &- ones &* 0x20) & ~word
+        return found & (ones &* 0x80)
     }
 
     @inline(__always) private static func value(_ text: Span<UInt8>, _ start: Int, _ value: inout LogValue) -> LogScan {

@@ -2,10 +2,58 @@
 enum LogText {
     /// What a hexadecimal digit stands for; 0xFF for anything else.
     @inline(__always) static func nibble(_ byte: UInt8) -> UInt8 {
+        // Without a branch: digits and letters come as they please, and a wrong guess costs more than all of this.
         let digit = byte &- 0x30
-        if digit < 10 { return digit }
         let letter = (byte | 0x20) &- 0x61
-        return letter < 6 ? letter + 10 : 0xFF
+        let isDigit: UInt8 = digit < 10 ? 0xFF : 0
+        let isLetter: UInt8 = letter < 6 ? 0xFF : 0
+        return digit & isDigit | (letter &+ 10) & isLetter | ~(isDigit | isLetter)
+    }
+
+    /// Puts the octets that the digits in `start..<end` of `bytes` spell where the digits begin; whether all are digits.
+    ///
+    /// There is an even number of them, and the caller has checked that they stand there.
+    static func decodeHexadecimal(_ bytes: inout [UInt8], _ start: Int, _ end: Int) -> Bool {
+        guard start >= 0, start <= end, end <= bytes.count, (end - start) % 2 == 0 else { return false }
+        return unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            var invalid: UInt8 = 0
+            var octet = 0
+            let count = (end &- start) / 2
+            // Eight digits make four octets in one go. What is written stands before what is still to be read.
+            while octet &+ 4 <= count {
+                let digits = unsafe UInt64(
+                    littleEndian: raw.loadUnaligned(fromByteOffset: start &+ 2 &* octet, as: UInt64.self))
+                guard let octets = octets(of: digits) else { return false }
+                unsafe raw.storeBytes(of: octets.littleEndian, toByteOffset: start &+ octet, as: UInt32.self)
+                octet &+= 4
+            }
+            while octet < count {
+                let high = unsafe nibble(buffer[start &+ 2 &* octet])
+                let low = unsafe nibble(buffer[start &+ 2 &* octet &+ 1])
+                invalid |= high | low
+                unsafe buffer[start &+ octet] = high << 4 | low & 0xF
+                octet &+= 1
+            }
+            return invalid <= 0xF
+        }
+    }
+
+    /// The four octets that eight hexadecimal digits spell, the first digit in the lowest byte; `nil` where one is none.
+    @inline(__always) private static func octets(of digits: UInt64) -> UInt32? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let high = ones &* 0x80
+        // Bytes below 0x80 never carry into the next one: a byte's high bit says that it is at least the bound.
+        guard digits & high == 0 else { return nil }
+        let isDigit = (digits &+ ones &* (0x80 - 0x30)) & ~(digits &+ ones &* (0x80 - 0x3A)) & high
+        let lower = digits | ones &* 0x20
+        let isLetter = (lower &+ ones &* (0x80 - 0x61)) & ~(lower &+ ones &* (0x80 - 0x67)) & high
+        guard isDigit | isLetter == high else { return nil }
+        let nibbles = (digits & (ones &* 0x0F)) &+ (isLetter >> 7) &* 9
+        // The first of two nibbles is the high one; then every second byte.
+        var octets = (nibbles << 4 | nibbles >> 8) & 0x00FF_00FF_00FF_00FF
+        octets = (octets | octets >> 8) & 0x0000_FFFF_0000_FFFF
+        return UInt32(truncatingIfNeeded: octets | octets >> 16)
     }
 
     /// Replaces the escapes in `start..<end` of `bytes` by what they stand for, in place, and gives the new end.

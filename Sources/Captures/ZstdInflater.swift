@@ -33,7 +33,7 @@ import CZstd
                 words.contains("memory")
                 ? "the zstd data look back further than 128 MiB; compress them again without --long or --ultra"
                 : "the zstd data are corrupt: \(words)"
-        } else if step.consumed + step.produced == 0 {
+        } else if isAtEnd, step.produced == 0, result != 0 {
             step.problem = "the zstd data are cut off"
         } else {
             isBetweenFrames = result == 0

@@ -1,0 +1,107 @@
+/// What the lines of `hcidump --raw` say.
+enum HcidumpText {
+    enum Line {
+        /// A packet's first octets are at this place.
+        case first(time: Int128?, isReceived: Bool, bytes: Int)
+        /// A packet's further octets are on it.
+        case further
+        case heading, blank, other
+    }
+
+    /// The line in `start..<end` of `text`. Before the first packet anything may stand that a program says at its start.
+    static func line(_ text: Span<UInt8>, _ start: Int, _ end: Int, isBeforePackets: Bool) -> Line {
+        var place = start
+        while place < end, isBlank(text[place]) { place += 1 }
+        guard place < end else { return .blank }
+        if isOctet(text, place, end) { return place > start ? .further : .other }
+        if isArrow(text, place, end) {
+            return .first(time: nil, isReceived: text[place] == UInt8(ascii: ">"), bytes: place + 1)
+        }
+        if let (time, next) = time(text, place, end), isArrow(text, next, end) {
+            return .first(time: time, isReceived: text[next] == UInt8(ascii: ">"), bytes: next + 1)
+        }
+        return isBeforePackets || isHeading(text, place, end) ? .heading : .other
+    }
+
+    @inline(__always) static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+
+    private static func isArrow(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
+        place < end && (text[place] == UInt8(ascii: ">") || text[place] == UInt8(ascii: "<"))
+            && (place + 1 == end || isBlank(text[place + 1]))
+    }
+
+    /// Whether two hexadecimal digits stand there, and a blank or the end behind them.
+    private static func isOctet(_ text: Span<UInt8>, _ place: Int, _ end: Int) -> Bool {
+        place + 2 <= end && LogText.nibble(text[place]) <= 0xF && LogText.nibble(text[place + 1]) <= 0xF
+            && (place + 2 == end || isBlank(text[place + 2]))
+    }
+
+    /// A time, `2023-11-14 22:13:20.123456` (UTC) or seconds since 1970, and where the line goes on behind it.
+    private static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> (Int128, Int)? {
+        var place = start
+        var seconds = 0
+        if end - start >= 20, text[start + 4] == UInt8(ascii: "-") {
+            guard let year = LogText.number(text, start, 4), let month = LogText.number(text, start + 5, 2),
+                text[start + 7] == UInt8(ascii: "-"), let day = LogText.number(text, start + 8, 2),
+                let clock = LogText.clock(text, start + 11), let days = LogText.daysSince1970(year, month, day)
+            else { return nil }
+            seconds = days * 86_400 + clock
+            place = start + 19
+        } else {
+            while place < end, text[place] &- 0x30 < 10, place - start < 11 {
+                seconds = seconds * 10 + Int(text[place] &- 0x30)
+                place += 1
+            }
+            guard place > start else { return nil }
+        }
+        var nanoseconds = 0
+        guard place < end, text[place] == UInt8(ascii: ".") else { return nil }
+        place += 1
+        var scale = 100_000_000
+        while place < end, text[place] &- 0x30 < 10 {
+            nanoseconds += Int(text[place] &- 0x30) * scale
+            scale /= 10
+            place += 1
+        }
+        while place < end, isBlank(text[place]) { place += 1 }
+        return (Int128(seconds) * 1_000_000_000 + Int128(nanoseconds), place)
+    }
+
+    private static func isHeading(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Bool {
+        begins(text, start, end, "HCI sniffer") || begins(text, start, end, "device:")
+            || begins(text, start, end, "//") || begins(text, start, end, "#")
+    }
+
+    private static func begins(_ text: Span<UInt8>, _ start: Int, _ end: Int, _ word: StaticString) -> Bool {
+        let count = word.utf8CodeUnitCount
+        return end - start >= count && LogWords.is(text.extracting(start..<start + count), word)
+    }
+
+    /// Puts the octets that the text in `start..<end` spells to `target`; how many there are, or `nil` where it spells
+    /// something else.
+    static func decode(
+        _ bytes: inout [UInt8], from start: Int, to end: Int, into target: Int
+    ) -> Int? {
+        var text = bytes.mutableSpan
+        var count = 0
+        var place = start
+        while place < end {
+            let byte = text[place]
+            if isBlank(byte) || byte == 0x0A {
+                place += 1
+                continue
+            }
+            guard place + 2 <= end else { return nil }
+            let high = LogText.nibble(byte)
+            let low = LogText.nibble(text[place + 1])
+            guard high | low <= 0xF, place + 2 == end || isBlank(text[place + 2]) || text[place + 2] == 0x0A else {
+                return nil
+            }
+            // What is written stands before what was read: three characters make an octet.
+            text[target + count] = high << 4 | low
+            count += 1
+            place += 2
+        }
+        return count
+    }
+}

@@ -1,0 +1,171 @@
+import BluetoothLE
+import Captures
+import Testing
+
+private func records(_ text: String, fields: String? = nil, windowSize: Int = 128 * 1024) throws -> Contents {
+    let options = CaptureOptions(fields: try fields.map { try FieldMap($0) } ?? FieldMap(), windowSize: windowSize)
+    return try contents(.bytes(Array(text.utf8), name: "test"), options: options)
+}
+
+private func time(_ value: String) throws -> Int64? {
+    let found = try records("{\"time\":\(value)}")
+    return found.records.first.map { $0.numbers[0] }
+}
+
+@Suite struct AdvertisementLogTests {
+    @Test(
+        arguments: [
+            (#""2026-11-21T07:46:27.123456Z""#, 1_795_247_187_123_456_000), (#""1970-01-01T00:00:00Z""#, 0),
+            (#""2024-02-29T12:00:00.5+02:00""#, 1_709_200_800_500_000_000),
+            (#""2023-11-14t22:13:20z""#, 1_700_000_000_000_000_000),
+            (#""2023-11-14 22:13:20.1234567899-00:30""#, 1_700_001_800_123_456_789),
+            (#""2016-12-31T23:59:60Z""#, 1_483_228_800_000_000_000),
+            (#""\u0032023-11-14T22:13:20Z""#, 1_700_000_000_000_000_000),
+            ("0", 0), ("1.5", 1_500_000_000), ("1700000000.123456", 1_700_000_000_123_456_000),
+            ("0.1", 100_000_000), ("1e3", 1_000_000_000_000), ("12.5E-1", 1_250_000_000),
+            ("99999999999", 9_000_000_000_000_000_000),  // the last second, out of range
+            ("100000000000", 100_000_000_000_000_000), ("1425417360553", 1_425_417_360_553_000_000),
+            ("1425417360553.25", 1_425_417_360_553_250_000), ("1.425417360553e12", 1_425_417_360_553_000_000),
+            ("0.000000001", 1), ("0.0000000019", 1), ("1e-400", 0), ("1e999999999999", 9_000_000_000_000_000_000),
+            ("-1", 0),
+            (#""2300-01-01T00:00:00Z""#, 9_000_000_000_000_000_000), (#""1969-12-31T23:59:59Z""#, 0),
+        ] as [(String, Int64)])
+    func `a time is read exactly`(text: String, nanoseconds: Int64) throws {
+        #expect(try time(text) == nanoseconds)
+    }
+
+    @Test(arguments: ["-1", "1e999999999999", #""1969-12-31T23:59:59Z""#, #""9999-12-31T23:59:59Z""#])
+    func `a time before 1970 or after 2255 is moved to the bound and counted`(text: String) throws {
+        #expect(try records("{\"time\":\(text)}").malformations == [.timeOutOfRange: 1])
+    }
+
+    @Test(arguments: [
+        #""2026-11-21T07:46:27""#, #""2026-13-21T07:46:27Z""#, #""2023-02-29T07:46:27Z""#, #""2026-11-21T24:00:00Z""#,
+        #""2026-11-21T07:46:27.Z""#, #""2026-11-21T07:46:27+2""#, #""yesterday""#, #""""#, "true", "[1]", "01", "1.",
+        "1e",
+        "--1", "+1", ".5",
+    ])
+    func `what is no time is damage`(text: String) throws {
+        let found = try records("{\"time\":\(text)}\n{\"time\":5}")
+        #expect(found.records.last?.numbers.first == 5_000_000_000)
+        #expect(found.damageTotal == 1)
+    }
+
+    @Test func `objects may span lines and follow one another without separators`() throws {
+        let text = """
+            {"time":1,
+              "data":"00"
+            }{"time":2,"data":""}   {"time" : 3 , "data" : "FFff"}
+            """
+        for size in [1, 2, 9, 1000] {
+            let found = try records(text, windowSize: size)
+            #expect(found.records.map { $0.numbers[0] } == [1_000_000_000, 2_000_000_000, 3_000_000_000])
+            #expect(found.records.map(\.payload) == [[0], [], [0xFF, 0xFF]])
+            #expect(found.damages == [])
+        }
+    }
+
+    @Test func `unknown keys are ignored however deep, and of two equal keys the last counts`() throws {
+        let found = try records(
+            #"{"x":{"y":[1,{"data":"FF"},"}\"]"],"z":null},"time":1,"data":"00","q":"\\","data":"0A","rssi":5,"rssi":null}"#
+        )
+        #expect(found.records.count == 1)
+        #expect(found.records[0].payload == [0x0A])
+        #expect(found.damages == [])
+        #expect(found.records[0].numbers.dropFirst(2).starts(with: [2, -1, 127]))
+    }
+
+    @Test func `values nested too deep are damage, not a crash`() throws {
+        let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(try records("{\"time\":1,\"x\":\(deep)}").damageTotal == 0)
+        #expect(try records("{\"time\":1,\"x\":[\(deep)]}\n{\"time\":2}").damageTotal == 1)
+        #expect(try records("{\"time\":2}\n{\"x\":" + String(repeating: "[", count: 100_000)).damageTotal == 1)
+    }
+
+    @Test func `escapes are read, surrogate pairs too`() throws {
+        let found = try records(#"{"time":1,"\u0061dapter":"a\u00e9\ud83d\ude00\"\\\/\b\ud83dx"}"#)
+        #expect(found.adapters == ["aé😀\"\\/_\u{FFFD}x"])
+        #expect(try records(#"{"time":1,"data":"\u00300"}"#).records.first?.payload == [0])
+    }
+
+    @Test(arguments: [
+        #"{"time":1,"data":"0"}"#, #"{"time":1,"data":"0G"}"#, #"{"time":1,"data":"000000000000000x"}"#,
+        #"{"time":1,"data":5}"#,
+        #"{"time":1,"rssi":"5","data":""}"#, #"{"time":1,"rssi":128,"data":""}"#,
+        #"{"time":1,"rssi":-128.5,"data":""}"#,
+        #"{"time":1,"address":"C0:98:E5:00:00","data":""}"#, #"{"time":1,"address":"C0:98-E5:00:00:07","data":""}"#,
+        #"{"time":1,"address":"C0:98:E5:00:00:07","addressType":"odd","data":""}"#,
+        #"{"time":1,"adapter":7,"data":""}"#,
+        #"{"time":1,"adapter":"","data":""}"#, #"{"time":1,"uuid":"F7826DA6","major":1,"minor":2,"measuredPower":3}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":65536,"minor":2,"measuredPower":3}"#,
+        #"{"time":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":2}"#, #"{"time":1,"listening":"no"}"#,
+        #"{"data":"00"}"#, "{}", #"{"time":1"#, #"{"time":1,"data":"00"#, #"{"time":1 "data":"00"}"#, "garbage",
+        #"{"time":nil}"#,
+        #"{"time":1,}"#, #"{"time":1,"x":[}"#, #"{"time":1,"x":"\q"}"#, #"{"time":1,"rssi":-50}"#,
+    ])
+    func `a damaged object is passed over and told, and the next is read`(text: String) throws {
+        let found = try records("{\"time\":1,\"data\":\"01\"}\n\(text)\n{\"time\":2,\"data\":\"02\"}")
+        #expect(found.records.map(\.payload) == [[1], [2]])
+        #expect(found.damageTotal == 1)
+        #expect(found.damages.first?.offset ?? 0 >= 23)
+    }
+
+    @Test func `beacons may be named, a UUID without hyphens too`() throws {
+        let text = """
+            {"t":1,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":65535,"measuredPower":-59,"rssi":-70}
+            {"t":2,"uuid":"f7826da64fa24e988024bc5b71e0893e","major":1.0,"minor":6.5535e4,"measuredPower":-59}
+            """
+        let found = try records(text)
+        #expect(
+            found.sightings == [
+                #"{"t":1.000000,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":65535,"measuredPower":-59,"rssi":-70,"address":null}"#,
+                #"{"t":2.000000,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":65535,"measuredPower":-59,"rssi":null,"address":null}"#,
+            ])
+    }
+
+    @Test func `--fields takes the first name that is there and not 0`() throws {
+        let text = """
+            {"when":1,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":0,"b":-5,"measuredPower":9}
+            {"when":2,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":-4,"b":-5}
+            {"when":3,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"b":0}
+            {"when":4,"uuid":"F7826DA64FA24E988024BC5B71E0893E","major":1,"minor":1,"a":null,"measuredPower":9}
+            """
+        let found = try records(text, fields: "time=when,measuredPower=a|b")
+        #expect(found.records.map { $0.numbers[7] } == [-5, -4, 0])
+        #expect(found.damageTotal == 1)
+    }
+
+    @Test(arguments: ["", "adapter", "adapter=", "nothing=x", "adapter=a,adapter=b", "adapter=a||b", "adapter=a,"])
+    func `--fields that can't be followed say why`(text: String) {
+        #expect(throws: CaptureError.self) { try FieldMap(text) }
+    }
+
+    @Test func `a log without times is a capture without times`() throws {
+        let reader = try CaptureReader(.bytes(Array(#"{"data":"00"}{"data":"01"}"#.utf8), name: "test"))
+        let hasTimes = reader.hasTimes
+        #expect(!hasTimes)
+        let mixed = try records(#"{"data":"00"}{"data":"01","time":1}"#)
+        #expect(mixed.damageTotal == 1)
+        #expect(mixed.records.map { $0.numbers[0] } == [-1])
+    }
+
+    @Test func `an adapter's name is made safe, and at most 255 are told apart`() throws {
+        let name = "a\\u001b[2J" + String(repeating: "é", count: 100)
+        let found = try records(#"{"time":1,"adapter":"\#(name)"}{"time":2,"adapter":"\#(name)"}"#)
+        #expect(found.adapters.count == 1)
+        #expect(found.adapters[0].utf8.count <= 128)
+        #expect(found.adapters[0].hasPrefix("a_[2Jé"))
+        let many = (0..<300).map { #"{"time":\#($0),"adapter":"room \#($0)"}"# }.joined()
+        let crowd = try records(many + #"{"time":900,"adapter":"room 254"}"#)
+        #expect(crowd.adapters.count == 255)
+        #expect(crowd.malformations == [.adaptersTooMany: 45])
+        #expect(crowd.records.last?.numbers[1] == 254)
+    }
+
+    @Test func `an object longer than 1 MiB is damage, and the next is read`() throws {
+        let long = #"{"time":1,"x":""# + String(repeating: "x", count: 1_200_000) + "\"}"
+        let found = try records("{\"time\":0}\n\(long)\n{\"time\":2}")
+        #expect(found.records.map { $0.numbers[0] } == [0, 2_000_000_000])
+        #expect(found.damageTotal == 1)
+    }
+}
