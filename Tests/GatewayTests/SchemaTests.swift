@@ -1,10 +1,8 @@
 import Testing
 
 /// Real output against the schemas in docs/.
-@Suite(.enabled(if: SchemaTests.hasValidator, "python3-jsonschema is not installed for \(Tool.python)"))
+@Suite(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed for \(Tool.python)"))
 struct SchemaTests {
-    static let hasValidator = (try? run(Tool.python, ["-c", "import jsonschema"]).status) == 0
-
     private func validate(_ output: [UInt8], _ arguments: String..., location: SourceLocation = #_sourceLocation) throws
     {
         let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path

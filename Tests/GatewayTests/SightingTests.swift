@@ -24,11 +24,12 @@ import Testing
         #expect(counts["sightings"] as? Int == sightings)
     }
 
-    @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 24)])
+    @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 36)])
     func `B4: frames with a bad CRC are counted and give nothing`(name: String, bad: Int) throws {
         let ending = try Gateway.replay(["--stats", Fixtures.path(name)])
         let malformed = try #require(try object(ending.errors)["malformed"] as? [String: Int])
-        // Where the sniffer did not look at the CRC, a length that was hit shows as a PDU that is cut.
+        // tshark finds 24 in the second, and gives up on 12 more, whose lengths were hit, before it comes to their CRC.
+        // Such a length shows as a cut PDU where it reaches beyond the frame.
         #expect((malformed["badCRC"] ?? 0) + (malformed["pduTruncated"] ?? 0) == bad)
         #expect(try payloads(ending.lines, type: "event").isEmpty)
     }

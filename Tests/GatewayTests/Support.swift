@@ -113,6 +113,9 @@ enum Tool {
     static let zstd = "/usr/bin/zstd"
     static let gzip = ["/usr/bin/gzip", "/bin/gzip"].first { isThere($0) } ?? "/usr/bin/gzip"
 
+    /// What Tests/Schema/validate.py needs.
+    static let hasSchemaValidator = (try? run(python, ["-c", "import jsonschema"]).status) == 0
+
     static func isThere(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
 
     /// What the tool makes of `bytes`.
