@@ -20,8 +20,10 @@ import Testing
 
     /// Reads all there is, as a replay does; that this returns or throws is what is tested.
     private func read(_ bytes: [UInt8]) throws -> (reports: Int, isWhole: Bool) {
+        let fields = try FieldMap(Fixtures.roomFields)
         do throws(CaptureError) {
-            var reader = try CaptureReader(.bytes(bytes, name: "test"), options: CaptureOptions(windowSize: 4096))
+            var reader = try CaptureReader(
+                .bytes(bytes, name: "test"), options: CaptureOptions(fields: fields, windowSize: 4096))
             var decoder = ReportDecoder()
             var counter = Counter()
             while let record = try reader.next() { decoder.decode(record, in: reader.window.span, to: &counter) }

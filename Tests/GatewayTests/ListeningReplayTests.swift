@@ -69,8 +69,8 @@ import Testing
         let input = [Log.sighting("0"), Log.report("25")].joined(separator: "\n")
         let lines = try Gateway.replay(["--config", config, "--settle", "-"], input: Array(input.utf8)).lines
         #expect(try Told(lines, "adapter").lines.filter { $0.hasSuffix("deaf") } == ["10.0 hci0 deaf"])
-        // Deaf from 0 on, as it turned out at 10: all thirty seconds are still to come at 25.
-        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied", "55.0 staff unsatisfied"])
+        // Ten seconds of the silence count, so twenty are left at 25.
+        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied", "45.0 staff unsatisfied"])
     }
 
     @Test func `--adapter takes the records of others as if they were not there`() throws {
