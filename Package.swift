@@ -63,7 +63,12 @@ let package = Package(
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
         .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
-        .testTarget(name: "EventLogTests", dependencies: ["EventLog", "BeaconMonitoring", "BluetoothLE"]),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: [
+                "EventLog", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
         .testTarget(
             name: "GatewayTests",

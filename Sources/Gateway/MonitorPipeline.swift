@@ -228,6 +228,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             while let deadline = engine.nextDeadline {
                 engine.advance(to: deadline, into: &actions)
                 try deliver(isUrgent: false)
+                // The timeline's end: what would be due behind it never is.
+                if deadline == .latest { break }
             }
         }
         statistics.untracked = engine.untrackedBeacons

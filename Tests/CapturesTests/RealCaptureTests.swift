@@ -29,10 +29,11 @@ import Testing
         if let reports { #expect(found.reports == reports) }
     }
 
-    @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 1907 - 1871)])
+    @Test(arguments: [("nrf52-screenroom-90.pcapng", 630), ("ubertooth-anechoic-0.pcapng", 36)])
     func `B4: frames with a bad CRC are counted and give nothing`(name: String, bad: Int) throws {
         let counts = try contents(.path(Fixtures.path(name))).malformations
-        // A length that was hit shows as a cut PDU where the sniffer did not look at the CRC.
+        // tshark finds 24 in the second, and gives up on 12 more, whose lengths were hit, before it comes to their CRC.
+        // Such a length shows as a cut PDU where it reaches beyond the frame.
         #expect(counts[.badCRC, default: 0] + counts[.pduTruncated, default: 0] == bad)
     }
 
