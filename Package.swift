@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "Captures", targets: ["Captures"]),
+        .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
     ],
     dependencies: [

@@ -9,7 +9,11 @@ let package = Package(
     targets: [
         .target(
             name: "FuzzTargets",
-            dependencies: [.product(name: "BluetoothLE", package: "beacon-gateway")],
+            dependencies: [
+                .product(name: "BluetoothLE", package: "beacon-gateway"),
+                .product(name: "Captures", package: "beacon-gateway"),
+                .product(name: "GatewayConfiguration", package: "beacon-gateway"),
+            ],
             swiftSettings: [
                 .strictMemorySafety(),
                 .enableUpcomingFeature("ExistentialAny"),

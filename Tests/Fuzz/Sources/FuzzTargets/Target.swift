@@ -8,12 +8,23 @@ enum Target: String, CaseIterable {
     case hci
     /// Frames of the link layer.
     case linkLayer = "link-layer"
+    /// Captures, a target for each format, and one for all of them in gzip or zstd.
+    case btsnoop, pcap, pcapng, hcidump, log, compressed
+    /// Captures of any format, taken over into each that is written, and read back.
+    case convert
+    /// Configuration files.
+    case yaml
 
-    func run(_ input: Span<UInt8>) {
+    /// Whether the input is worth being kept as one to derive others from.
+    func run(_ input: Span<UInt8>) -> Bool {
         switch self {
         case .hci: fuzzEvents(input)
         case .linkLayer: fuzzFrames(input)
+        case .btsnoop, .pcap, .pcapng, .hcidump, .log, .compressed: return fuzzCapture(input, of: self)
+        case .convert: return fuzzConversion(input)
+        case .yaml: fuzzConfiguration(input)
         }
+        return true
     }
 
     static let chosen: Target = {
@@ -33,6 +44,6 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe UnsafeBufferPointer(start: start, count: count)
     // Its own allocation, so that an address sanitizer would see a read past the end.
     let bytes = unsafe [UInt8](input)
-    Target.chosen.run(bytes.span)
-    return 0
+    // -1 keeps an input out of the corpus.
+    return Target.chosen.run(bytes.span) ? 0 : -1
 }

@@ -1,0 +1,92 @@
+import BluetoothLE
+import Captures
+
+/// All that a capture gives, as something that can be compared: the records in one number, the rest as it is.
+struct Trace: Equatable {
+    var records = 0
+    var contents = 0
+    var format: CaptureFormat?
+    var hasTimes = true
+    var adapters: [String] = []
+    var damages: CaptureDamages?
+    var malformations: [Int] = []
+    var error: CaptureError?
+
+    /// Reads `bytes` to their end through a window of `windowSize`, and checks what holds for every record.
+    init(_ bytes: [UInt8], fields: FieldMap, windowSize: Int) {
+        do throws(CaptureError) {
+            var reader = try CaptureReader(
+                .bytes(bytes, name: "input"), options: CaptureOptions(fields: fields, windowSize: windowSize))
+            var decoder = ReportDecoder()
+            var digest = Digest()
+            while let record = try reader.next() {
+                records += 1
+                precondition(record.payload.upperBound <= reader.window.count, "a payload outside of the window")
+                precondition(record.adapter ?? 0 < max(reader.adapters.count, 1), "an adapter without a name")
+                digest.take(record, in: reader.window.span)
+                decoder.decode(record, in: reader.window.span, to: &digest)
+            }
+            decoder.flush(to: &digest)
+            let more = try reader.next()
+            precondition(more == nil, "records after the last")
+            precondition(reader.window.count <= max(windowSize, CaptureReader.recordBytesMax), "a window without bound")
+            contents = digest.hasher.finalize()
+            format = reader.format
+            hasTimes = reader.hasTimes
+            adapters = reader.adapters
+            damages = reader.damages
+            var counts = decoder.malformations
+            counts.add(reader.malformations)
+            malformations = Malformation.allCases.map { counts[$0] }
+        } catch let thrown {
+            precondition(!thrown.description.isEmpty)
+            error = thrown
+        }
+    }
+}
+
+/// Records, reports and iBeacons in one number.
+private struct Digest: ReportHandler {
+    var hasher = Hasher()
+
+    mutating func take(_ record: CaptureRecord, in window: Span<UInt8>) {
+        hasher.combine(record.time)
+        hasher.combine(record.adapter)
+        switch record.content {
+        case .hci(let kind, let isReceived): combine(0, kind, isReceived)
+        case .linkLayer(let rssi, let check): combine(1, rssi, check)
+        case .report(var report):
+            // Where the data stand depends on the window.
+            report.data = 0..<0
+            combine(2, report, true)
+        case .beacon(let beacon, let report): combine(3, beacon, report)
+        case .listening(let isListening): combine(4, isListening, true)
+        case .monitor(let opcode): combine(5, opcode, true)
+        case .timeOnly: hasher.combine(6)
+        }
+        combine(window.extracting(record.payload))
+    }
+
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        combine(7, adapter, time)
+        hasher.combine(report.address)
+        hasher.combine(report.rssi)
+        combine(data)
+    }
+
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        combine(8, adapter, time)
+        hasher.combine(beacon)
+    }
+
+    private mutating func combine(_ kind: Int, _ first: some Hashable, _ second: some Hashable) {
+        hasher.combine(kind)
+        hasher.combine(first)
+        hasher.combine(second)
+    }
+
+    private mutating func combine(_ bytes: Span<UInt8>) {
+        hasher.combine(bytes.count)
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
