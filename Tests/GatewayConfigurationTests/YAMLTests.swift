@@ -46,6 +46,10 @@ import Testing
             "conditions: []\n---\nconditions: []\n",
             "2:1: a second document begins here; a configuration is one document; take the --- out"
         ),
+        (
+            "conditions: []\n...\nx: 1\n",
+            "3:1: something stands after the end of the configuration; check the indentation, and take out a line of three dots"
+        ),
         ("a\u{0}b", "1:2: the file holds the control character U+0000; take it out"),
         ("a: \u{7F}", "1:4: the file holds the control character U+007F; take it out"),
         ("a: b\u{2028}", "1:5: the file holds the invisible character U+2028; take it out"),
