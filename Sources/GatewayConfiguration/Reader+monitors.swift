@@ -150,7 +150,8 @@ extension Reader {
 
     private mutating func checkNames(_ drafts: [MonitorDraft]) {
         var first: [Identifier: Int] = [:]
-        for draft in drafts {
+        // A `monitor` beside `monitors` is a mistake already, whatever it is called.
+        for draft in drafts where draft.path == drafts.first?.path {
             guard let name = name(of: draft) else { continue }
             let offset = draft.name.offset ?? draft.offset
             if let other = first[name] {

@@ -15,6 +15,8 @@ struct SourceText {
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        // It is refused unread.
+        guard bytes.count <= Self.lengthMost else { return }
         marks.reserveCapacity(bytes.count / Self.stride + 1)
         var line = 1
         var column = 1

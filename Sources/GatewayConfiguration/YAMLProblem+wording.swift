@@ -56,7 +56,7 @@ extension YAMLProblem {
         case "did not find expected <document start>":
             return (
                 offset, "something stands after the end of the configuration",
-                "check the indentation, and take out … or ---"
+                "check the indentation, and take out a line of three dots"
             )
         case "did not find expected node content":
             return (

@@ -5,8 +5,12 @@ import Testing
 @testable import GatewayConfiguration
 
 @Suite struct ScalarTests {
-    @Test(arguments: ["no", "true", "1e10", "010", "0123", "0x1F", "1_000", "2026-11-21", ".inf", "12:30:45", "off", "=", "y"])
-    func `the schema decides a scalar's type: an identifier stays what was written, in quotes or not`(text: String) throws {
+    @Test(arguments: [
+        "no", "true", "1e10", "010", "0123", "0x1F", "1_000", "2026-11-21", ".inf", "12:30:45", "off", "=", "y",
+    ])
+    func `the schema decides a scalar's type: an identifier stays what was written, in quotes or not`(text: String)
+        throws
+    {
         for spelling in [text, "'\(text)'", "\"\(text)\""] {
             let made = try configuration(condition("").replacing("identifier: a", with: "identifier: \(spelling)"))
             #expect(made.monitors[0].conditions[0].identifier.text == text)
@@ -33,7 +37,9 @@ import Testing
         #expect(beacon.major == UInt16(digits))
     }
 
-    @Test(arguments: ["65536", "-1", "1e3", "0x10", "1_000", "1.0", "ten", "99999999999999999999999", "''", "'-'", "١٠"])
+    @Test(arguments: [
+        "65536", "-1", "1e3", "0x10", "1_000", "1.0", "ten", "99999999999999999999999", "''", "'-'", "١٠",
+    ])
     func `what is not a number from 0 to 65535 is no major`(text: String) {
         #expect(mistakes(condition("major: \(text)")).count == 1)
     }
@@ -65,7 +71,10 @@ import Testing
     ])
     func `C7: what is no duration of 1 ms to 30 d says what to write`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
-        #expect(mistakes(condition("exit_timeout: \(text)")) == ["g.yaml:5:19: conditions.exit_timeout is \(shown); \(hint)"])
+        #expect(
+            mistakes(condition("exit_timeout: \(text)")) == [
+                "g.yaml:5:19: conditions.exit_timeout is \(shown); \(hint)"
+            ])
     }
 
     @Test(arguments: [
@@ -84,10 +93,16 @@ import Testing
     ])
     func `what is no size says what to write`(text: String, hint: String) {
         let shown = text.contains(" ") ? "“\(text)”" : text
-        #expect(mistakes(file("output:\n  rotate_size: \(text)")) == ["g.yaml:2:16: output.rotate_size is \(shown); \(hint)"])
+        #expect(
+            mistakes(file("output:\n  rotate_size: \(text)")) == [
+                "g.yaml:2:16: output.rotate_size is \(shown); \(hint)"
+            ])
     }
 
-    @Test(arguments: [("yes", "true"), ("on", "true"), ("True", "true"), ("1", "true"), ("no", "false"), ("off", "false"), ("FALSE", "false")])
+    @Test(arguments: [
+        ("yes", "true"), ("on", "true"), ("True", "true"), ("1", "true"), ("no", "false"), ("off", "false"),
+        ("FALSE", "false"),
+    ])
     func `true and false alone are flags`(text: String, meant: String) {
         #expect(
             mistakes(condition("per_beacon: \(text)"))
@@ -97,8 +112,10 @@ import Testing
     @Test(arguments: ["", " ~", " null", " Null", " NULL"])
     func `a known key without a value is a mistake that says so`(text: String) {
         let column = text.isEmpty ? 8 : 9
-        let hint = text.isEmpty ? "give it one, or take the line out" : "give it one, or quote it if the word itself is meant"
-        #expect(mistakes(file("gateway:\n  name:\(text)")) == ["g.yaml:2:\(column): gateway.name has no value; \(hint)"])
+        let hint =
+            text.isEmpty ? "give it one, or take the line out" : "give it one, or quote it if the word itself is meant"
+        #expect(
+            mistakes(file("gateway:\n  name:\(text)")) == ["g.yaml:2:\(column): gateway.name has no value; \(hint)"])
         #expect(mistakes(file("mqtt:\(text)")).first?.contains("mqtt has no value") == true)
         #expect(mistakes("conditions:\(text)\n").first?.contains("conditions has no value") == true)
     }
@@ -122,7 +139,10 @@ import Testing
         #expect(off.settings(deafAfterUnlessSet: .seconds(10)).deafAfter == nil)
     }
 
-    @Test(arguments: [("F7826DA6-4FA2-4E98-8024-BC5B71E0893", "; these are 31"), ("F7826DA64FA2-4E98-8024-BC5B71E0893E", ", with all four hyphens or none"), ("staff", "; these are 2")])
+    @Test(arguments: [
+        ("F7826DA6-4FA2-4E98-8024-BC5B71E0893", "; these are 31"),
+        ("F7826DA64FA2-4E98-8024-BC5B71E0893E", ", with all four hyphens or none"), ("staff", "; these are 3"),
+    ])
     func `what is no UUID says what is missing`(text: String, end: String) {
         #expect(
             mistakes("conditions:\n- identifier: a\n  uuid: \(text)\n") == [

@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import GatewayConfiguration
+
+@Suite struct MutationTests {
+    /// SplitMix64, so that a seed gives the same run everywhere.
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ mixed >> 31
+        }
+    }
+
+    private static let fragments = [
+        ":", ": ", "- ", "\n", "\t", "{", "}", "[", "]", "\"", "'", "#", "&a ", "*a", "!b ", "|\n", ">\n", "? ",
+        "---\n",
+        "...\n", "<<: ", "%", "~", "null", "\\", "\u{2028}", "ä", "𝄞", "99999999999999999999", "-1", "0.5s", "\r", ",",
+        "monitors:\n", "conditions:\n", "  ", "uuid", "radius: 1\n",
+    ].map { Array($0.utf8) }
+
+    /// The sample without its comments: shorter, so that a slip hits something.
+    private static func seedText() throws -> [UInt8] {
+        let lines = try Sample.text().split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("#") }
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    @Test func `no text whatever is more than a list of mistakes`() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seed = environment["MUTATION_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
+        let rounds = environment["MUTATION_ROUNDS"].flatMap(Int.init) ?? 1500
+        print("MUTATION_SEED=\(seed)")
+        var random = Generator(state: seed)
+        let original = try Self.seedText()
+        var refused = 0
+        for _ in 0..<rounds {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...6, using: &random) { Self.mutate(&bytes, using: &random) }
+            switch Configuration.parse(bytes, file: "m") {
+            case .success(let configuration):
+                #expect(!configuration.monitors.isEmpty)
+            case .failure(let mistakes):
+                refused += 1
+                #expect((1...Mistakes.listedMost).contains(mistakes.listed.count), "seed \(seed)")
+                #expect(mistakes.listed.map(\.position) == mistakes.listed.map(\.position).sorted(), "seed \(seed)")
+                #expect(mistakes.more == 0 || mistakes.listed.count == Mistakes.listedMost, "seed \(seed)")
+            }
+        }
+        #expect(refused > rounds / 4)
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], using random: inout Generator) {
+        guard !bytes.isEmpty else { return }
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let length = min(Int.random(in: 1...40, using: &random), bytes.count - place)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.removeSubrange(place..<(place + length))
+        case 2: bytes.insert(contentsOf: fragments.randomElement(using: &random) ?? [], at: place)
+        case 3:
+            bytes.insert(
+                contentsOf: Array(bytes[place..<(place + length)]), at: Int.random(in: 0...bytes.count, using: &random))
+        case 4: bytes.removeSubrange(place...)
+        default: bytes[place] = UInt8.random(in: 0x20...0x7E, using: &random)
+        }
+    }
+
+    @Test func `random octets are more than nothing and less than a configuration`() {
+        var random = Generator(state: 7)
+        for _ in 0..<500 {
+            let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            #expect(!mistakes(bytes).isEmpty)
+        }
+    }
+
+    @Test func `every beginning of a file is read or refused`() throws {
+        let text = try Self.seedText()
+        for length in stride(from: 0, to: text.count, by: 3) {
+            if case .failure(let found) = Configuration.parse(Array(text[..<length]), file: "m") {
+                #expect(!found.listed.isEmpty)
+            }
+        }
+    }
+}

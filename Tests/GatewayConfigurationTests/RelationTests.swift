@@ -1,0 +1,328 @@
+import BeaconMonitoring
+import BluetoothLE
+import Testing
+
+@testable import GatewayConfiguration
+
+@Suite struct RelationTests {
+    private func settings(_ text: String) throws -> ConditionSettings {
+        try configuration(text).monitors[0].conditions[0].settings
+    }
+
+    @Test func `a condition overrides what the monitor gives`() throws {
+        let monitor =
+            "monitor: {exit_timeout: 20s, enter_count: 2, enter_window: 5s, enter_rssi: -70, exit_rssi: -80, per_beacon: true, ranging: true, outage_timeout: 90s}"
+        let inherited = try configuration(condition("", monitor: monitor)).monitors[0].conditions[0]
+        #expect(inherited.settings.exitTimeout == .seconds(20))
+        #expect(inherited.settings.enterCount == 2)
+        #expect(inherited.settings.enterWindow == .seconds(5))
+        #expect(inherited.settings.enterRSSI == RSSI(dBm: -70))
+        #expect(inherited.settings.exitRSSI == RSSI(dBm: -80))
+        #expect(inherited.settings.perBeacon)
+        #expect(inherited.ranging)
+        let own = try configuration(
+            condition(
+                "exit_timeout: 21s\nenter_count: 3\nenter_window: 6s\nenter_rssi: -71\nexit_rssi: -81\nper_beacon: false\nranging: false",
+                monitor: monitor)
+        ).monitors[0].conditions[0]
+        #expect(own.settings.exitTimeout == .seconds(21))
+        #expect(own.settings.enterCount == 3)
+        #expect(own.settings.enterWindow == .seconds(6))
+        #expect(own.settings.enterRSSI == RSSI(dBm: -71))
+        #expect(own.settings.exitRSSI == RSSI(dBm: -81))
+        #expect(!own.settings.perBeacon)
+        #expect(!own.ranging)
+        #expect(own.position == Position(line: 3, column: 5))
+    }
+
+    @Test(arguments: MonitoringPlace.listedMonitor.keys.filter { !MonitoringPlace.condition.keys.contains($0) })
+    func `what belongs to the monitor alone is a mistake in a condition`(key: MonitoringKey) {
+        #expect(
+            mistakes(condition("\(key.name): 1")) == [
+                "g.yaml:5:5: conditions.\(key.name) can't stand here; it belongs to the monitor alone"
+            ])
+    }
+
+    @Test func `X1: exit_rssi needs an enter_rssi and is at most that`() throws {
+        #expect(try settings(condition("enter_rssi: -80\nexit_rssi: -80")).exitRSSI == RSSI(dBm: -80))
+        #expect(
+            mistakes(condition("enter_rssi: -80\nexit_rssi: -79")) == [
+                "g.yaml:6:16: conditions.exit_rssi is -79; expected at most enter_rssi, -80"
+            ])
+        #expect(
+            mistakes(condition("exit_rssi: -90")) == [
+                "g.yaml:5:16: conditions.exit_rssi needs an enter_rssi; add one that is at least -90"
+            ])
+        #expect(try settings(condition("enter_rssi: -80")).exitRSSI == nil)
+    }
+
+    @Test func `X1: what a condition sets is held against what it inherits`() throws {
+        #expect(
+            mistakes(condition("exit_rssi: -79", monitor: "monitor: {enter_rssi: -80}")) == [
+                "g.yaml:5:16: conditions.exit_rssi is -79; expected at most enter_rssi, -80"
+            ])
+        #expect(
+            try settings(condition("exit_rssi: -80", monitor: "monitor: {enter_rssi: -80}")).exitRSSI == RSSI(dBm: -80))
+        #expect(
+            mistakes(condition("enter_rssi: -91", monitor: "monitor: {enter_rssi: -80, exit_rssi: -90}"))
+                == ["g.yaml:5:17: conditions.enter_rssi is -91; expected at least exit_rssi, -90"])
+        // The monitor's own pair is of no account where each condition completes it.
+        #expect(
+            try settings(condition("enter_rssi: -80", monitor: "monitor: {exit_rssi: -90}")).exitRSSI == RSSI(dBm: -90))
+        #expect(
+            mistakes(condition("", monitor: "monitor: {exit_rssi: -90}")) == [
+                "g.yaml:1:22: monitor.exit_rssi needs an enter_rssi; add one that is at least -90"
+            ])
+        #expect(
+            mistakes(condition("", monitor: "monitor: {enter_rssi: -91, exit_rssi: -90}")) == [
+                "g.yaml:1:39: monitor.exit_rssi is -90; expected at most enter_rssi, -91"
+            ])
+    }
+
+    @Test(arguments: [("-127", true), ("-128", false), ("20", true), ("21", false)])
+    func `C7: RSSI from -127 to 20`(text: String, isGood: Bool) {
+        #expect(
+            mistakes(condition("enter_rssi: \(text)"))
+                == (isGood ? [] : ["g.yaml:5:17: conditions.enter_rssi is \(text); expected -127…20"]))
+    }
+
+    @Test(arguments: [("1", true), ("0", false), ("1000", true), ("1001", false)])
+    func `C7: enter_count from 1 to 1000`(text: String, isGood: Bool) {
+        #expect(
+            mistakes(condition("enter_count: \(text)"))
+                == (isGood ? [] : ["g.yaml:5:18: conditions.enter_count is \(text); expected 1…1000"]))
+    }
+
+    @Test func `C7: outage_timeout above deaf_after`() {
+        #expect(mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 19999ms}")) == [])
+        #expect(
+            mistakes(file("monitor: {outage_timeout: 20s, deaf_after: 20s}")) == [
+                "g.yaml:1:27: monitor.outage_timeout is 20s; expected above deaf_after, 20s"
+            ])
+        #expect(
+            mistakes(file("monitor: {deaf_after: 60s}")) == [
+                "g.yaml:1:23: monitor.deaf_after is 1m; expected below outage_timeout, 1m"
+            ])
+        #expect(mistakes(file("monitor: {outage_timeout: 1s, deaf_after: off, enter_window: 1s}")) == [])
+    }
+
+    @Test
+    func `C7: outage_timeout is held against the default of deaf_after that holds live, and against none in a replay`()
+    {
+        let text = file("monitor: {outage_timeout: 10s}")
+        #expect(mistakes(text) == ["g.yaml:1:27: monitor.outage_timeout is 10s; expected above deaf_after, 10s"])
+        #expect(mistakes(text, deafAfterUnlessSet: nil) == [])
+    }
+
+    @Test func `C7: outage_timeout at least every enter_window`() {
+        #expect(mistakes(file("monitor: {enter_window: 60s}")) == [])
+        #expect(
+            mistakes(file("monitor: {enter_window: 61s}")) == [
+                "g.yaml:1:25: monitor.enter_window is 61s; expected at most outage_timeout, 1m"
+            ])
+        #expect(
+            mistakes(file("monitor: {outage_timeout: 9s, deaf_after: 1s}")) == [
+                "g.yaml:1:27: monitor.outage_timeout is 9s; expected at least enter_window, 10s"
+            ])
+        #expect(
+            mistakes(condition("enter_window: 61s")) == [
+                "g.yaml:5:19: conditions.enter_window is 61s; expected at most outage_timeout, 1m"
+            ])
+        // The monitor's own window is of no account where each condition has its own.
+        #expect(mistakes(condition("enter_window: 5s", monitor: "monitor: {enter_window: 61s}")) == [])
+    }
+
+    @Test func `C7: forget_after above outage_timeout`() {
+        #expect(mistakes(file("monitor: {forget_after: 60001ms}")) == [])
+        #expect(
+            mistakes(file("monitor: {forget_after: 60s}")) == [
+                "g.yaml:1:25: monitor.forget_after is 1m; expected above outage_timeout, 1m"
+            ])
+        #expect(
+            mistakes(file("monitor: {outage_timeout: 1d}")) == [
+                "g.yaml:1:27: monitor.outage_timeout is 1d; expected below forget_after, 1d"
+            ])
+    }
+
+    @Test func `L5: deaf_after that is not below an exit_timeout is a warning`() throws {
+        func warnings(_ text: String, unlessSet: Duration? = .seconds(10)) throws -> [String] {
+            try configuration(text, deafAfterUnlessSet: unlessSet).warnings.map(\.description)
+        }
+        #expect(try warnings(condition("exit_timeout: 10001ms")) == [])
+        let own =
+            "g.yaml:5:19: conditions.exit_timeout is 10s, and deaf_after, 10s, is not below it; an adapter that hears nothing makes everybody leave; lower deaf_after"
+        #expect(try warnings(condition("exit_timeout: 10s")) == [own])
+        #expect(try warnings(condition("exit_timeout: 10s"), unlessSet: nil) == [])
+        #expect(try warnings(condition("exit_timeout: 10s", monitor: "monitor: {deaf_after: off}")) == [])
+        #expect(
+            try warnings(file("monitor: {deaf_after: 30s}")).map { $0.prefix(44) } == [
+                "g.yaml:1:23: monitor.exit_timeout is 30s, an"
+            ])
+        #expect(
+            try warnings(file("monitor: {exit_timeout: 5s}")).map { $0.prefix(43) } == [
+                "g.yaml:1:25: monitor.exit_timeout is 5s, an"
+            ])
+        #expect(try warnings(condition("exit_timeout: 11s", monitor: "monitor: {exit_timeout: 5s}")) == [])
+    }
+
+    @Test func `C5: a circle without a location source is a warning`() throws {
+        let circle = "conditions:\n- identifier: a\n  center: [1, 2]\n  radius: 3\n"
+        #expect(
+            try configuration(circle).warnings.map(\.description)
+                == [
+                    "g.yaml:2:3: this circle will be unmonitored: the file names no location source; add location, or take the circle out"
+                ])
+        #expect(try configuration("location: {source: gpsd}\n" + circle).warnings == [])
+    }
+
+    @Test(arguments: [
+        ("[90, 180]", true), ("[-90, -180]", true), ("[90.0001, 0]", false), ("[0, -180.5]", false),
+        ("[nan, 0]", false),
+        ("[inf, 0]", false), ("[0x1, 0]", false), ("[1, 2, 3]", false), ("1, 2", false), ("{latitude: 1}", false),
+    ])
+    func `a center has a latitude and a longitude`(text: String, isGood: Bool) {
+        #expect(mistakes("conditions:\n- identifier: a\n  center: \(text)\n  radius: 3\n").isEmpty == isGood)
+    }
+
+    @Test(arguments: [("0.001", true), ("0", false), ("-1", false), ("1e400", false), ("2e3", true), ("nan", false)])
+    func `a radius is above 0`(text: String, isGood: Bool) {
+        #expect(mistakes("conditions:\n- identifier: a\n  center: [1, 2]\n  radius: \(text)\n").isEmpty == isGood)
+    }
+
+    @Test func `a circle has no RSSI and no beacons, whatever the monitor gives`() throws {
+        let made = try configuration(
+            "monitor: {per_beacon: true, exit_rssi: -90, enter_rssi: -80, ranging: true}\nconditions:\n- identifier: a\n  center: [1, 2]\n  radius: 3\n  ranging: true\n"
+        )
+        let circle = made.monitors[0].conditions[0]
+        #expect(circle.settings == ConditionSettings())
+        #expect(!circle.ranging)
+        #expect(
+            made.warnings.map { $0.description }.contains(
+                "g.yaml:6:3: conditions.ranging has no part in a circle; take it out"))
+    }
+
+    @Test func `C6: identifiers are unique over all monitors, and octets decide`() throws {
+        #expect(
+            mistakes(
+                """
+                monitors:
+                - name: north
+                  conditions: [{identifier: a, uuid: 00000000000000000000000000000000}]
+                - name: south
+                  conditions: [{identifier: a, uuid: 00000000000000000000000000000001}]
+                """) == [
+                    "g.yaml:5:29: the identifier a is taken by the condition at line 3; identifiers are unique over all monitors; choose another"
+                ])
+        let made = try configuration(
+            "conditions:\n- {identifier: \"\\u00e9\", uuid: 00000000000000000000000000000000}\n- {identifier: \"e\\u0301\", uuid: 00000000000000000000000000000000}\n"
+        )
+        #expect(made.monitors[0].conditions.count == 2)
+    }
+
+    @Test(arguments: ["a/b", "a+b", "'a#b'", ".", "..", "''", "\"a\\tb\"", "\"\\x85\""])
+    func `C6: what can't be an identifier can't be a name either`(text: String) {
+        #expect(mistakes(file("gateway: {name: \(text)}")).count == 1)
+        #expect(mistakes(file("monitor: {name: \(text)}")).count == 1)
+        #expect(mistakes(condition("").replacing("identifier: a", with: "identifier: \(text)")).count == 1)
+    }
+
+    @Test(arguments: [(128, true), (129, false)])
+    func `C6: an identifier has at most 128 octets`(count: Int, isGood: Bool) {
+        let name = String(repeating: "ä", count: count / 2) + (count % 2 == 1 ? "a" : "")
+        #expect(mistakes(file("gateway: {name: \(name)}")).isEmpty == isGood)
+    }
+
+    @Test func `monitors stand in for monitor and conditions, and not beside them`() throws {
+        let entry = "monitors:\n- conditions: []\n"
+        #expect(try configuration(entry).monitors.map(\.name.text) == ["site"])
+        #expect(
+            mistakes(entry + "conditions: []\n")
+                == ["g.yaml:3:1: conditions stands beside monitors; move them into an entry of monitors"])
+        #expect(
+            mistakes(entry + "monitor: {}\n").first
+                == "g.yaml:3:1: monitor stands beside monitors; make it an entry of monitors")
+        #expect(mistakes("monitors: []\n") == ["g.yaml:1:11: monitors names no monitor; add one, with conditions"])
+        #expect(
+            mistakes("monitors:\n- name: a\n") == [
+                "g.yaml:2:3: this monitor has no conditions; add conditions: and a list of them"
+            ])
+    }
+
+    @Test func `names of monitors are unique`() {
+        let found = mistakes(
+            "monitors:\n- name: a\n  conditions: []\n- name: a\n  conditions: []\n- conditions: []\n- conditions: []\n")
+        #expect(
+            found == [
+                "g.yaml:4:9: the name a is taken by the monitor at line 2; give each monitor a name of its own",
+                "g.yaml:7:3: the name site, which is the default, is taken by the monitor at line 6; give each monitor a name of its own",
+            ])
+    }
+
+    @Test(arguments: [
+        ("deaf_after", "10s", "11s"), ("deaf_after", "off", "11s"), ("condition_limit", "20", "0"),
+        ("max_beacons", "5", "6"),
+    ])
+    func `what holds for the whole gateway must not differ between monitors`(key: String, first: String, second: String)
+    {
+        func text(_ second: String) -> String {
+            "monitors:\n- name: a\n  \(key): \(first)\n  conditions: []\n- name: b\n  \(second)\n  conditions: []\n"
+        }
+        #expect(mistakes(text("\(key): \(first)")) == [])
+        // One that does not say follows the one that does.
+        #expect(mistakes(text("exit_timeout: 30s")) == [])
+        let column = key.count + 5
+        #expect(
+            mistakes(text("\(key): \(second)"))
+                == [
+                    "g.yaml:6:\(column): monitors.\(key) differs from the one at line 3; it holds for the whole gateway: set it once, or to the same"
+                ])
+    }
+
+    @Test func `C1: what is assumed is unknown, satisfied or unsatisfied`() throws {
+        for (text, state) in [("unknown", State.unknown), ("satisfied", .satisfied), ("unsatisfied", .unsatisfied)] {
+            #expect(try configuration(condition("assuming: \(text)")).monitors[0].conditions[0].assuming == state)
+        }
+        #expect(
+            mistakes(condition("assuming: unmonitored")) == [
+                "g.yaml:5:15: conditions.assuming is unmonitored; expected unknown, satisfied or unsatisfied"
+            ])
+    }
+
+    @Test func `a password that goes unprotected is a warning`() throws {
+        func count(_ mqtt: String) throws -> Int { try configuration(file("mqtt: {\(mqtt)}")).warnings.count }
+        #expect(try count("host: broker, username: u") == 1)
+        #expect(try count("host: broker, username: u, tls: false") == 1)
+        #expect(try count("host: broker, username: u, tls: true") == 0)
+        #expect(try count("host: localhost, username: u") == 0)
+        #expect(try count("host: broker") == 0)
+    }
+
+    @Test func `the port follows tls where it is not set`() throws {
+        func port(_ mqtt: String) throws -> UInt16? { try configuration(file("mqtt: {host: b, \(mqtt)}")).mqtt?.port }
+        #expect(try port("tls: false") == 1883)
+        #expect(try port("tls: true") == 8883)
+        #expect(try port("tls: {ca_file: /a}") == 8883)
+        #expect(try port("tls: true, port: 5") == 5)
+    }
+
+    @Test func `what is set and has no effect in this version is told with its first line`() throws {
+        let made = try configuration(
+            "scanner: {mode: auto}\nmqtt: {host: b}\nmonitor: {ranging: false}\nconditions:\n"
+                + (0..<3).map { "- identifier: a\($0)\n  uuid: 00000000000000000000000000000000\n  ranging: true\n" }
+                .joined())
+        #expect(
+            made.withoutEffect.map(\.description) == [
+                "g.yaml:1:1: scanner has no effect in this version", "g.yaml:2:1: mqtt has no effect in this version",
+                "g.yaml:7:3: conditions.ranging has no effect in this version, here and at 2 other places",
+            ])
+        #expect(
+            try configuration(file("gateway: {name: a}\nmonitor: {deaf_after: 5s, max_beacons: 4}")).withoutEffect == []
+        )
+    }
+
+    @Test func `the table of what has no effect names keys that exist`() {
+        for entry in UnusedSettings.table {
+            #expect(Schema.sections.contains { $0.path == entry.section && $0.keys.contains(entry.key) }, "\(entry)")
+        }
+    }
+}

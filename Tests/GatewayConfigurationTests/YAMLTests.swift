@@ -1,0 +1,146 @@
+import Testing
+
+@testable import GatewayConfiguration
+
+@Suite struct YAMLTests {
+    @Test(arguments: [
+        ("conditions:\n\t- identifier: a\n", "2:1: a tab stands in the indentation; indent with spaces"),
+        ("gateway:\n  name: a\n\tx: y\n", "3:1: a tab stands in the indentation; indent with spaces"),
+        (
+            "gateway:\n  name: a: b\n",
+            "2:10: a second colon makes no sense here; quote a value that holds “: ”, and check the indentation of this line and the one before"
+        ),
+        (
+            "gateway: {name: lobby\nconditions: []\n",
+            "2:11: a comma or } is missing: the { stands at line 1; close the map with }"
+        ),
+        (
+            "gateway:\n  name: \"lobby\nconditions: []\n",
+            "2:9: a quotation mark is not closed; close it, or double a quotation mark that is meant as such"
+        ),
+        (
+            "gateway:\n    name: x\n  nam: y\n",
+            "3:3: this does not continue the map that begins at line 1; give all keys of a map the same indentation, and write key: value"
+        ),
+        (
+            "conditions:\n  - identifier: a\n    uuid: 00000000000000000000000000000000\n   - identifier: b\n",
+            "4:4: this does not continue the list that begins at line 2; give all entries (-) of a list the same indentation"
+        ),
+        ("gateway:\n  name: @x\n", "2:9: a value can't begin with @ without quotes; quote it"),
+        ("gateway: {name: &}\n", "1:17: a value begins with & or *, which mean something to YAML; quote it"),
+        (
+            "gateway:\n  name: \"\\q\"\n",
+            "2:10: a backslash in double quotes begins an escape that YAML does not know; write \\\\, or use single quotes"
+        ),
+        (
+            "conditions: - identifier: a\n",
+            "1:13: a list entry (-) makes no sense here; begin the list on a line of its own, indented"
+        ),
+        ("gateway:\n  name: |0\n", "2:9: a value begins with | or >, which mean something to YAML; quote it"),
+        ("gateway:\n  name: !<x\n", "2:9: a value begins with !, which means something to YAML; quote it"),
+        (
+            "%YAML 1.3\n---\na: b\n",
+            "1:1: the line begins with %, a YAML directive; take the line out, or quote the value"
+        ),
+        (
+            "conditions: []\n---\nconditions: []\n",
+            "2:1: a second document begins here; a configuration is one document; take the --- out"
+        ),
+        (
+            "conditions: []\n...\nx: 1\n",
+            "3:1: something stands after the end of the configuration; check the indentation, and take out a line of three dots"
+        ),
+        ("a\u{0}b", "1:2: the file holds the control character U+0000; take it out"),
+        ("a: \u{7F}", "1:4: the file holds the control character U+007F; take it out"),
+        ("a: b\u{2028}", "1:5: the file holds the invisible character U+2028; take it out"),
+        ("a: \u{FEFF}", "1:4: the file holds the invisible character U+FEFF; take it out"),
+    ])
+    func `what is not YAML is said with its place and what to do`(text: String, expected: String) {
+        #expect(mistakes(text) == ["g.yaml:\(expected)"])
+    }
+
+    @Test func `aliases, anchors, tags and merge keys are refused, each at its place`() {
+        #expect(
+            mistakes("gateway:\n  name: *x\nconditions: &c []\nmqtt: !!map {host: !x y}\n<<: *y\n") == [
+                "g.yaml:2:9: an alias (*) has no use here; write the value out, or set a default under monitor; or quote a value that begins with *",
+                "g.yaml:3:13: an anchor (&) has no use here; take it out, or quote a value that begins with &",
+                "g.yaml:4:7: a tag (!) has no use here; take it out: each setting has its own type; or quote a value that begins with !",
+                "g.yaml:4:20: a tag (!) has no use here; take it out: each setting has its own type; or quote a value that begins with !",
+                "g.yaml:5:1: a merge key (<<) has no use here; set defaults under monitor",
+                "g.yaml:5:5: an alias (*) has no use here; write the value out, or set a default under monitor; or quote a value that begins with *",
+            ])
+    }
+
+    @Test func `a list or map as a key is refused`() {
+        #expect(
+            mistakes("conditions: []\n? [a]\n: b\n{a}: c\n") == [
+                "g.yaml:2:3: a list or map stands where a key is expected; write key: value",
+                "g.yaml:4:1: a list or map stands where a key is expected; write key: value",
+            ])
+    }
+
+    @Test
+    func `what stands before a syntax error is checked all the same, and nothing is missed for standing after it`() {
+        #expect(
+            mistakes("mqtt:\n  port: 70000\nmonitor:\n  exit_rssi: -80\n  name: \"x") == [
+                "g.yaml:2:3: mqtt has no host; name the broker, or take mqtt out for files only",
+                "g.yaml:2:9: mqtt.port is 70000; expected 1…65535",
+                "g.yaml:5:9: a quotation mark is not closed; close it, or double a quotation mark that is meant as such",
+            ])
+    }
+
+    @Test func `a node is sixteen octets, so that many conditions fit`() {
+        #expect(MemoryLayout<Document.Node>.stride == 16)
+    }
+
+    @Test(arguments: [[0xFF, 0xFE, 0x61, 0x00], [0xFE, 0xFF, 0x00, 0x61]])
+    func `UTF-16 is told by name`(bytes: [UInt8]) {
+        #expect(mistakes(bytes) == ["g.yaml:1:1: the file is UTF-16; save it as UTF-8"])
+    }
+
+    @Test(arguments: [
+        [0xFF], [0xC3], [0xC3, 0x28], [0xC0, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
+        [0xF8, 0x88, 0x80, 0x80],
+        [0x80], [0xE0, 0x80, 0x80], [0xF0, 0x80, 0x80, 0x80],
+    ])
+    func `what is not UTF-8 is said with its place`(bytes: [UInt8]) {
+        #expect(mistakes(Array("a: ".utf8) + bytes) == ["g.yaml:1:4: the file is not UTF-8 here; save it as UTF-8"])
+    }
+
+    @Test func `a byte order mark is passed over`() throws {
+        #expect(
+            mistakes([0xEF, 0xBB, 0xBF] + Array("conditions: []\nx: 1".utf8)).map { $0.prefix(11) } == ["g.yaml:2:1:"])
+        #expect(
+            mistakes([0xEF, 0xBB, 0xBF] + Array("x: 1\nconditions: []".utf8)).map { $0.prefix(11) } == ["g.yaml:1:1:"])
+    }
+
+    @Test func `tabs between words are fine`() throws {
+        #expect(
+            try configuration("conditions:\t\n  - identifier:\ta\t# b\n    uuid: 00000000000000000000000000000000\n")
+                .monitors[0].conditions.count == 1)
+    }
+
+    @Test(arguments: [("{", "}"), ("[", "]")])
+    func `sixteen levels are read, seventeen are not`(open: String, close: String) {
+        // The file's own map and the value of `a` at level 2.
+        func nested(_ levels: Int) -> String {
+            let inner = open == "{" ? "{a: " : "["
+            return "conditions: []\na: " + String(repeating: inner, count: levels - 1) + "1"
+                + String(repeating: close, count: levels - 1)
+        }
+        #expect(!mistakes(nested(16)).joined().contains("deep"))
+        #expect(mistakes(nested(17)).joined().contains("the nesting is more than 16 deep; no setting needs so much"))
+        #expect(mistakes(nested(100_000)).joined().contains("the nesting is more than 16 deep"))
+    }
+
+    @Test func `a file above 64 MiB is refused unread`() {
+        let bytes = [UInt8](repeating: 0x0A, count: SourceText.lengthMost + 1)
+        #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 octets; expected at most 64MiB"])
+    }
+
+    @Test func `a section's table has room for all of its keys`() {
+        #expect(Schema.sections.allSatisfy { $0.keys.count <= Section<RootKey>.keysMost })
+        #expect(MonitoringKey.allCases.count <= Section<MonitoringKey>.keysMost)
+        #expect(MonitoringKey.allCases.map { Int($0.rawValue) } == Array(0..<MonitoringKey.allCases.count))
+    }
+}
