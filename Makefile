@@ -79,7 +79,7 @@ format: ## Formats all Swift sources in place.
 bench: deps release ## Measures replay against a reader in Python and tshark; prints the README's table. See Tests/Benchmark/run.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
 
-fuzz: deps-build ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
+fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.

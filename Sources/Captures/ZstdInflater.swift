@@ -4,9 +4,15 @@ import CZstd
 @safe final class ZstdInflater: Inflater {
     /// Frames may look back 2^27 bytes (128 MiB), what `zstd -d` allows as well.
     private static let windowLogMax: Int32 = 27
+    /// RFC 8878 §3.1.1.2.
+    private static let blockHeaderSize = 3
 
     private let context: OpaquePointer
     private var isBetweenFrames = true
+    // Whether a block may not have been handed over to its end for want of room.
+    private var mayHoldMore = false
+    // How many bytes zstd asked for: the rest of a block, with the header of the next where one follows.
+    private var wanted = 0
 
     init(path: String) throws(CaptureError) {
         guard let context = unsafe ZSTD_createDCtx() else { throw .inflationFailed(path: path, "no memory") }
@@ -22,7 +28,23 @@ import CZstd
     func inflate(
         _ input: UnsafeRawBufferPointer, isAtEnd: Bool, into output: UnsafeMutableRawBufferPointer
     ) -> InflaterStep {
-        if isAtEnd, isBetweenFrames { return InflaterStep() }
+        // What zstd inflates in a call that ends in an error is lost. So that this is never what is whole, a call hands
+        // over what an earlier one inflated or inflates a block, never both, and never goes beyond the block.
+        if mayHoldMore {
+            let step = unsafe decompress(UnsafeRawBufferPointer(rebasing: input[..<0]), into: output)
+            if step.produced > 0 || step.problem != nil { return step }
+        }
+        if isAtEnd {
+            return InflaterStep(problem: isBetweenFrames ? nil : "the zstd data are cut off")
+        }
+        let count = wanted > Self.blockHeaderSize ? wanted - Self.blockHeaderSize : max(wanted, 1)
+        return unsafe decompress(UnsafeRawBufferPointer(rebasing: input[..<min(count, input.count)]), into: output)
+    }
+
+    /// One step of zstd's, of all of `input` or as much as there is room for.
+    private func decompress(
+        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) -> InflaterStep {
         var source = unsafe ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
         var target = unsafe ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
         let result = unsafe ZSTD_decompressStream(context, &target, &source)
@@ -33,10 +55,10 @@ import CZstd
                 words.contains("memory")
                 ? "the zstd data look back further than 128 MiB; compress them again without --long or --ultra"
                 : "the zstd data are corrupt: \(words)"
-        } else if isAtEnd, step.produced == 0, result != 0 {
-            step.problem = "the zstd data are cut off"
         } else {
             isBetweenFrames = result == 0
+            wanted = result
+            mayHoldMore = !isBetweenFrames && step.produced == output.count
         }
         return step
     }

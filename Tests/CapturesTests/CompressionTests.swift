@@ -61,12 +61,37 @@ func peakMemory() throws -> Int {
         let half = capture.count / 2
         let frames = try pipe(Array(capture[..<half]), through: "zstd") + pipe(Array(capture[half...]), through: "zstd")
         #expect(try contents(frames) == whole)
-        // What is cut off in the middle of a block of 128 KiB gives nothing of that block.
-        let long = try pipe(try Generated("pcapng-201", reports: 5000, seed: 1).bytes, through: "zstd")
-        let cut = try contents(Array(long.dropLast(long.count / 3)))
+        // Of a frame that is one block, nothing can be had before its end; of one that is several, what is whole is.
+        #expect(throws: CaptureError.self) { try contents(Array(bytes.dropLast(bytes.count / 2))) }
+        let long = try Generated("pcapng-201", reports: 8000, seed: 1)
+        let cut = try contents(Array(try pipe(long.bytes, through: "zstd").dropLast(100)))
         #expect(cut.damageTotal == 1)
-        #expect(cut.damages.first?.reason.contains("cut off") == true)
-        #expect(cut.records.count > 500)
+        #expect(cut.sightings.count > 100)
+        #expect(long.sightings.starts(with: cut.sightings))
+    }
+
+    @Test(.enabled(if: hasZstd, "zstd is not installed"), arguments: [1, 100, 4096, 128 * 1024])
+    func `zstd with a corrupt end gives what is whole before it and says so`(windowSize: Int) throws {
+        let options = CaptureOptions(windowSize: windowSize)
+        // A frame of one block, and one of several, with a checksum of four bytes behind the last.
+        for reports in [20, 4000] {
+            let capture = try Generated("log", reports: reports, seed: 1)
+            var bytes = try pipe(capture.bytes, through: "zstd", "--check")
+            bytes[bytes.count - 1] ^= 0xFF
+            let result = try contents(bytes, options: options)
+            #expect(result.sightings == capture.sightings)
+            #expect(result.damageTotal == 1)
+            #expect(result.damages[0].reason.contains("checksum"))
+        }
+        // What stands in the blocks before a corrupt one; a block holds 128 KiB.
+        let capture = try Generated("log", reports: 4000, seed: 1)
+        var bytes = try pipe(capture.bytes, through: "zstd", "--no-check")
+        bytes.removeLast(10)
+        bytes += [UInt8](repeating: 0xFF, count: 10)
+        let result = try contents(bytes, options: options)
+        #expect(result.sightings.count > 500)
+        #expect(capture.sightings.starts(with: result.sightings))
+        #expect(result.damageTotal >= 1)
     }
 
     @Test(.enabled(if: hasZstd, "zstd is not installed"))
@@ -82,7 +107,7 @@ func peakMemory() throws -> Int {
 
     @Test func `a gzip bomb costs time only`() throws {
         let scratch = Scratch()
-        let size = environment("CAPTURES_BOMB_MIB", default: 64)
+        let size = environment("CAPTURES_BOMB_MIB", default: 256)
         // A log's brace and then blanks, so that all of it is looked at.
         try execute(
             "/bin/sh",
