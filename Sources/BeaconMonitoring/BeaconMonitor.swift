@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// A monitor of beacons with the face of Core Location's `CLMonitor`.
 ///
 /// It drives a ``MonitorEngine``, which decides everything, and performs what that wants done. Scanners hand over what
@@ -18,7 +20,7 @@ public actor BeaconMonitor {
 
     let clock: any MonitorClock
     let lease: NameLease
-    let hub = EventHub()
+    nonisolated let hub = EventHub()
     let signal = Signal()
     var engine: MonitorEngine
     var actions = ActionBuffer()

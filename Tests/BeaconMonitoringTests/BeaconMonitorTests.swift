@@ -158,10 +158,10 @@ import Testing
         try await site.lobby()
         try await site.running {
             await site.sighted(at: .zero)
-            #expect(try await events.next()?.brief == .satisfied(at: .zero))
+            await expect(.satisfied(at: .zero), from: &events)
             await site.clock.sleeperStands(at: .seconds(30))
             site.clock.set(.seconds(30))
-            #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(30)))
+            await expect(.unsatisfied(at: .seconds(30)), from: &events)
         }
     }
 
@@ -171,10 +171,10 @@ import Testing
         try await site.lobby()
         try await site.running {
             await site.sighted(at: .zero)
-            #expect(try await events.next()?.brief == .satisfied(at: .zero))
+            await expect(.satisfied(at: .zero), from: &events)
             await site.clock.sleeperStands(at: .seconds(30))
             site.clock.set(.seconds(4000))
-            #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(30)))
+            await expect(.unsatisfied(at: .seconds(30)), from: &events)
         }
     }
 
@@ -189,7 +189,7 @@ import Testing
             try await site.monitor.add(.anyA, identifier: "lobby", settings: settings)
             await site.clock.sleeperStands(at: .seconds(5))
             site.clock.set(.seconds(5))
-            #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(5)))
+            await expect(.unsatisfied(at: .seconds(5)), from: &events)
         }
         #expect(site.clock.sleepers == 0)
     }
@@ -218,6 +218,15 @@ import Testing
             try await site.lobby(.satisfied)
             await site.clock.sleeperStands(at: .seconds(30))
             await #expect(throws: MonitorError.running("loop")) { try await site.monitor.run() }
+        }
+    }
+
+    private func expect(_ outcome: Outcome, from events: inout BeaconMonitor.Events.Iterator) async {
+        do {
+            let event = try await events.next()
+            #expect(event?.brief == outcome)
+        } catch {
+            Issue.record("\(error)")
         }
     }
 }
