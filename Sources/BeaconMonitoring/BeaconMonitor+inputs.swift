@@ -1,0 +1,88 @@
+public import BluetoothLE
+
+// What scanners hand over. Each call is one input of the engine at the time that it is stamped with (rules T2, T3).
+extension BeaconMonitor {
+    /// The adapter of that name, made known where it is new; it does not listen until it is said to, or reports.
+    ///
+    /// The identifier means something to this monitor alone.
+    /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
+    public func adapter(named name: String) throws(MonitorError) -> AdapterID {
+        guard !isEnded else { throw .ended(self.name) }
+        return try engine.adapter(named: name)
+    }
+
+    /// An adapter gave a report with an iBeacon in it.
+    public func sighted(_ sighting: Sighting) { sighted(CollectionOfOne(sighting)) }
+
+    /// Adapters gave reports with iBeacons in them, in this order: a batch costs one call.
+    public func sighted(_ sightings: some Sequence<Sighting>) {
+        give { engine, actions in
+            for sighting in sightings { engine.sighted(sighting, into: &actions) }
+        }
+    }
+
+    /// An adapter gave a report, of whatever kind: it listens (rules L4, L5).
+    public func heard(_ adapter: AdapterID, at time: Instant) {
+        give { engine, actions in engine.heard(adapter, at: time, into: &actions) }
+    }
+
+    /// An adapter began or ceased to listen, or was taken out.
+    public func listening(_ change: ListeningChange, at time: Instant) {
+        give { engine, actions in engine.listening(change, at: time, into: &actions) }
+    }
+
+    /// Says which flags the world outside raises, on every event from now on.
+    public func setAmbientDiagnostics(_ diagnostics: Diagnostics) { engine.ambientDiagnostics = diagnostics }
+
+    /// What a monitor has counted since it was made.
+    public struct Counters: Sendable, Hashable {
+        /// Inputs stamped earlier than one before them (rule T2).
+        public var lateInputs: Int
+        /// Beacons under conditions that did not fit (rule P2).
+        public var untrackedBeacons: Int
+        /// Subscribers that were ended because 65,536 events waited for them (rule N2).
+        public var slowSubscribers: Int
+    }
+
+    /// What the monitor has counted.
+    public var counters: Counters {
+        Counters(
+            lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
+            slowSubscribers: hub.slowSubscribers)
+    }
+
+    /// An input of the user's own, dated now.
+    func input(
+        _ body: (inout MonitorEngine, Instant, inout ActionBuffer) throws(MonitorError) -> Void
+    ) throws(MonitorError) {
+        guard !isEnded else { throw .ended(name) }
+        engine.clockOffset = clock.offset
+        // A scanner may have stamped a report that came in the meantime; that is no input out of order.
+        let time = max(clock.now, engine.now)
+        try body(&engine, time, &actions)
+        perform()
+    }
+
+    /// An input that carries its time, or none.
+    func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
+        guard !isEnded else { return }
+        engine.clockOffset = clock.offset
+        body(&engine, &actions)
+        perform()
+    }
+
+    /// Does what the engine wants done, and has the alarm set anew where that is needed earlier than it stands.
+    private func perform() {
+        for action in actions.actions {
+            switch action {
+            case .event(let event): hub.publish(event)
+            case .condition(let change): hub.apply(change)
+            // For sinks, of which a monitor without a gateway has none.
+            case .visit, .adapter, .trackingLimitExceeded: break
+            }
+        }
+        if !actions.isEmpty { actions.removeAll() }
+        guard isRunning, let deadline = engine.nextDeadline else { return }
+        if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
+    }
+}

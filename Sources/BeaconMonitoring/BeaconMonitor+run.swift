@@ -1,0 +1,41 @@
+import BluetoothLE
+
+extension BeaconMonitor {
+    /// Handles what becomes due, when it does, until the monitor is ended or the task is cancelled.
+    ///
+    /// Without it nothing happens in silence: an exit then waits for the next input. It belongs to whoever owns the
+    /// monitor, in a task group beside the scanners, so that there is no task that nobody awaits and nothing in the
+    /// background that keeps a discarded monitor alive.
+    ///
+    /// - Parameter drain: called before what is due is handled; returns when every report that the sources received up
+    ///   to the call has been handed over, so that no exit overtakes the report that prevents it (rule T5).
+    /// - Throws: ``MonitorError/running(_:)`` where it runs already, `CancellationError`, and what the clock throws.
+    public func run(draining drain: @Sendable () async -> Void = {}) async throws {
+        guard !isRunning else { throw MonitorError.running(name) }
+        isRunning = true
+        defer { isRunning = false }
+        while !isEnded {
+            try Task.checkCancellation()
+            let now = clock.now
+            guard let deadline = engine.nextDeadline, deadline <= now else {
+                try await sleep(until: engine.nextDeadline)
+                continue
+            }
+            await drain()
+            // What was drained may have brought the engine further than the moment for which it was drained.
+            give { engine, actions in engine.advance(to: max(now, engine.now), into: &actions) }
+        }
+    }
+
+    /// Sleeps until `deadline`, or until an input makes something due earlier.
+    private func sleep(until deadline: Instant?) async throws {
+        alarm = deadline
+        defer { alarm = nil }
+        try await withThrowingTaskGroup(of: Void.self) { [clock, signal] group in
+            if let deadline { group.addTask { try await clock.sleep(until: deadline) } }
+            group.addTask { await signal.wait() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import BluetoothLE
+
+/// A monitor of beacons with the face of Core Location's `CLMonitor`.
+///
+/// It drives a ``MonitorEngine``, which decides everything, and performs what that wants done. Scanners hand over what
+/// they hear; whoever owns the monitor awaits ``run(draining:)`` beside them, typically in one task group:
+///
+///     let monitor = try BeaconMonitor("site", clock: clock)
+///     try await monitor.add(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+///     async let _ = monitor.run()
+///     for try await event in monitor.events { … }
+///
+/// It ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task of its own:
+/// nothing but its owner and the tasks that are in a call to it keep it alive.
+public actor BeaconMonitor {
+    /// The monitor's name: one at a time in this process.
+    public nonisolated let name: String
+    /// Its events; each iteration is a subscription of its own (rule N2).
+    public nonisolated var events: Events { Events(hub: hub) }
+
+    let clock: any MonitorClock
+    let lease: NameLease
+    nonisolated let hub = EventHub()
+    let signal = Signal()
+    var engine: MonitorEngine
+    var actions = ActionBuffer()
+    var isEnded = false
+    var isRunning = false
+    /// What ``run(draining:)`` sleeps until; nothing where it does not sleep, or until it is woken.
+    var alarm: Instant?
+
+    /// Makes a monitor.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
+    ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
+    ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
+    ///   - engine: what holds beside that.
+    /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
+    ///   setting is out of bounds.
+    public init(
+        _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
+        engine engineSettings: EngineSettings = EngineSettings()
+    ) throws(MonitorError) {
+        let identifier = try Identifier(name)
+        var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
+        try engine.addMonitor(identifier, settings: settings)
+        lease = try NameLease(identifier)
+        self.engine = engine
+        self.name = name
+        self.clock = clock
+    }
+
+    deinit { hub.finish() }
+
+    /// Ends the monitor: its name is free, its subscribers get what still waits for them and then the end.
+    ///
+    /// ``run(draining:)`` returns. What is handed over from now on has no effect; records stay as they are.
+    public func end() {
+        isEnded = true
+        hub.finish()
+        lease.release()
+        signal.raise()
+    }
+
+    // MARK: Conditions
+
+    /// Adds a condition, or changes or replaces the one of that identifier (rules C1, C2).
+    ///
+    /// - Parameters:
+    ///   - condition: what is monitored.
+    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
+    ///   - state: the state that it starts from; what is observed overrides it.
+    ///   - settings: how it is entered and left.
+    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
+    ///   changed then.
+    public func add(
+        _ condition: Condition, identifier: String, assuming state: State = .unknown,
+        settings: ConditionSettings = ConditionSettings()
+    ) throws(MonitorError) {
+        let identifier = try Identifier(identifier)
+        let monitor = lease.name
+        try input { engine, time, actions throws(MonitorError) in
+            try engine.add(
+                condition, identifier: identifier, monitor: monitor, assuming: state, settings: settings, at: time,
+                into: &actions)
+        }
+    }
+
+    /// Ends the monitoring of a condition and forgets its record, without an event (rule C3).
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult public func remove(_ identifier: String) -> Bool {
+        do {
+            try input { engine, time, actions throws(MonitorError) in
+                try engine.remove(Identifier(lookup: identifier), at: time, into: &actions)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// The identifiers of the conditions, in the order in which they were added.
+    public var identifiers: [String] { engine.identifiers.map(\.text) }
+
+    /// A condition with the last event that every subscriber has handled (rule N3); `nil` where none has the identifier.
+    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
+}

@@ -1,0 +1,15 @@
+public import BluetoothLE
+
+/// Where a monitor takes its time from, and how it waits: the seam to the machine's clocks.
+///
+/// The core reads no clock itself, so a test turns the hands of one of its own and never sleeps.
+public protocol MonitorClock: Sendable {
+    /// The timeline's present (rule T1); never less than what it was before.
+    var now: Instant { get }
+    /// How far the wall clock is ahead of the timeline at this moment.
+    var offset: ClockOffset { get }
+    /// Returns when ``now`` has reached `instant`, at once where it has already; late is allowed (rule T4).
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    func sleep(until instant: Instant) async throws
+}

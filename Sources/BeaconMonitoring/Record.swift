@@ -1,0 +1,26 @@
+/// A condition with its last event (Apple: `CLMonitor.Record`).
+public struct Record: Sendable, Hashable {
+    /// What is monitored.
+    public var condition: Condition
+    /// The last event that has been handled (rule N3).
+    ///
+    /// Before there is one, a placeholder of the state that the condition started from, dated at the adding, which
+    /// is delivered to nobody (rule C1).
+    public var lastEvent: Event
+}
+
+extension Record {
+    /// The record of a condition that was added or replaced just now.
+    init(beginning change: ConditionChange) {
+        condition = change.condition
+        lastEvent = Event(
+            monitor: change.monitor, identifier: change.identifier, scope: .condition,
+            state: change.assumed ?? .unknown, time: change.time, clockOffset: change.clockOffset,
+            condition: change.condition, refinement: nil, previous: nil, sighting: nil, lastSeen: nil, diagnostics: [])
+    }
+}
+
+extension Identifier {
+    /// Text that is an identifier already, or that need only be looked up: what is none is found nowhere.
+    init(lookup text: String) { self.text = text }
+}
