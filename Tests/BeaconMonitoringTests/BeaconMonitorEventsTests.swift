@@ -1,0 +1,202 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct BeaconMonitorEventsTests {
+    @Test func `N2: every subscriber gets every event from when it subscribed, in order`() async throws {
+        let site = try await Site("N2")
+        try await site.lobby()
+        var first = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        var second = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .seconds(40))
+        let all: [Outcome] = [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))]
+        for expected in all { #expect(try await first.next()?.brief == expected) }
+        for expected in all.dropFirst() { #expect(try await second.next()?.brief == expected) }
+        await site.sighted(at: .seconds(80))
+        #expect(try await second.next()?.brief == .unsatisfied(at: .seconds(70)))
+        #expect(try await first.next()?.brief == .unsatisfied(at: .seconds(70)))
+    }
+
+    @Test func `N2: one sequence can be subscribed to again and again`() async throws {
+        let site = try await Site("N2 again")
+        try await site.lobby()
+        let events = site.monitor.events
+        for round in 0..<50 {
+            var iterator = events.makeAsyncIterator()
+            await site.sighted(at: .seconds(40 * round))
+            if round > 0 { #expect(try await iterator.next()?.brief == .unsatisfied(at: .seconds(40 * round - 10))) }
+            #expect(try await iterator.next()?.brief == .satisfied(at: .seconds(40 * round)))
+        }
+        #expect(site.monitor.hub.subscribers == 0)
+    }
+
+    @Test func `N2: a subscriber that ends early takes nothing from the others`() async throws {
+        let site = try await Site("N2 early")
+        try await site.lobby()
+        var other = site.monitor.events.makeAsyncIterator()
+        var early: BeaconMonitor.Events.Iterator? = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        await site.sighted(at: .seconds(40))
+        #expect(try await early?.next()?.brief == .satisfied(at: .zero))
+        early = nil
+        #expect(site.monitor.hub.subscribers == 1)
+        #expect(try await other.next()?.brief == .satisfied(at: .zero))
+        #expect(try await other.next()?.brief == .unsatisfied(at: .seconds(30)))
+        #expect(try await other.next()?.brief == .satisfied(at: .seconds(40)))
+    }
+
+    @Test func `N2: a cancelled subscriber ends, waiting or not, and the others go on`() async throws {
+        let site = try await Site("N2 cancelled")
+        try await site.lobby()
+        var other = site.monitor.events.makeAsyncIterator()
+        let events = site.monitor.events
+        for _ in 0..<100 {
+            let subscriber = Task { for try await _ in events {} }
+            subscriber.cancel()
+            try await subscriber.value
+        }
+        let waiting = Task {
+            for try await _ in events { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        await site.sighted(at: .zero)
+        try await waiting.value
+        #expect(site.monitor.hub.subscribers == 1)
+        #expect(try await other.next()?.brief == .satisfied(at: .zero))
+    }
+
+    @Test func `N2: a subscriber 65,536 events behind ends with an error, one fewer does not`() async throws {
+        let site = try await Site("N2 slow")
+        try await site.lobby()
+        var slow = site.monitor.events.makeAsyncIterator()
+        var steady = site.monitor.events.makeAsyncIterator()
+        // The first input is one event, each of the others two: 65,535 in all.
+        await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
+        #expect(site.monitor.hub.subscribers == 2)
+        for _ in 0..<2 { _ = try await steady.next() }
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(40 * 32_768))
+        #expect(site.monitor.hub.subscribers == 1)
+        #expect(await site.monitor.counters.slowSubscribers == 1)
+        await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }
+        #expect(try await slow.next() == nil)
+        #expect(try await steady.next()?.brief == .satisfied(at: .seconds(40)))
+        #expect(site.monitor.hub.unhandled == 65_534)
+        for _ in 0..<65_533 { _ = try await steady.next() }
+        #expect(site.monitor.hub.unhandled == 1)
+    }
+
+    @Test func `N2: when the monitor ends its subscribers get what waits and then the end`() async throws {
+        let site = try await Site("N2 end")
+        try await site.lobby()
+        var events = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        let waiting = Task { [events = site.monitor.events] in try await events.reduce(0) { count, _ in count + 1 } }
+        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        await site.monitor.end()
+        #expect(try await waiting.value == 0)
+        #expect(try await events.next()?.brief == .satisfied(at: .zero))
+        #expect(try await events.next() == nil)
+        #expect(try await events.next() == nil)
+    }
+
+    // MARK: Handled
+
+    @Test func `N3: without a subscriber an event is its record's last at once`() async throws {
+        let site = try await Site("N3 none")
+        try await site.lobby()
+        await site.sighted(at: .zero)
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .satisfied(at: .zero))
+    }
+
+    @Test func `N3: an event is its record's last when all who received it asked for the next or ended`() async throws {
+        let site = try await Site("N3")
+        try await site.lobby()
+        func last() async -> State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
+        var first = site.monitor.events.makeAsyncIterator()
+        var second: BeaconMonitor.Events.Iterator? = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        await site.sighted(at: .seconds(40))
+        // Whoever comes later did not receive it.
+        let later = site.monitor.events.makeAsyncIterator()
+        #expect(await last() == .unsatisfied)
+        _ = try await first.next()
+        _ = try await second?.next()
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == World.start)
+        #expect(await last() == .unsatisfied)
+        _ = try await first.next()
+        #expect(await last() == .unsatisfied)
+        _ = try await second?.next()
+        #expect(await last() == .satisfied)
+        _ = try await first.next()
+        #expect(await last() == .satisfied)
+        second = nil
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .unsatisfied(at: .seconds(30)))
+        withExtendedLifetime(later) {}
+    }
+
+    @Test func `N3: an event of a condition that was replaced or removed since is nobody's last`() async throws {
+        let site = try await Site("N3 gone")
+        try await site.lobby()
+        try await site.monitor.add(.anyA, identifier: "porch", assuming: .unsatisfied)
+        var events: BeaconMonitor.Events.Iterator? = site.monitor.events.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        try await site.monitor.add(.anyB, identifier: "lobby")
+        await site.monitor.remove("porch")
+        #expect(try await events?.next()?.brief == .satisfied(at: .zero))
+        #expect(try await events?.next()?.brief == .satisfied("porch", at: .zero))
+        events = nil
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unknown)
+        #expect(await site.monitor.record(for: "porch") == nil)
+    }
+
+    @Test func `N3: a beacon's own event is not its condition's last`() async throws {
+        let site = try await Site("N3 beacon")
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        try await site.monitor.add(.anyA, identifier: "lobby", settings: settings)
+        await site.sighted(.a(1), at: .zero)
+        await site.sighted(.a(2), at: .seconds(1))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .satisfied(at: .zero))
+    }
+
+    // MARK: All at once
+
+    @Test func `a thousand conditions come and go while events flow, and no subscriber misses any`() async throws {
+        let site = try await Site("thousand")
+        try await site.lobby()
+        async let one: [Event] = collect(site.monitor.events)
+        async let two: [Event] = collect(site.monitor.events)
+        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for round in 0..<1000 {
+                    try await site.monitor.add(.a(1), identifier: "gate \(round)", assuming: .unsatisfied)
+                    #expect(await site.monitor.record(for: "gate \(round)") != nil)
+                    #expect(await site.monitor.remove("gate \(round)"))
+                }
+            }
+            group.addTask { for round in 0..<1000 { await site.sighted(at: .seconds(40 * round)) } }
+            group.addTask {
+                for _ in 0..<200 { for try await _ in site.monitor.events { break } }
+            }
+            // The third subscribes once more than there may be events left: it ends with the monitor.
+            _ = try await group.next()
+            _ = try await group.next()
+            await site.monitor.end()
+            try await group.waitForAll()
+        }
+        let (left, right) = try await (one, two)
+        #expect(left == right)
+        #expect(left.filter { $0.identifier == "lobby" }.count == 1999)
+        #expect(await site.monitor.identifiers == ["lobby"])
+        #expect(site.monitor.hub.unhandled == 0)
+    }
+
+    private func collect(_ events: BeaconMonitor.Events) async throws -> [Event] {
+        var all: [Event] = []
+        for try await event in events { all.append(event) }
+        return all
+    }
+}

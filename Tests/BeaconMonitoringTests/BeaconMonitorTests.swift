@@ -1,0 +1,233 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct BeaconMonitorTests {
+    // MARK: Names
+
+    @Test func `N1: a second monitor of one name is an error that names it`() throws {
+        let first = try BeaconMonitor("N1 twice", clock: ManualClock())
+        #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: ManualClock()) }
+        _ = try BeaconMonitor("N1 another", clock: ManualClock())
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `N1: a monitor that was refused leaves nothing behind`() throws {
+        var settings = MonitorSettings()
+        settings.forgetAfter = settings.outageTimeout
+        #expect(throws: MonitorError.self) {
+            try BeaconMonitor("N1 refused", clock: ManualClock(), settings: settings)
+        }
+        _ = try BeaconMonitor("N1 refused", clock: ManualClock())
+    }
+
+    @Test func `N1: a monitor that was discarded frees its name at once, a thousand times`() async throws {
+        for _ in 0..<1000 {
+            let monitor = try BeaconMonitor("N1 discarded", clock: ManualClock())
+            try await monitor.add(.anyA, identifier: "lobby")
+        }
+    }
+
+    @Test func `N1: a subscriber keeps no discarded monitor alive, and its events end`() async throws {
+        var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: ManualClock())
+        var events = try #require(monitor).events.makeAsyncIterator()
+        monitor = nil
+        _ = try BeaconMonitor("N1 subscriber", clock: ManualClock())
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func `N1: a monitor that ended frees its name at once and never its successor's`() async throws {
+        var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: ManualClock())
+        await first?.end()
+        let second = try BeaconMonitor("N1 ended", clock: ManualClock())
+        await first?.end()
+        first = nil
+        #expect(throws: MonitorError.nameTaken("N1 ended")) { try BeaconMonitor("N1 ended", clock: ManualClock()) }
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func `N1: a monitor whose loop was cancelled frees its name when it is discarded`() async throws {
+        for _ in 0..<100 {
+            let clock = ManualClock()
+            let monitor = try BeaconMonitor("N1 loop", clock: clock)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { [monitor] in try await monitor.run() }
+                try await monitor.add(.anyA, identifier: "lobby")
+                await clock.sleeperStands(at: .seconds(60))
+                group.cancelAll()
+                await #expect(throws: CancellationError.self) { try await group.next() }
+            }
+            await monitor.end()
+            #expect(clock.sleepers == 0)
+        }
+    }
+
+    @Test func `what has ended refuses what it is asked for`() async throws {
+        let site = try await Site("ended")
+        try await site.lobby()
+        await site.monitor.end()
+        await #expect(throws: MonitorError.ended("ended")) { try await site.lobby() }
+        await #expect(throws: MonitorError.ended("ended")) { try await site.monitor.adapter(named: "hci1") }
+        #expect(await !site.monitor.remove("lobby"))
+        await site.sighted(at: .seconds(1))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
+        var events = site.monitor.events.makeAsyncIterator()
+        #expect(try await events.next() == nil)
+        try await site.monitor.run()
+    }
+
+    // MARK: Conditions
+
+    @Test(arguments: [State.unknown, .satisfied, .unsatisfied])
+    func `C1: the record starts with a placeholder, dated at the adding, delivered to nobody`(_ state: State)
+        async throws
+    {
+        let site = try await Site("C1 \(state)")
+        site.clock.set(.seconds(3))
+        site.clock.setOffset(.seconds(7))
+        var events = site.monitor.events.makeAsyncIterator()
+        try await site.lobby(state)
+        let record = try #require(await site.monitor.record(for: "lobby"))
+        #expect(record.condition == .anyA)
+        #expect(record.lastEvent.state == state)
+        #expect(record.lastEvent.time == World.start + .seconds(3))
+        #expect(record.lastEvent.date == WallDate(World.start + .seconds(10), offset: .zero))
+        #expect(await site.monitor.record(for: "depot") == nil)
+        await site.monitor.end()
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func `C2: other settings keep the record, another identity starts it afresh in its place`() async throws {
+        let site = try await Site("C2")
+        try await site.lobby()
+        try await site.monitor.add(.anyB, identifier: "depot")
+        await site.sighted(at: .seconds(1))
+        let entered = await site.monitor.record(for: "lobby")
+        #expect(entered?.lastEvent.state == .satisfied)
+        var settings = ConditionSettings()
+        settings.exitTimeout = .seconds(5)
+        site.clock.set(.seconds(2))
+        try await site.monitor.add(.anyA, identifier: "lobby", settings: settings)
+        #expect(await site.monitor.record(for: "lobby") == entered)
+        try await site.monitor.add(.a(7), identifier: "lobby", assuming: .unsatisfied)
+        let record = await site.monitor.record(for: "lobby")
+        #expect(record?.condition == .a(7))
+        #expect(record?.lastEvent.state == .unsatisfied)
+        #expect(record?.lastEvent.time == World.start + .seconds(2))
+        #expect(await site.monitor.identifiers == ["lobby", "depot"])
+    }
+
+    @Test func `C3: removing forgets the record and makes no event`() async throws {
+        let site = try await Site("C3")
+        try await site.lobby()
+        await site.sighted(at: .seconds(1))
+        var events = site.monitor.events.makeAsyncIterator()
+        #expect(await site.monitor.remove("lobby"))
+        #expect(await !site.monitor.remove("lobby"))
+        #expect(await !site.monitor.remove("a/b"))
+        #expect(await site.monitor.record(for: "lobby") == nil)
+        #expect(await site.monitor.identifiers == [])
+        await site.monitor.end()
+        #expect(try await events.next() == nil)
+    }
+
+    // MARK: Time
+
+    @Test func `T1: a line's dates are printed with the offset at its making`() async throws {
+        let site = try await Site("T1")
+        try await site.lobby()
+        site.clock.setOffset(.seconds(1_000_000))
+        await site.sighted(at: .seconds(1))
+        let entered = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
+        #expect(entered.clockOffset == ClockOffset(nanoseconds: 1_000_000_000_000_000))
+        // The wall clock steps; nothing leaves by it, and what was printed stays as it was.
+        site.clock.setOffset(.seconds(-500))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(30))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent == entered)
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(31))
+        let left = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
+        #expect(left.state == .unsatisfied)
+        #expect(left.date == WallDate(World.start + .seconds(31 - 500), offset: .zero))
+        #expect(left.previous?.date == entered.date)
+    }
+
+    @Test func `X2: silence leaves at the deadline, without an input`() async throws {
+        let site = try await Site("X2")
+        var events = site.monitor.events.makeAsyncIterator()
+        try await site.lobby()
+        try await site.running {
+            await site.sighted(at: .zero)
+            await expect(.satisfied(at: .zero), from: &events)
+            await site.clock.sleeperStands(at: .seconds(30))
+            site.clock.set(.seconds(30))
+            await expect(.unsatisfied(at: .seconds(30)), from: &events)
+        }
+    }
+
+    @Test func `T4: an exit that is noticed late is dated at its deadline`() async throws {
+        let site = try await Site("T4")
+        var events = site.monitor.events.makeAsyncIterator()
+        try await site.lobby()
+        try await site.running {
+            await site.sighted(at: .zero)
+            await expect(.satisfied(at: .zero), from: &events)
+            await site.clock.sleeperStands(at: .seconds(30))
+            site.clock.set(.seconds(4000))
+            await expect(.unsatisfied(at: .seconds(30)), from: &events)
+        }
+    }
+
+    @Test func `T4: what comes to be due earlier wakes the loop`() async throws {
+        let site = try await Site("T4 earlier")
+        var events = site.monitor.events.makeAsyncIterator()
+        try await site.running {
+            try await site.lobby(.satisfied)
+            await site.clock.sleeperStands(at: .seconds(30))
+            var settings = ConditionSettings()
+            settings.exitTimeout = .seconds(5)
+            try await site.monitor.add(.anyA, identifier: "lobby", settings: settings)
+            await site.clock.sleeperStands(at: .seconds(5))
+            site.clock.set(.seconds(5))
+            await expect(.unsatisfied(at: .seconds(5)), from: &events)
+        }
+        #expect(site.clock.sleepers == 0)
+    }
+
+    @Test func `T5: the loop has the sources drained before a deadline is handled`() async throws {
+        let site = try await Site("T5")
+        try await site.lobby()
+        await site.sighted(at: .zero)
+        async let run: Void = site.monitor.run {
+            // One that lay in a source's buffer, and one that came while it was drained.
+            await site.sighted(at: .seconds(29))
+            await site.sighted(at: .seconds(31))
+        }
+        await site.clock.sleeperStands(at: .seconds(30))
+        site.clock.set(.seconds(30))
+        // A deadline may be early: what the first of them moved to is looked at before the second's.
+        await site.clock.sleeperStands(at: .seconds(59))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
+        #expect(await site.monitor.counters.lateInputs == 0)
+        await site.monitor.end()
+        try await run
+    }
+
+    @Test func `a monitor's loop runs once at a time`() async throws {
+        let site = try await Site("loop")
+        try await site.running {
+            try await site.lobby(.satisfied)
+            await site.clock.sleeperStands(at: .seconds(30))
+            await #expect(throws: MonitorError.running("loop")) { try await site.monitor.run() }
+        }
+    }
+
+    private func expect(_ outcome: Outcome, from events: inout BeaconMonitor.Events.Iterator) async {
+        do {
+            let event = try await events.next()
+            #expect(event?.brief == outcome)
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+}
