@@ -19,7 +19,8 @@ import Testing
         ("public import FoundationEssentials", "import FoundationEssentials"),
         ("@preconcurrency import Dispatch", "import Dispatch"), ("import struct Foundation.Date", "import Foundation"),
         ("    import Glibc", "import Glibc"), ("#if canImport(Musl)\nimport Musl\n#endif", "import Musl"),
-        ("let now = ContinuousClock.now", "ContinuousClock"), ("try await Task.sleep(for: .seconds(1))", "Task"),
+        ("let now = ContinuousClock.now", "ContinuousClock"), ("try await Task.sleep(for: .seconds(1))", "sleep"),
+        ("Task.sleep(until: x)", "sleep"), ("sleep(1)", "sleep"),
         ("let a = SuspendingClock()", "SuspendingClock"), ("clock_gettime(CLOCK_BOOTTIME, &now)", "clock_gettime"),
         ("let d = Date()", "Date"), ("DispatchTime.now().uptimeNanoseconds", "DispatchTime"),
         ("let t = time(nil)", "time"), ("let t = Int(clock())", "clock"), ("/* a */ nanosleep(&t, nil)", "nanosleep"),
@@ -36,7 +37,7 @@ import Testing
         "/* Date() /* nested */ Date() */",
         "/// Live it is CLOCK_BOOTTIME; never `Date()`.", #"let text = "import Foundation; Date()""#,
         "func advance(to time: Instant) { clock(at: time) }", "let a = #\"Date() \\(Date()) \"# + \"\"",
-        "adapters[0].clock()", "let dates: [WallDate] = []",
+        "adapters[0].clock()", "try await clock.sleep(until: deadline)", "let dates: [WallDate] = []",
     ])
     func `what only looks like a clock is none`(source: String) {
         #expect(CoreScan.violations(in: source) == [], "\(source)")
