@@ -39,7 +39,9 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "EventLog",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: ours),
         .target(
             name: "GatewayConfiguration",
