@@ -7,9 +7,9 @@ import BluetoothLE
 struct MatchMemo: Sendable {
     /// The conditions that an entry can hold; a beacon that concerns more, or one whose conditions follow each beacon, is
     /// looked up each time.
-    static let conditionsMax = 6
+    static let conditionsMax = 5
 
-    /// One beacon's, within one cache line.
+    /// One beacon's, in 48 octets.
     struct Entry: Sendable {
         var high: UInt64 = 0
         var low: UInt64 = 0
@@ -17,10 +17,8 @@ struct MatchMemo: Sendable {
         var number: UInt32 = 0
         /// The generation that it was put there in; 0 stands for none.
         var generation: UInt32 = 0
-        var subjects = InlineArray<6, Int32>(repeating: 0)
-        /// What a sighting needs to refresh each (rule X1).
-        var exitRSSI = InlineArray<6, Int16>(repeating: 0)
-        var count: UInt8 = 0
+        var count: Int32 = 0
+        var subjects = InlineArray<5, Int32>(repeating: 0)
     }
 
     private static let setsMask: UInt64 = 2047
@@ -51,7 +49,7 @@ struct MatchMemo: Sendable {
     @inline(__always)
     subscript(place: Int) -> Entry { _read { yield entries[place] } }
 
-    /// Keeps an entry whose subjects, thresholds and count are filled in.
+    /// Keeps an entry whose subjects and their count are filled in.
     mutating func keep(_ entry: Entry, for beacon: BeaconIdentity, hash: UInt64) {
         var entry = entry
         entry.high = beacon.uuid.high

@@ -148,13 +148,15 @@ extension MonitorEngine {
         matches[Int(condition)].exitRSSI = settings.exitRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI
         matches[Int(condition)].perBeacon = settings.perBeacon
         matches[Int(condition)].exitTimeout = settings.exitTimeout.nanoseconds
+        let subject = Int(matches[Int(condition)].subject)
+        if subject >= 0 { subjects[subject].exitRSSI = matches[Int(condition)].exitRSSI }
     }
 
     /// Starts a condition afresh: as assumed, or `unmonitored` (rules C1, C4, C5).
     private mutating func begin(_ condition: Int32, assuming assumed: State, into actions: inout ActionBuffer) {
-        applySettings(condition)
         let subject = makeSubject(Subject(condition: condition, state: assumed, beacon: nil))
         matches[Int(condition)].subject = Int32(subject)
+        applySettings(condition)
         guard conditions[Int(condition)].isSupported, !conditions[Int(condition)].isLimited else {
             return become(.unmonitored, subject, isOutage: false, into: &actions)
         }

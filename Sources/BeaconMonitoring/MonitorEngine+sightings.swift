@@ -20,7 +20,7 @@ extension MonitorEngine {
             var subjects = subjects.mutableSpan
             for index in 0..<Int(entry.count)
             where !subjects[Int(entry.subjects[index])].refreshAlone(
-                by: last, strength, least: entry.exitRSSI[index], adapter, clock)
+                by: last, strength, adapter, clock)
             {
                 isLeft |= 1 << UInt8(truncatingIfNeeded: index)
             }
@@ -65,10 +65,9 @@ extension MonitorEngine {
             return false
         }
         var entry = MatchMemo.Entry()
-        entry.count = UInt8(scratch.count)
+        entry.count = Int32(scratch.count)
         for (index, condition) in scratch.enumerated() {
             entry.subjects[index] = matches[Int(condition)].subject
-            entry.exitRSSI[index] = matches[Int(condition)].exitRSSI
         }
         memo.keep(entry, for: beacon, hash: hash)
         scratch.removeAll(keepingCapacity: true)

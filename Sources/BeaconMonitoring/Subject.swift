@@ -64,6 +64,8 @@ struct Subject: Sendable {
     var isHeld = false
     /// The place of its condition; −1 where the place is free.
     var condition: Int32
+    /// What a sighting needs to refresh a condition's own subject (rule X1), as ``ConditionMatch`` has it.
+    var exitRSSI = ConditionMatch.anyRSSI
     var hold = Hold(adapter: 0, start: 0, queued: 0)
     /// The other holds, the one refreshed longest ago first.
     var others: [Hold] = []
@@ -108,10 +110,10 @@ struct Subject: Sendable {
     /// - Returns: whether that was all that the sighting does to it.
     @inline(__always)
     mutating func refreshAlone(
-        by refresh: Refresh, _ strength: Int16, least: Int16, _ adapter: UInt16, _ clock: Int64
+        by refresh: Refresh, _ strength: Int16, _ adapter: UInt16, _ clock: Int64
     ) -> Bool {
         guard state == .satisfied else { return false }
-        guard strength >= least else { return true }
+        guard strength >= exitRSSI else { return true }
         guard hold.adapter == adapter, isHeld, others.isEmpty else { return false }
         hold.start = clock
         self.refresh(by: refresh, strength)

@@ -22,6 +22,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var adapters: [[AdapterID?]]
     private var selected = 0
     private var current: [AdapterID?] = []
+    /// The adapter that the present record was heard by, once the engine knows.
+    private var heard: Int?
     /// How many sources that have not ended met each adapter, by its place in the engine's table (rule L4).
     private var open: [UInt16: Int] = [:]
     /// Adapters whose last source ended, and when: they stop once time goes on.
@@ -99,6 +101,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func advance(to time: Instant) throws(ExitFailure) {
         if !hasStarted { try start(at: time) }
+        heard = nil
         if !ending.isEmpty { stopEnded(before: time) }
         engine.advance(to: time, into: &actions)
     }
@@ -129,6 +132,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
+        heard = nil
         let change = ListeningChange(
             isListening ? .started : .stopped(since: nil), adapter: id, reason: "marked in the capture")
         engine.listening(change, at: time, into: &actions)
@@ -137,7 +141,14 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(__always)
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         statistics.reports &+= 1
+        // The reports of a record are heard at one time: the engine need hear of the adapter once.
+        if heard != adapter { hear(adapter, at: time) }
+    }
+
+    @inline(never)
+    private mutating func hear(_ adapter: Int?, at time: Instant?) {
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
+        heard = adapter
         engine.heard(id, at: time, into: &actions)
     }
 
