@@ -13,7 +13,7 @@ struct MatchMemo: Sendable {
     struct Entry: Sendable {
         var high: UInt64 = 0
         var low: UInt64 = 0
-        /// Major and minor.
+        /// Minor and major.
         var number: UInt32 = 0
         /// The generation that it was put there in; 0 stands for none.
         var generation: UInt32 = 0
@@ -25,13 +25,13 @@ struct MatchMemo: Sendable {
     private var entries = ContiguousArray(repeating: Entry(), count: 4096)
     private var generation: UInt32 = 1
 
-    /// The place of the entry for a beacon of which `hash` is the UUID's; −1 where there is none.
+    /// The place of the entry for the beacon of a UUID, whose hash is given, and a major and minor; −1 where there is
+    /// none.
     @inline(__always)
-    func find(_ beacon: BeaconIdentity, hash: UInt64) -> Int {
-        let number = UInt32(beacon.major) << 16 | UInt32(beacon.minor)
+    func find(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
         let place = Self.place(number, hash)
-        if holds(place, beacon, number) { return place }
-        return holds(place + 1, beacon, number) ? place + 1 : -1
+        if holds(place, uuid, number) { return place }
+        return holds(place + 1, uuid, number) ? place + 1 : -1
     }
 
     @inline(__always)
@@ -41,9 +41,9 @@ struct MatchMemo: Sendable {
     }
 
     @inline(__always)
-    private func holds(_ place: Int, _ beacon: BeaconIdentity, _ number: UInt32) -> Bool {
-        entries[place].number == number && entries[place].low == beacon.uuid.low
-            && entries[place].high == beacon.uuid.high && entries[place].generation == generation
+    private func holds(_ place: Int, _ uuid: ProximityUUID, _ number: UInt32) -> Bool {
+        entries[place].number == number && entries[place].low == uuid.low
+            && entries[place].high == uuid.high && entries[place].generation == generation
     }
 
     @inline(__always)
@@ -54,7 +54,7 @@ struct MatchMemo: Sendable {
         var entry = entry
         entry.high = beacon.uuid.high
         entry.low = beacon.uuid.low
-        entry.number = UInt32(beacon.major) << 16 | UInt32(beacon.minor)
+        entry.number = UInt32(beacon.minor) << 16 | UInt32(beacon.major)
         entry.generation = generation
         let place = Self.place(entry.number, hash)
         if entries[place].generation == generation { entries[place + 1] = entries[place] }

@@ -3,29 +3,29 @@ import HeapModule
 
 // The path of a sighting: which subjects it concerns, and what it does to them.
 extension MonitorEngine {
-    mutating func match(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        let hash = conditionTable.hash(sighting.beacon.uuid)
-        var place = memo.find(sighting.beacon, hash: hash)
+    /// Hands a sighting, as the refresh that it may be, to the subjects of the conditions that it matches.
+    @inline(__always)
+    mutating func match(_ uuid: ProximityUUID, _ last: Refresh, _ strength: Int16, into actions: inout ActionBuffer) {
+        let hash = conditionTable.hash(uuid)
+        var place = memo.find(uuid, last.number, hash: hash)
         if place < 0 {
-            if !lookUp(sighting.beacon, hash: hash) { return considerLeft(sighting, into: &actions) }
-            place = memo.find(sighting.beacon, hash: hash)
+            if !lookUp(last.beacon(uuid: uuid), hash: hash) {
+                return considerLeft(last.sighting(uuid: uuid), into: &actions)
+            }
+            place = memo.find(uuid, last.number, hash: hash)
         }
-        let adapter = sighting.adapter.index
+        let adapter = last.adapter
         let clock = present - adapters[Int(adapter)].offset
-        let last = Refresh(sighting, at: present)
-        let strength = sighting.strength
         let entry = memo[place]
         var isLeft: UInt8 = 0
         do {
             var subjects = subjects.mutableSpan
             for index in 0..<Int(entry.count)
-            where !subjects[Int(entry.subjects[index])].refreshAlone(
-                by: last, strength, adapter, clock)
-            {
+            where !subjects[Int(entry.subjects[index])].refreshAlone(by: last, strength, adapter, clock) {
                 isLeft |= 1 << UInt8(truncatingIfNeeded: index)
             }
         }
-        if isLeft != 0 { refreshLeft(isLeft, of: entry, by: sighting, clock, into: &actions) }
+        if isLeft != 0 { refreshLeft(isLeft, of: entry, by: last.sighting(uuid: uuid), clock, into: &actions) }
     }
 
     /// The subjects of an entry that are not held by the sighting's adapter alone, or not satisfied.
@@ -85,8 +85,6 @@ extension MonitorEngine {
     /// The conditions that were left, by identifier: each condition's own subject, then its beacon's (rule E4).
     @inline(never)
     private mutating func considerLeft(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        var sighting = sighting
-        sighting.time = now
         let strength = sighting.strength
         var left: [Int32] = []
         swap(&left, &scratch)

@@ -114,7 +114,17 @@ public struct MonitorEngine: Sendable {
     public mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer) {
         enter(sighting.time, into: &actions)
         hear(sighting.adapter, into: &actions)
-        match(sighting, into: &actions)
+        match(sighting.beacon.uuid, Refresh(sighting, at: present), sighting.strength, into: &actions)
+    }
+
+    /// An iBeacon of the report that ``heard(_:at:into:)`` was told of last: the same as ``sighted(_:into:)`` of it, with
+    /// nothing done twice.
+    package mutating func sighted(
+        _ beacon: IBeacon, in report: AdvertisingReport, by adapter: AdapterID, into actions: inout ActionBuffer
+    ) {
+        let strength = report.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
+        match(
+            beacon.identity.uuid, Refresh(beacon, in: report, by: adapter, at: present), strength, into: &actions)
     }
 
     /// An adapter began or ceased to listen, or was taken out.

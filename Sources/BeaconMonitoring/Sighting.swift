@@ -33,16 +33,6 @@ public struct Sighting: Sendable, Hashable {
         self.rssi = rssi
         packedAddress = DeviceAddress.packed(address)
     }
-
-    /// Makes a sighting of a frame, and of the report that it came in.
-    package init(_ beacon: IBeacon, in report: AdvertisingReport, at time: Instant, by adapter: AdapterID) {
-        self.time = time
-        self.adapter = adapter
-        self.beacon = beacon.identity
-        measuredPower = beacon.measuredPower
-        rssi = report.rssi
-        packedAddress = report.packedAddress
-    }
 }
 
 /// A source of reports that an engine knows: the place of its name in the engine's table of adapters.

@@ -30,14 +30,28 @@ struct Refresh: Sendable {
             | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
     }
 
+    @inline(__always)
+    init(_ beacon: IBeacon, in report: AdvertisingReport, by adapter: AdapterID, at time: Int64) {
+        self.time = time
+        packedAddress = report.packedAddress
+        packed =
+            UInt64(beacon.identity.major) | UInt64(beacon.identity.minor) << 16 | UInt64(adapter.index) << 32
+            | UInt64(RSSI.octet(report.rssi)) << 48 | UInt64(UInt8(bitPattern: beacon.measuredPower)) << 56
+    }
+
+    /// Minor and major, which the memo knows a beacon by beside its UUID.
+    var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
+    var adapter: UInt16 { UInt16(truncatingIfNeeded: packed >> 32) }
     var major: UInt16 { UInt16(truncatingIfNeeded: packed) }
     var minor: UInt16 { UInt16(truncatingIfNeeded: packed >> 16) }
+
+    func beacon(uuid: ProximityUUID) -> BeaconIdentity { BeaconIdentity(uuid: uuid, major: major, minor: minor) }
 
     /// The sighting again; its UUID is its condition's.
     func sighting(uuid: ProximityUUID) -> Sighting {
         var sighting = Sighting(
             time: Instant(nanoseconds: time), adapter: AdapterID(index: Int(packed >> 32 & 0xFFFF)),
-            beacon: BeaconIdentity(uuid: uuid, major: major, minor: minor),
+            beacon: beacon(uuid: uuid),
             measuredPower: Int8(truncatingIfNeeded: packed >> 56),
             rssi: RSSI(reported: UInt8(truncatingIfNeeded: packed >> 48)))
         sighting.packedAddress = packedAddress

@@ -158,7 +158,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if countsGaps { noteGap(beacon.identity, at: time) }
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
         if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
-        engine.sighted(Sighting(beacon, in: report, at: time, by: id), into: &actions)
+        engine.sighted(beacon, in: report, by: id, into: &actions)
     }
 
     @inline(never)
