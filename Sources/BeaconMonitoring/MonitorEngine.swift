@@ -3,7 +3,7 @@ import HeapModule
 
 /// The monitor as a value: sightings and time in, actions out.
 ///
-/// It holds the conditions of all monitors of a gateway and decides what `MONITOR.md` says, exactly, and nothing else:
+/// It holds the conditions of all monitors of a gateway and decides what `docs/monitor.md` says, exactly, and nothing else:
 /// it has no clock, no task and no file. Every input carries its time; what became due before it is handled first
 /// (rule T3), so nothing depends on how often it is woken (rule T4).
 public struct MonitorEngine: Sendable {
