@@ -91,22 +91,36 @@ public import BluetoothLE
         var text = text
         text.withUTF8 { octets in
             reserve(6 * octets.count)
-            for index in 0..<octets.count {
-                let octet = unsafe octets[index]
-                switch octet {
-                case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                    unsafe storage[count] = UInt8(ascii: "\\")
-                    unsafe storage[count + 1] = octet
-                    count += 2
-                case 0..<0x20:
-                    append("\\u00")
-                    append(octet: Self.digit(octet >> 4))
-                    append(octet: Self.digit(octet & 0xF))
-                default:
-                    unsafe storage[count] = octet
-                    count += 1
-                }
+            var index = 0
+            // Most names hold nothing to escape: they are copied as they are looked at.
+            while index < octets.count, unsafe !Self.needsEscape(octets[index]) {
+                unsafe storage[count + index] = octets[index]
+                index += 1
             }
+            count += index
+            while index < octets.count {
+                unsafe appendEscaped(octets[index])
+                index += 1
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func needsEscape(_ octet: UInt8) -> Bool {
+        octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
+    }
+
+    private mutating func appendEscaped(_ octet: UInt8) {
+        switch octet {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            append(octet: UInt8(ascii: "\\"))
+            append(octet: octet)
+        case 0..<0x20:
+            append("\\u00")
+            append(octet: Self.digit(octet >> 4))
+            append(octet: Self.digit(octet & 0xF))
+        default:
+            append(octet: octet)
         }
     }
 
