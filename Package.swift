@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -33,6 +34,11 @@ let package = Package(
             name: "BeaconMonitoring",
             dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: ours),
+        .target(
+            name: "Polling",
+            dependencies: ["BluetoothLE", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
+            swiftSettings: ours),
+        .target(name: "BeaconScanning", dependencies: ["BluetoothLE", "Polling"], swiftSettings: ours),
         .target(
             name: "Captures",
             dependencies: ["BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system")],

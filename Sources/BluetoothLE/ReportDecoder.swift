@@ -1,19 +1,17 @@
-public import BluetoothLE
-
-/// Who takes the advertising reports of a capture.
+/// Who takes the advertising reports of a source: a capture, or a scanner.
 public protocol ReportHandler: ~Copyable {
     /// One advertising report, with its AD structures; fragments come as one (rule B5).
     ///
-    /// `adapter` is a place in ``CaptureReader/adapters``. `data` hold until this returns.
+    /// `adapter` tells the source's adapters apart, and means something to the source alone. `data` hold until this returns.
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?)
 
     /// One iBeacon of the report that was handed over last (rule B2).
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?)
 }
 
-/// The step from a record to the advertising reports and iBeacons in it.
+/// The step from what was received to the advertising reports and iBeacons in it.
 ///
-/// Owns what spans records, the extended advertisements under way, and counts what is malformed (rules B3, B4).
+/// Owns what spans HCI events and frames, the extended advertisements under way, and counts what is malformed (rules B3, B4).
 public struct ReportDecoder: Sendable {
     @usableFromInline var counts = MalformationCounts()
     @usableFromInline var assembler = ExtendedReportAssembler()
@@ -28,29 +26,6 @@ public struct ReportDecoder: Sendable {
         var sum = counts
         sum.add(assembler.counts)
         return sum
-    }
-
-    /// Hands the reports of `record`, whose payload stands in `window`, to `handler`.
-    ///
-    /// An advertisement whose rest did not come in time is handed over before, with its last fragment's time.
-    @inlinable @inline(__always) public mutating func decode<Handler: ReportHandler & ~Copyable>(
-        _ record: CaptureRecord, in window: Span<UInt8>, to handler: inout Handler
-    ) {
-        switch record.content {
-        case .hci(.event, _):
-            decode(event: window.extracting(record.payload), adapter: record.adapter, time: record.time, to: &handler)
-        case .linkLayer(let rssi, let check):
-            decode(
-                frame: window.extracting(record.payload), rssi, check, adapter: record.adapter, time: record.time,
-                to: &handler)
-        case .report(let report):
-            hand(report, window.extracting(record.payload), record.adapter, record.time, to: &handler)
-        case .beacon(let beacon, let report):
-            handler.report(report, data: Span(), adapter: record.adapter, time: record.time)
-            handler.beacon(beacon, report: report, adapter: record.adapter, time: record.time)
-        case .hci, .listening, .monitor, .timeOnly:
-            break
-        }
     }
 
     /// Hands over what an adapter, or with `nil` every one, has under way, as far as it goes: nothing more will come.
@@ -81,8 +56,9 @@ public struct ReportDecoder: Sendable {
         }
     }
 
-    @inlinable mutating func decode<Handler: ReportHandler & ~Copyable>(
-        frame: Span<UInt8>, _ rssi: RSSI?, _ check: FrameCheck, adapter: Int?, time: Instant?, to handler: inout Handler
+    /// Hands the report of a link-layer frame to `handler`: nothing, where its CRC is bad or it does not advertise (rule B4).
+    @inlinable public mutating func decode<Handler: ReportHandler & ~Copyable>(
+        frame: Span<UInt8>, rssi: RSSI?, check: FrameCheck, adapter: Int?, time: Instant?, to handler: inout Handler
     ) {
         if !assembler.isIdle { expire(at: time, to: &handler) }
         do {
@@ -123,7 +99,8 @@ public struct ReportDecoder: Sendable {
         }
     }
 
-    @inlinable @inline(__always) mutating func hand<Handler: ReportHandler & ~Copyable>(
+    /// Hands a report that came as one to `handler`, and each iBeacon in its data (rules B1 to B3).
+    @inlinable @inline(__always) public mutating func hand<Handler: ReportHandler & ~Copyable>(
         _ report: AdvertisingReport, _ data: Span<UInt8>, _ adapter: Int?, _ time: Instant?, to handler: inout Handler
     ) {
         handler.report(report, data: data, adapter: adapter, time: time)

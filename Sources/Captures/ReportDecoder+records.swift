@@ -1,0 +1,26 @@
+public import BluetoothLE
+
+extension ReportDecoder {
+    /// Hands the reports of `record`, whose payload stands in `window`, to `handler`.
+    ///
+    /// An advertisement whose rest did not come in time is handed over before, with its last fragment's time.
+    @inlinable @inline(__always) public mutating func decode<Handler: ReportHandler & ~Copyable>(
+        _ record: CaptureRecord, in window: Span<UInt8>, to handler: inout Handler
+    ) {
+        switch record.content {
+        case .hci(.event, _):
+            decode(event: window.extracting(record.payload), adapter: record.adapter, time: record.time, to: &handler)
+        case .linkLayer(let rssi, let check):
+            decode(
+                frame: window.extracting(record.payload), rssi: rssi, check: check, adapter: record.adapter,
+                time: record.time, to: &handler)
+        case .report(let report):
+            hand(report, window.extracting(record.payload), record.adapter, record.time, to: &handler)
+        case .beacon(let beacon, let report):
+            handler.report(report, data: Span(), adapter: record.adapter, time: record.time)
+            handler.beacon(beacon, report: report, adapter: record.adapter, time: record.time)
+        case .hci, .listening, .monitor, .timeOnly:
+            break
+        }
+    }
+}
