@@ -15,6 +15,23 @@ public struct Identifier: Sendable {
             throw .identifierInvalid(text, "it is \(text.utf8.count) octets of UTF-8; expected 1…128")
         }
         guard text != ".", text != ".." else { throw .identifierInvalid(text, "it names a folder") }
+        if !Self.isPlain(text.utf8.span) { try Self.checkScalars(of: text) }
+        self.text = text
+    }
+
+    /// Whether all octets are ASCII that may stand in a name: what nearly every name is.
+    private static func isPlain(_ octets: Span<UInt8>) -> Bool {
+        for index in octets.indices {
+            switch octets[index] {
+            case UInt8(ascii: "/"), UInt8(ascii: "+"), UInt8(ascii: "#"): return false
+            case 0x20..<0x7F: continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private static func checkScalars(of text: String) throws(MonitorError) {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "/", "+", "#":
@@ -26,14 +43,16 @@ public struct Identifier: Sendable {
                 }
             }
         }
-        self.text = text
     }
 }
 
 extension Identifier: Hashable, Comparable {
     /// The same octets.
     public static func == (left: Identifier, right: Identifier) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        let (left, right) = (left.text.utf8.span, right.text.utf8.span)
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] { return false }
+        return true
     }
 
     /// The order of the octets (rule T3).
@@ -43,7 +62,7 @@ extension Identifier: Hashable, Comparable {
 
     /// Hashes the octets.
     public func hash(into hasher: inout Hasher) {
-        for octet in text.utf8 { hasher.combine(octet) }
+        unsafe text.utf8.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(0xFF as UInt8)
     }
 }

@@ -20,9 +20,16 @@ struct SourceText {
         marks.reserveCapacity(bytes.count / Self.stride + 1)
         var line = 1
         var column = 1
-        for index in bytes.indices {
-            if index & (Self.stride - 1) == 0 { marks.append(Position(line: line, column: column)) }
-            pass(index, line: &line, column: &column)
+        for mark in Swift.stride(from: 0, to: bytes.count, by: Self.stride) {
+            marks.append(Position(line: line, column: column))
+            for index in mark..<min(mark + Self.stride, bytes.count) {
+                // What is neither a line's end nor more than one octet, in short; the rest as it is.
+                if bytes[index] >= 0x20, bytes[index] < 0x80 {
+                    column += 1
+                } else {
+                    pass(index, line: &line, column: &column)
+                }
+            }
         }
     }
 
@@ -70,12 +77,17 @@ extension SourceText {
         var beginsLine = true
         while index < bytes.count {
             let byte = bytes[index]
+            if byte >= 0x20, byte < 0x7F, byte != 0x25 {
+                beginsLine = false
+                index += 1
+                continue
+            }
             if byte == 0x25, beginsLine {
                 // libyaml compares each %TAG directive with all before it.
                 return (index, "the line begins with %, a YAML directive", "take the line out, or quote the value")
             }
             beginsLine = byte == 0x0A || byte == 0x0D
-            if (0x20..<0x7F).contains(byte) || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            if byte == 0x25 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
                 index += 1
             } else if byte < 0x80 {
                 return (index, "the file holds the control character U+\(hexadecimal(UInt32(byte)))", "take it out")
