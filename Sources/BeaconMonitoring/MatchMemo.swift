@@ -2,8 +2,9 @@ import BluetoothLE
 
 /// Which subjects the beacons that were heard lately concern: what the three look-ups of a sighting came to.
 ///
-/// Two places for each of 2,048 hashes; of the two the one that was put there longer ago gives way. It is forgotten
-/// whole whenever conditions or their settings change, and nothing depends on what it holds but speed.
+/// The last 4,096 beacons that were looked up, found through 4,096 hashes with two places each; of the two the one that was
+/// put there longer ago gives way. It is forgotten whole whenever conditions or their settings change, and nothing depends
+/// on what it holds but speed: for that the places are small, and the entries stand close together.
 struct MatchMemo: Sendable {
     /// The conditions that an entry can hold; a beacon that concerns more, or one whose conditions follow each beacon, is
     /// looked up each time.
@@ -21,23 +22,32 @@ struct MatchMemo: Sendable {
         var subjects = InlineArray<5, Int32>(repeating: 0)
     }
 
-    private static let setsMask: UInt64 = 2047
-    private var entries = ContiguousArray(repeating: Entry(), count: 4096)
+    private static let entriesMask = 4095
+    /// Two places in ``entries`` for each hash, 12 bits each, under 4 more bits of the hash that tell them apart.
+    private var places = ContiguousArray<UInt32>(repeating: 0, count: 4096)
+    private(set) var entries = ContiguousArray(repeating: Entry(), count: 4096)
+    private var next = 0
     private var generation: UInt32 = 1
 
     /// The place of the entry for the beacon of a UUID, whose hash is given, and a major and minor; −1 where there is
     /// none.
     @inline(__always)
     func find(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
-        let place = Self.place(number, hash)
+        let (set, mark) = Self.place(number, hash)
+        let both = places[set]
+        // Chosen by arithmetic: which of the two it is changes from beacon to beacon.
+        let isSecond = both >> 12 & 0xF != mark
+        let place = Int(isSecond ? both >> 16 : both) & Self.entriesMask
         if holds(place, uuid, number) { return place }
-        return holds(place + 1, uuid, number) ? place + 1 : -1
+        let other = Int(isSecond ? both : both >> 16) & Self.entriesMask
+        return holds(other, uuid, number) ? other : -1
     }
 
     @inline(__always)
-    private static func place(_ number: UInt32, _ hash: UInt64) -> Int {
+    private static func place(_ number: UInt32, _ hash: UInt64) -> (set: Int, mark: UInt32) {
         // The upper bits of a product depend on all of its factors' bits.
-        Int(((hash ^ UInt64(number)) &* 0x9E37_79B9_7F4A_7C15) >> 53 & setsMask) * 2
+        let product = (hash ^ UInt64(number)) &* 0x9E37_79B9_7F4A_7C15
+        return (Int(truncatingIfNeeded: product >> 52), UInt32(truncatingIfNeeded: product >> 48) & 0xF)
     }
 
     @inline(__always)
@@ -46,9 +56,6 @@ struct MatchMemo: Sendable {
             && entries[place].high == uuid.high && entries[place].generation == generation
     }
 
-    @inline(__always)
-    subscript(place: Int) -> Entry { _read { yield entries[place] } }
-
     /// Keeps an entry whose subjects and their count are filled in.
     mutating func keep(_ entry: Entry, for beacon: BeaconIdentity, hash: UInt64) {
         var entry = entry
@@ -56,9 +63,10 @@ struct MatchMemo: Sendable {
         entry.low = beacon.uuid.low
         entry.number = UInt32(beacon.minor) << 16 | UInt32(beacon.major)
         entry.generation = generation
-        let place = Self.place(entry.number, hash)
-        if entries[place].generation == generation { entries[place + 1] = entries[place] }
-        entries[place] = entry
+        entries[next] = entry
+        let (set, mark) = Self.place(entry.number, hash)
+        places[set] = places[set] << 16 | mark << 12 | UInt32(next)
+        next = (next + 1) & Self.entriesMask
     }
 
     /// Forgets all.

@@ -160,7 +160,7 @@ extension MonitorEngine {
         }
         let hold = subjects[subject].hold
         guard hold.start + timeout < hold.queued else { return }
-        subjects[subject].hold.queued = hold.start + timeout
+        subjects[subject].holdQueued = hold.start + timeout
         queue(HoldEntry(expiry: hold.start + timeout, subject: Int32(subject)), for: Int(hold.adapter))
     }
 
@@ -178,7 +178,7 @@ extension MonitorEngine {
             let expiry = (isLatest ? subjects[subject].hold : subjects[subject].others[index]).start + timeout
             guard expiry > entry.expiry else { return entry.expiry }
             if isLatest {
-                subjects[subject].hold.queued = expiry
+                subjects[subject].holdQueued = expiry
             } else {
                 subjects[subject].others[index].queued = expiry
             }

@@ -6,39 +6,56 @@ extension MonitorEngine {
     /// Hands a sighting, as the refresh that it may be, to the subjects of the conditions that it matches.
     @inline(__always)
     mutating func match(_ uuid: ProximityUUID, _ last: Refresh, _ strength: Int16, into actions: inout ActionBuffer) {
-        let hash = conditionTable.hash(uuid)
-        var place = memo.find(uuid, last.number, hash: hash)
-        if place < 0 {
-            if !lookUp(last.beacon(uuid: uuid), hash: hash) {
-                return considerLeft(last.sighting(uuid: uuid), into: &actions)
-            }
-            place = memo.find(uuid, last.number, hash: hash)
-        }
+        let place = find(uuid, last)
+        if place < 0 { return considerLeft(last.sighting(uuid: uuid), into: &actions) }
         let adapter = last.adapter
         let clock = present - adapters[Int(adapter)].offset
-        let entry = memo[place]
+        let isLeft = Self.refreshAlone(&subjects, of: memo.entries, at: place, by: last, strength, clock)
+        if isLeft != 0 { refreshLeft(isLeft, at: place, by: last.sighting(uuid: uuid), clock, into: &actions) }
+    }
+
+    /// The place in the memo of what a beacon concerns, looked up where it is not remembered.
+    ///
+    /// - Returns: −1 where it can't be remembered: the conditions stand in ``scratch``, to be considered one by one.
+    @inline(__always)
+    private mutating func find(_ uuid: ProximityUUID, _ last: Refresh) -> Int {
+        let hash = conditionTable.hash(uuid)
+        let place = memo.find(uuid, last.number, hash: hash)
+        if place >= 0 { return place }
+        return lookUp(last.beacon(uuid: uuid), hash: hash) ? memo.find(uuid, last.number, hash: hash) : -1
+    }
+
+    // A function of its parts, so that the subjects can change while the entry is borrowed.
+    @inline(__always)
+    private static func refreshAlone(
+        _ subjects: inout ContiguousArray<Subject>, of entries: borrowing ContiguousArray<MatchMemo.Entry>,
+        at place: Int,
+        by last: Refresh, _ strength: Int16, _ clock: Int64
+    ) -> UInt8 {
+        let entries = entries.span
+        var subjects = subjects.mutableSpan
         var isLeft: UInt8 = 0
-        do {
-            var subjects = subjects.mutableSpan
-            for index in 0..<Int(entry.count)
-            where !subjects[Int(entry.subjects[index])].refreshAlone(by: last, strength, adapter, clock) {
-                isLeft |= 1 << UInt8(truncatingIfNeeded: index)
-            }
+        for index in 0..<Int(entries[place].count)
+        where !subjects[Int(entries[place].subjects[index])].refreshAlone(by: last, strength, last.adapter, clock) {
+            isLeft |= 1 << UInt8(truncatingIfNeeded: index)
         }
-        if isLeft != 0 { refreshLeft(isLeft, of: entry, by: last.sighting(uuid: uuid), clock, into: &actions) }
+        return isLeft
     }
 
     /// The subjects of an entry that are not held by the sighting's adapter alone, or not satisfied.
     @inline(never)
-    private mutating func refreshLeft(
-        _ isLeft: UInt8, of entry: MatchMemo.Entry, by sighting: Sighting, _ clock: Int64,
+    mutating func refreshLeft(
+        _ isLeft: UInt8, at place: Int, by sighting: Sighting, _ clock: Int64,
         into actions: inout ActionBuffer
     ) {
+        let entry = memo.entries[place]
         for index in 0..<Int(entry.count) where isLeft & 1 << UInt8(index) != 0 {
             let subject = Int(entry.subjects[index])
             if subjects[subject].state == .satisfied {
+                guard sighting.strength >= subjects[subject].exitRSSI else { continue }
                 refreshHold(on: subject, by: Int(sighting.adapter.index), clock: clock)
                 subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
+                subjects[subject].noteLoneAdapter()
             } else {
                 scratch.append(subjects[subject].condition)
             }
@@ -140,6 +157,19 @@ extension MonitorEngine {
         refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
         subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
         become(.satisfied, subject, isOutage: false, into: &actions)
+    }
+}
+
+extension BeaconFrame {
+    /// Minor and major, as the memo has them.
+    @inline(__always)
+    var number: UInt32 { UInt32(truncatingIfNeeded: packed) }
+
+    /// The RSSI, where an absent one is below every threshold (rule E2).
+    @inline(__always)
+    var strength: Int16 {
+        let octet = UInt8(truncatingIfNeeded: packed >> 48)
+        return octet == 0x7F ? ConditionMatch.absentRSSI : Int16(Int8(bitPattern: octet))
     }
 }
 

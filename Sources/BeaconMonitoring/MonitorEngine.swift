@@ -117,14 +117,10 @@ public struct MonitorEngine: Sendable {
         match(sighting.beacon.uuid, Refresh(sighting, at: present), sighting.strength, into: &actions)
     }
 
-    /// An iBeacon of the report that ``heard(_:at:into:)`` was told of last: the same as ``sighted(_:into:)`` of it, with
+    /// An iBeacon of a report that ``heard(_:at:into:)`` was told of last: the same as ``sighted(_:into:)`` of it, with
     /// nothing done twice.
-    package mutating func sighted(
-        _ beacon: IBeacon, in report: AdvertisingReport, by adapter: AdapterID, into actions: inout ActionBuffer
-    ) {
-        let strength = report.rssi.map { Int16($0.dBm) } ?? ConditionMatch.absentRSSI
-        match(
-            beacon.identity.uuid, Refresh(beacon, in: report, by: adapter, at: present), strength, into: &actions)
+    package mutating func sighted(_ frame: BeaconFrame, by adapter: AdapterID, into actions: inout ActionBuffer) {
+        match(frame.uuid, Refresh(frame, by: adapter, at: present), frame.strength, into: &actions)
     }
 
     /// An adapter began or ceased to listen, or was taken out.
@@ -152,7 +148,7 @@ public struct MonitorEngine: Sendable {
     }
 
     @inline(__always)
-    private mutating func hear(_ adapter: AdapterID, into actions: inout ActionBuffer) {
+    mutating func hear(_ adapter: AdapterID, into actions: inout ActionBuffer) {
         let place = Int(adapter.index)
         if adapters[place].isListening {
             adapters[place].lastReport = present

@@ -30,13 +30,12 @@ struct Refresh: Sendable {
             | UInt64(UInt8(bitPattern: sighting.measuredPower)) << 56
     }
 
+    /// A frame in words, which stand in it as they do here but for the adapter.
     @inline(__always)
-    init(_ beacon: IBeacon, in report: AdvertisingReport, by adapter: AdapterID, at time: Int64) {
+    init(_ frame: BeaconFrame, by adapter: AdapterID, at time: Int64) {
         self.time = time
-        packedAddress = report.packedAddress
-        packed =
-            UInt64(beacon.identity.major) | UInt64(beacon.identity.minor) << 16 | UInt64(adapter.index) << 32
-            | UInt64(RSSI.octet(report.rssi)) << 48 | UInt64(UInt8(bitPattern: beacon.measuredPower)) << 56
+        packedAddress = frame.packedAddress
+        packed = frame.packed | UInt64(adapter.index) << 32
     }
 
     /// Minor and major, which the memo knows a beacon by beside its UUID.
@@ -63,7 +62,28 @@ struct Refresh: Sendable {
 ///
 /// What each refresh changes, and no more, so that many stay in the cache; the rest is a ``SubjectDetails``.
 struct Subject: Sendable {
-    var state: State
+    // What a refresh by the only adapter that holds it touches, side by side.
+
+    /// The adapter whose refreshes change nothing but the refresh: it alone holds the subject, which is satisfied. 0 where
+    /// that is not known to be so: it is forgotten by each change of what it follows from, and noted again by
+    /// ``noteLoneAdapter()``.
+    private var loneAdapter: UInt16 = 0
+    /// What a sighting needs to refresh a condition's own subject (rule X1), as ``ConditionMatch`` has it.
+    var exitRSSI = ConditionMatch.anyRSSI
+    var strengthMinimum = Int8.max
+    var strengthMaximum = Int8.min
+    private var holdStart: Int64 = 0
+    /// The last refresh; before there was one, only a beacon's own major and minor.
+    var last: Refresh
+    /// The visit's refreshes.
+    var refreshes = 0
+    var strengthSum: Int64 = 0
+
+    // And the rest.
+
+    /// The refreshes without an RSSI.
+    var refreshesWithoutStrength = 0
+    var state: State { didSet { loneAdapter = 0 } }
     /// Whether it is one beacon under its condition.
     let isBeacon: Bool
     /// Rule L2 made it `unknown`, and it was `satisfied` before (rule L3).
@@ -75,22 +95,14 @@ struct Subject: Sendable {
     /// Whether it has had an event, which its details keep.
     var hasPrevious = false
     /// Whether there is a hold: ``hold`` is the one that was refreshed last.
-    var isHeld = false
+    var isHeld = false { didSet { loneAdapter = 0 } }
+    private var holdAdapter: UInt16 = 0
     /// The place of its condition; −1 where the place is free.
     var condition: Int32
-    /// What a sighting needs to refresh a condition's own subject (rule X1), as ``ConditionMatch`` has it.
-    var exitRSSI = ConditionMatch.anyRSSI
-    var hold = Hold(adapter: 0, start: 0, queued: 0)
+    /// The ``Hold/queued`` of ``hold``.
+    var holdQueued: Int64 = 0
     /// The other holds, the one refreshed longest ago first.
-    var others: [Hold] = []
-    /// The visit's refreshes.
-    var refreshes = 0
-    var strengthSum: Int64 = 0
-    /// The last refresh; before there was one, only a beacon's own major and minor.
-    var last: Refresh
-    var strengthCount = 0
-    var strengthMinimum = Int8.max
-    var strengthMaximum = Int8.min
+    var others: [Hold] = [] { didSet { loneAdapter = 0 } }
 
     init(condition: Int32, state: State, beacon: BeaconIdentity?) {
         self.condition = condition
@@ -105,18 +117,45 @@ struct Subject: Sendable {
     /// Whether it leaves when its last hold runs out (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }
 
+    /// The hold that was refreshed last, where there is one.
+    var hold: Hold {
+        get { Hold(adapter: holdAdapter, start: holdStart, queued: holdQueued) }
+        set {
+            holdAdapter = newValue.adapter
+            holdStart = newValue.start
+            holdQueued = newValue.queued
+            loneAdapter = 0
+        }
+    }
+
+    /// The visit's refreshes that have an RSSI.
+    var strengthCount: Int { refreshes - refreshesWithoutStrength }
+
+    /// Notes which adapter's refreshes change nothing but the refresh.
+    mutating func noteLoneAdapter() {
+        let isLone = state == .satisfied && isHeld && isRefreshed && others.isEmpty
+        loneAdapter = isLone ? holdAdapter : 0
+    }
+
     /// Counts a refresh, and in the visit; `strength` is its RSSI, or ``ConditionMatch/absentRSSI``.
     @inline(__always)
     mutating func refresh(by refresh: Refresh, _ strength: Int16) {
-        last = refresh
         isRefreshed = true
+        count(refresh, strength)
+    }
+
+    @inline(__always)
+    private mutating func count(_ refresh: Refresh, _ strength: Int16) {
+        last = refresh
         refreshes &+= 1
-        guard strength != ConditionMatch.absentRSSI else { return }
+        guard strength != ConditionMatch.absentRSSI else {
+            refreshesWithoutStrength &+= 1
+            return
+        }
         let strength = Int8(truncatingIfNeeded: strength)
-        strengthMinimum = min(strengthMinimum, strength)
-        strengthMaximum = max(strengthMaximum, strength)
+        if strength < strengthMinimum { strengthMinimum = strength }
+        if strength > strengthMaximum { strengthMaximum = strength }
         strengthSum &+= Int64(strength)
-        strengthCount &+= 1
     }
 
     /// Refreshes the subject where its state and its only hold stay: it is satisfied, and held by `adapter` alone.
@@ -126,11 +165,10 @@ struct Subject: Sendable {
     mutating func refreshAlone(
         by refresh: Refresh, _ strength: Int16, _ adapter: UInt16, _ clock: Int64
     ) -> Bool {
-        guard state == .satisfied else { return false }
+        guard loneAdapter == adapter else { return false }
         guard strength >= exitRSSI else { return true }
-        guard hold.adapter == adapter, isHeld, others.isEmpty else { return false }
-        hold.start = clock
-        self.refresh(by: refresh, strength)
+        holdStart = clock
+        count(refresh, strength)
         return true
     }
 
@@ -139,7 +177,7 @@ struct Subject: Sendable {
         isVisited = true
         refreshes = 0
         strengthSum = 0
-        strengthCount = 0
+        refreshesWithoutStrength = 0
         strengthMinimum = .max
         strengthMaximum = .min
     }

@@ -71,6 +71,9 @@ public struct AdvertisingReports: Sendable {
         if remaining == 0 || remaining > 25 &- 15 &* extended, flaw == nil { flaw = .reportCountInvalid }
     }
 
+    /// Whether nothing follows, no error either.
+    @inlinable var isAtEnd: Bool { remaining == 0 && flaw == nil }
+
     /// The next report of `event`; `nil` after the last.
     ///
     /// - Throws: ``AdvertisingReportError``, once and after the last whole report, where the event is not what it

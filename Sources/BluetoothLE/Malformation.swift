@@ -33,8 +33,8 @@ public struct MalformationCounts: Sendable {
     /// Nothing met yet.
     public init() {}
 
-    /// Counts one more.
-    @inlinable public mutating func count(_ kind: Malformation) { counts[kind.rawValue] &+= 1 }
+    /// Counts one more, or several.
+    @inlinable public mutating func count(_ kind: Malformation, by number: Int = 1) { counts[kind.rawValue] &+= number }
 
     /// How often `kind` was met.
     public subscript(kind: Malformation) -> Int { counts[kind.rawValue] }

@@ -28,6 +28,12 @@ public struct ReportDecoder: Sendable {
         return sum
     }
 
+    /// Whether no advertisement is under way: the next event stands for itself.
+    @inlinable public var isIdle: Bool { assembler.isIdle }
+
+    /// Counts what was found malformed on a way of its own.
+    public mutating func count(_ kind: Malformation, by number: Int) { counts.count(kind, by: number) }
+
     /// Hands over what an adapter, or with `nil` every one, has under way, as far as it goes: nothing more will come.
     @inlinable public mutating func flush<Handler: ReportHandler & ~Copyable>(
         adapter: Int? = nil, to handler: inout Handler

@@ -158,7 +158,50 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if countsGaps { noteGap(beacon.identity, at: time) }
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
         if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
-        engine.sighted(beacon, in: report, by: id, into: &actions)
+        engine.sighted(BeaconFrame(beacon, in: report), by: id, into: &actions)
+    }
+
+    /// Time has to be told of each record until everything has begun, and while an adapter's end is near.
+    var takesBatches: Bool { hasStarted && ending.isEmpty }
+
+    mutating func take(_ batch: borrowing FrameBatch) {
+        statistics.reports &+= batch.counts.reports
+        statistics.sightings &+= batch.counts.beacons
+        if countsGaps { noteGaps(batch) }
+        if makesConditions, hasNewUUID(batch) {
+            takeEach(batch)
+        } else {
+            engine.take(batch, of: current, into: &actions)
+        }
+        heard = nil
+    }
+
+    private func hasNewUUID(_ batch: borrowing FrameBatch) -> Bool {
+        for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
+            if !made.contains(batch.entries[index].frame.uuid) { return true }
+        }
+        return false
+    }
+
+    /// Entry by entry, so that a condition is made between what came before its first beacon and that.
+    private mutating func takeEach(_ batch: borrowing FrameBatch) {
+        for index in 0..<batch.counts.entries {
+            let entry = batch.entries[index]
+            if entry.kind.isFirst { engine.advance(to: entry.time, into: &actions) }
+            let place = Int(entry.adapter)
+            guard place < current.count, let id = current[place] else { continue }
+            if entry.kind.isHeard { engine.heard(id, at: entry.time, into: &actions) }
+            guard entry.kind.isBeacon else { continue }
+            makeCondition(entry.frame.uuid, at: entry.time)
+            engine.sighted(entry.frame, by: id, into: &actions)
+        }
+    }
+
+    private mutating func noteGaps(_ batch: borrowing FrameBatch) {
+        for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
+            let entry = batch.entries[index]
+            noteGap(entry.frame.beacon.identity, at: entry.time)
+        }
     }
 
     @inline(never)

@@ -1,5 +1,4 @@
 import BluetoothLE
-import Captures
 
 /// What a replay hands its records to: a monitor that makes lines, or a writer of sightings.
 protocol ReplayHandler: ReportHandler, ~Copyable {
@@ -11,6 +10,12 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
 
     /// A record is at `time`; its reports come next.
     mutating func advance(to time: Instant) throws(ExitFailure)
+
+    /// What was heard in several records, one after another, of the selected source.
+    mutating func take(_ batch: borrowing FrameBatch)
+
+    /// Whether it wants no more of the records in a batch than stands in it.
+    var takesBatches: Bool { get }
 
     /// The capture says that an adapter listens, or does not.
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant)

@@ -5,6 +5,7 @@ import Captures
 struct ReplaySource: ~Copyable {
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
+    private var batch = FrameBatch()
     private let place: Int
     private let prefix: String?
     private let adapter: String?
@@ -99,11 +100,10 @@ struct ReplaySource: ~Copyable {
         while let record = head {
             try hand(record, to: &handler)
             count += 1
-            while count < most {
-                let event = reader.takeEvent()
-                guard event.adapter >= 0 else { break }
-                try hand(event, to: &handler)
-                count += 1
+            while count < most, decoder.isIdle, handler.takesBatches {
+                let taken = try handBatch(to: &handler, most: most - count)
+                guard taken > 0 else { break }
+                count += taken
             }
             try advance()
             if head == nil { try end(&handler) }
@@ -222,26 +222,22 @@ struct ReplaySource: ~Copyable {
         try handler.deliver(isUrgent: false)
     }
 
-    @inline(__always)
-    private mutating func hand<Handler: ReplayHandler & ~Copyable>(
-        _ event: BufferedEvent, to handler: inout Handler
-    ) throws(ExitFailure) {
-        records &+= 1
-        if event.time < latest { noteStep(event.time) } else { latest = event.time }
-        try handler.advance(to: event.time)
-        if event.adapter >= met.count || !met[event.adapter] { try meet(event.adapter, at: event.time, &handler) }
-        Self.decode(event, of: reader, with: &decoder, to: &handler)
+    /// Hands over the records that can be taken many at a time.
+    ///
+    /// - Returns: how many there were.
+    private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
+        to handler: inout Handler, most: Int
+    ) throws(ExitFailure) -> Int {
+        let taken = reader.takeEvents(into: &batch, most: most, known: met, latest: &latest)
+        guard taken > 0 else { return 0 }
+        records &+= taken
+        if batch.counts.structuresTruncated > 0 {
+            decoder.count(.adStructureTruncated, by: batch.counts.structuresTruncated)
+        }
+        handler.take(batch)
+        batch.removeAll()
         try handler.deliver(isUrgent: false)
-    }
-
-    @inline(__always)
-    private static func decode<Handler: ReplayHandler & ~Copyable>(
-        _ event: BufferedEvent, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
-        to handler: inout Handler
-    ) {
-        decoder.decode(
-            event: reader.window.span.extracting(event.start..<event.end), adapter: event.adapter, time: event.time,
-            to: &handler)
+        return taken
     }
 
     // Functions of their parts, so that the decoder can change while the bytes are borrowed.

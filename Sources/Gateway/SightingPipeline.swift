@@ -37,9 +37,28 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         statistics.sightings &+= 1
         if countsGaps { noteGap(beacon.identity, at: time) }
-        let name = adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
-        output.buffer.append(sighting: beacon, time: time, adapter: name, rssi: report.rssi, address: report.address)
+        output.buffer.append(
+            sighting: beacon, time: time, adapter: name(of: adapter), rssi: report.rssi, address: report.address)
     }
+
+    @inline(__always)
+    private func name(of adapter: Int?) -> String {
+        adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
+    }
+
+    mutating func take(_ batch: borrowing FrameBatch) {
+        statistics.reports &+= batch.counts.reports
+        statistics.sightings &+= batch.counts.beacons
+        for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
+            let entry = batch.entries[index]
+            if countsGaps { noteGap(entry.frame.beacon.identity, at: entry.time) }
+            output.buffer.append(
+                sighting: entry.frame.beacon, time: entry.time, adapter: name(of: Int(entry.adapter)),
+                rssi: entry.frame.rssi, address: entry.frame.address)
+        }
+    }
+
+    var takesBatches: Bool { true }
 
     @inline(never)
     private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {

@@ -53,6 +53,8 @@ enum Comparison {
         var model = ReferenceMonitor(settings: script.settings, start: script.start, clockOffset: script.clockOffset)
         // T4: woken at every deadline of its own, where the first one is woken by its inputs alone.
         var diligent = engine
+        // And one that is handed many reports at once.
+        var hasty = Hasty(engine: engine)
         var latest = script.start
         for (index, step) in script.steps.enumerated() {
             func failure(_ what: String) -> Failure { Failure(steps: index + 1, what: what) }
@@ -69,12 +71,18 @@ enum Comparison {
                 guard time >= latest else { return failure("\(action.brief) is dated before \(latest.brief)") }
                 latest = time
             }
+            if let difference = hasty.perform(step, giving: done.actions, as: difference) {
+                return failure("in batches: \(difference)")
+            }
             guard let woken = wake(&diligent, for: step, isRefused: done.error != nil) else {
                 return failure("ever woken again, with something still due")
             }
             if let difference = difference(woken, done.actions) {
                 return failure("woken at its deadlines: \(difference)")
             }
+        }
+        if let difference = hasty.flush(as: difference) {
+            return Failure(steps: script.steps.count, what: "in batches: \(difference)")
         }
         return nil
     }
