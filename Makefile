@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test lint format bench fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test torture lint format bench fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -69,6 +69,12 @@ run: deps-build ## Builds and shows the main job on a real recording: a beacon c
 test: deps ## Builds and runs all tests.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(SWIFT_FLAGS)
+
+torture: deps ## Cuts every capture at every byte of its first 4 KiB and 1,000 more, and damages it 10,000 times.
+	@# Optimised, or it would take hours.
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
+	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
+	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
