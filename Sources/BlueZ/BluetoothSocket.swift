@@ -46,6 +46,18 @@ final class BluetoothSocket {
         try? descriptor.close()
     }
 
+    /// Has a raw socket receive only packets of some types, and of the events some.
+    ///
+    /// - Parameters:
+    ///   - types: a bit for each H4 packet type.
+    ///   - events: a bit for each event code.
+    /// - Throws: `Errno` of setsockopt(2).
+    func filter(types: UInt32, events: UInt64) throws(Errno) {
+        guard gateway_hci_set_filter(descriptor.rawValue, types, events, 0) >= 0 else {
+            throw Errno(rawValue: errno)
+        }
+    }
+
     /// Sends a packet whole.
     ///
     /// - Throws: `Errno` of send(2).

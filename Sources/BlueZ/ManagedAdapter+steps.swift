@@ -23,6 +23,7 @@ extension ManagedAdapter {
     private mutating func next(at now: Instant) -> ManagementCommand? {
         if questions.contains(.information) { return .readInformation }
         guard isUsable else { return nil }
+        guard purpose == .monitoring else { return nextForPower(at: now) }
         if questions.contains(.features) { return .readMonitorFeatures }
         if let handle = leftovers.first { return .removeMonitor(handle) }
         if options.widensWindow {

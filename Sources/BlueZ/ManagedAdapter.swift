@@ -1,6 +1,14 @@
 import BeaconScanning
 import BluetoothLE
 
+/// What the management socket is used for.
+enum ManagementPurpose: Sendable {
+    /// To hear, with a monitor.
+    case monitoring
+    /// To know the adapters and switch them on; another way hears.
+    case powering
+}
+
 /// One adapter as the management socket shows it: what is known of it, what has to be done next, whether it listens.
 ///
 /// A value: what the kernel said goes in with its time, actions come out. One command is under way at a time; what fails is
@@ -33,6 +41,7 @@ struct ManagedAdapter: Sendable {
 
     let index: UInt16
     let options: ManagementOptions
+    let purpose: ManagementPurpose
 
     // What the kernel said.
     var questions: Questions = [.information, .features, .configuration]
@@ -81,9 +90,13 @@ struct ManagedAdapter: Sendable {
     /// The present of the last step.
     var present = Instant.earliest
 
-    init(index: UInt16, options: ManagementOptions, discovering: Bool?, inherited: AdapterChanges?) {
+    init(
+        index: UInt16, options: ManagementOptions, purpose: ManagementPurpose = .monitoring, discovering: Bool?,
+        inherited: AdapterChanges? = nil
+    ) {
         self.index = index
         self.options = options
+        self.purpose = purpose
         self.discovering = discovering
         if let inherited {
             inheritedAddress = inherited.address
@@ -97,6 +110,11 @@ struct ManagedAdapter: Sendable {
 
     /// Whether the adapter could listen at all.
     var isUsable: Bool { information?.supported.contains(.lowEnergy) ?? false }
+
+    /// Whether it is on, and scans for Low Energy where it is told to.
+    var isReady: Bool {
+        information != nil && settings.isSuperset(of: [.powered, .lowEnergy]) && !isSuspended
+    }
 
     /// Whether reports are missed between windows.
     var isThinned: Bool { isListening && configuration.isThin }

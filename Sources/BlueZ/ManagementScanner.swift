@@ -44,7 +44,6 @@ public final class ManagementScanner: Scanner {
     // More than any buffer holds: at the end of a drain everything has been read that was there at its beginning, and one
     // that is fed as fast as it reads comes to an end.
     private static let drainMax = 65_536
-    private static let startWaitMilliseconds = 2000
     private static let stopWaitMilliseconds = 1500
 
     /// Makes one that has done nothing yet.
@@ -289,13 +288,7 @@ public final class ManagementScanner: Scanner {
     // MARK: Waiting for answers, at the beginning and the end
 
     private func checkCommands(of socket: BluetoothSocket) throws(ScannerError) {
-        var left = Self.startWaitMilliseconds
-        guard
-            case .reply(_, _, .commands(let commands)) = answer(
-                to: .readSupportedCommands, of: ManagementMessage.none, on: socket, left: &left)
-        else {
-            throw ScannerError(.unavailable, "the kernel's Bluetooth management does not answer; look at dmesg")
-        }
+        let commands = try socket.managementCommands()
         guard commands.contains(ManagementOpcode.setPowered) else { throw .managementDenied }
         guard commands.contains(ManagementOpcode.addMonitor) else { throw .kernelTooOld }
     }
@@ -305,42 +298,16 @@ public final class ManagementScanner: Scanner {
         _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int
     ) -> Bool {
         while true {
-            guard case .reply(_, let status, _) = answer(to: command, of: index, on: socket, left: &left) else {
-                return false
-            }
+            let answer = socket.answer(to: command, of: index, left: &left, buffer: &buffer)
+            guard case .reply(_, let status, _) = answer else { return false }
             switch status {
             case .busy, .rejected:
                 guard left > 0 else { return false }
                 left -= 20
-                pause(milliseconds: 20)
+                gateway_pause(20)
             case .success, .invalidParameters, .invalidIndex: return true
             default: return false
             }
-        }
-    }
-
-    private func pause(milliseconds: Int) { gateway_pause(Int32(clamping: milliseconds)) }
-
-    private func answer(
-        to command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int
-    ) -> ManagementEvent? {
-        do {
-            try socket.send(command.packet(for: index))
-        } catch {
-            return nil
-        }
-        let end = loop.now + .milliseconds(left)
-        defer { left = max(0, Int((end - loop.now) / .milliseconds(1))) }
-        while true {
-            while case .message(let count, _) = socket.receive(into: &buffer) {
-                let bytes = buffer.span.extracting(0..<count)
-                guard !ManagementReport.isReport(bytes), let message = try? ManagementMessage(bytes),
-                    message.index == index, case .reply(command.opcode, _, _) = message.event
-                else { continue }
-                return message.event
-            }
-            let wait = Int((end - loop.now) / .milliseconds(1))
-            guard wait > 0, socket.waitReadable(milliseconds: wait) else { return nil }
         }
     }
 }

@@ -9,6 +9,7 @@ struct ManagementSession: Sendable {
     static let adaptersMax = 64
 
     let options: ManagementOptions
+    let purpose: ManagementPurpose
     private(set) var adapters: [ManagedAdapter] = []
     /// Adapters that were there and found no place.
     private(set) var adaptersRefused = 0
@@ -20,13 +21,17 @@ struct ManagementSession: Sendable {
     private var obstacles: Set<ScanObstacle>?
     /// When the list of adapters is asked for again unless it has come.
     private var listAgainAt: Instant?
-    private var hasList = false
+    /// Whether the list of adapters has come.
+    private(set) var hasList = false
 
     /// A session that has said nothing yet.
     ///
     /// - Parameter inherited: what a predecessor that is no longer there left behind.
-    init(options: ManagementOptions, inherited: [AdapterChanges] = []) {
+    init(
+        options: ManagementOptions, purpose: ManagementPurpose = .monitoring, inherited: [AdapterChanges] = []
+    ) {
         self.options = options
+        self.purpose = purpose
         self.inherited = inherited
     }
 
@@ -200,7 +205,8 @@ extension ManagementSession {
             return
         }
         let legacy = inherited.firstIndex { $0.index == index }.map { inherited.remove(at: $0) }
-        var adapter = ManagedAdapter(index: index, options: options, discovering: discovering, inherited: legacy)
+        var adapter = ManagedAdapter(
+            index: index, options: options, purpose: purpose, discovering: discovering, inherited: legacy)
         adapter.block = rfkill.block(of: Int(index))
         adapters.append(adapter)
         adapters.sort { $0.index < $1.index }
@@ -219,17 +225,20 @@ extension ManagementSession {
     }
 
     private mutating func tellObstacles() {
-        let present = hasList ? currentObstacles : []
-        guard present != obstacles, hasList else { return }
+        // Where another way hears, that one knows what stands in its way.
+        guard purpose == .monitoring, hasList else { return }
+        let listening = adapters.filter(\.isListening)
+        let present = obstacles(listening: listening.count, thinned: listening.contains(where: \.isThinned))
+        guard present != obstacles else { return }
         obstacles = present
         actions.append(.tell(.obstacles(present)))
     }
 
-    // Where one adapter listens, nothing stands in the way as a whole; of the others their changes tell.
-    private var currentObstacles: Set<ScanObstacle> {
-        if adapters.contains(where: \.isListening) {
-            return adapters.contains(where: \.isThinned) ? [.thinned] : []
-        }
+    /// What stands in the way, where so many adapters listen, and where what one of them gives is thinned.
+    ///
+    /// Where one listens, nothing stands in the way as a whole; of the others their changes tell.
+    func obstacles(listening: Int, thinned: Bool) -> Set<ScanObstacle> {
+        guard listening == 0 else { return thinned ? [.thinned] : [] }
         let usable = adapters.filter { $0.information == nil || $0.isUsable }
         var found: Set<ScanObstacle> = usable.isEmpty ? [.unavailable] : []
         for block in usable.isEmpty ? [rfkill.blockOfMachine] : usable.map(\.block) {

@@ -1,6 +1,6 @@
 /// The kernel's settings of one adapter that decide how much of the air a monitor hears.
 ///
-/// They hold for the adapter until it goes or somebody sets them anew, whoever set them. All are 16 bits.
+/// They hold for the adapter until it goes or somebody sets them anew, whoever set them.
 ///
 /// Source: BlueZ doc/mgmt-api.txt, Read and Set Default System Configuration; Linux net/bluetooth/mgmt_config.c.
 struct ScanConfiguration: Sendable, Hashable {
@@ -10,10 +10,11 @@ struct ScanConfiguration: Sendable, Hashable {
         case interval = 0x0013
         /// How long of that is listened, in units of 0.625 ms. The kernel's own: 30 ms, so half of all is missed.
         case window = 0x0014
-        /// While a connection is waited for, the kernel listens to known devices alone for so many ms (its own: 300) …
-        case knownOnlyDuration = 0x001D
-        /// … and to all for so many ms (its own: 500), in turns.
-        case everyoneDuration = 0x001E
+        /// Whether, while a connection is waited for, the kernel listens to known devices alone by turns (300 ms of 800).
+        case interleaving = 0x001F
+
+        /// The octets of its value.
+        var width: Int { self == .interleaving ? 1 : 2 }
     }
 
     /// What is known, or set.
@@ -25,10 +26,8 @@ struct ScanConfiguration: Sendable, Hashable {
     /// Those values.
     init(_ values: [Parameter: UInt16]) { self.values = values }
 
-    /// All of the air: the window as long as the interval, and known devices alone hardly ever.
-    static let wide = ScanConfiguration([
-        .interval: 0x60, .window: 0x60, .knownOnlyDuration: 10, .everyoneDuration: 60_000,
-    ])
+    /// All of the air: the window as long as the interval, and never known devices alone.
+    static let wide = ScanConfiguration([.interval: 0x60, .window: 0x60, .interleaving: 0])
 
     /// The value of a parameter.
     subscript(parameter: Parameter) -> UInt16? {
@@ -55,8 +54,9 @@ struct ScanConfiguration: Sendable, Hashable {
         var bytes: [UInt8] = []
         for (parameter, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             bytes.append16(parameter.rawValue)
-            bytes.append(2)
-            bytes.append16(value)
+            bytes.append(UInt8(parameter.width))
+            bytes.append(UInt8(truncatingIfNeeded: value))
+            if parameter.width == 2 { bytes.append(UInt8(truncatingIfNeeded: value >> 8)) }
         }
         return bytes
     }
@@ -65,8 +65,10 @@ struct ScanConfiguration: Sendable, Hashable {
     init(parameters bytes: Span<UInt8>) {
         var offset = 0
         while let type = bytes.number16(at: offset), let length = bytes.octet(at: offset + 2) {
-            if length == 2, let parameter = Parameter(rawValue: type), let value = bytes.number16(at: offset + 3) {
-                values[parameter] = value
+            if let parameter = Parameter(rawValue: type), Int(length) == parameter.width,
+                let low = bytes.octet(at: offset + 3), let high = length == 2 ? bytes.octet(at: offset + 4) : 0
+            {
+                values[parameter] = UInt16(high) << 8 | UInt16(low)
             }
             offset += 3 + Int(length)
         }
