@@ -32,6 +32,10 @@ extension ManagedAdapter {
     /// Takes that somebody's discovery began or ended.
     mutating func update(discovering: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         self.discovering = discovering
+        if discovering, let believedAt, now - believedAt < Self.discoveryLag, monitor != nil {
+            expectProof(at: now)
+            settle(at: now, "somebody began to discover at the same moment", into: &actions)
+        }
         // The scan that comes after it was begun with the monitor in place: unfiltered.
         if !discovering, monitor != nil { prove(at: now, into: &actions) }
     }
@@ -52,6 +56,7 @@ extension ManagedAdapter {
         case .beacons:
             monitor = handle
             expectProof(at: now)
+            believedAt = isProven ? now : nil
             settle(at: now, "", into: &actions)
         }
     }
@@ -84,9 +89,12 @@ extension ManagedAdapter {
     /// What comes before the adapter listens is not: it is what somebody else's scan lets through, and would be taken for
     /// a proof that all comes through.
     mutating func heard(_ isMonitors: Bool, at time: Instant, into actions: inout [ManagementAction]) -> Bool {
-        if isMonitors, monitor != nil, !isListening {
-            isSuspended = false
-            prove(at: time, into: &actions)
+        if isMonitors, monitor != nil {
+            believedAt = nil
+            if !isListening {
+                isSuspended = false
+                prove(at: time, into: &actions)
+            }
         }
         guard isListening else { return false }
         lastHeard = time

@@ -36,6 +36,9 @@ struct ManagedAdapter: Sendable {
     /// A discovery's scan that runs already may filter duplicates until its end: 10.24 s (Linux DISCOV_LE_TIMEOUT), and
     /// the passive scan after it begins by then.
     static let discoveryMax: Duration = .milliseconds(10_500)
+    /// A discovery is told some milliseconds after its scan began: one that is told so soon after a monitor was put up may
+    /// have begun before it.
+    static let discoveryLag: Duration = .seconds(1)
     /// How long the second monitor of ``WatchdogStep/widen`` stands.
     static let wideningLength: Duration = .seconds(10)
 
@@ -81,6 +84,8 @@ struct ManagedAdapter: Sendable {
 
     // Listening.
     var isProven = false
+    /// When the monitor was put up, where it was believed then that nobody discovers and no report has shown it yet.
+    var believedAt: Instant?
     var proofAt: Instant?
     var isListening = false
     /// The last report, or the moment it began to listen.

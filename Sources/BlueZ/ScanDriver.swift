@@ -150,8 +150,6 @@ struct ScanDriver: Sendable {
         pending = nil
         lastTakeOver = now
         beginAt = now
-        if scan == .ours { scan = .none }
-        settle(at: now, "the watchdog begins the scan anew", into: &actions)
         proceed(at: now, into: &actions)
     }
 
@@ -279,7 +277,8 @@ struct ScanDriver: Sendable {
 
     private mutating func next(at now: Instant) -> HCICommand {
         guard let isExtended else { return .readSupportedCommands }
-        if case .others = scan, !mustEnd { mustEnd = true }
+        // One that was not seen to begin may be a discovery: its parameters are asked for first.
+        if case .others(_?, _) = scan { mustEnd = true }
         if mustEnd {
             lastTakeOver = now
             return .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended)
