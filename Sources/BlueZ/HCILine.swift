@@ -1,0 +1,41 @@
+import BluetoothLE
+import Polling
+import SystemPackage
+
+/// One adapter's raw channel: its socket, who scans, and the reports that come in pieces.
+final class HCILine {
+    let adapter: Int
+    let socket: BluetoothSocket
+    var driver: ScanDriver
+    var decoder = ReportDecoder()
+    var watch: EventLoop.Watch?
+
+    // Packet types: 1, commands (others' on their way to the controller), and 4, events. Of these Command Complete,
+    // Command Status and LE Meta.
+    private static let types: UInt32 = 1 << 1 | 1 << 4
+    private static let events: UInt64 = 1 << 0x0E | 1 << 0x0F | 1 << 0x3E
+
+    /// Opens it.
+    ///
+    /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2); ENODEV where there is no such adapter.
+    init(adapter: Int, options: HCIOptions) throws(Errno) {
+        self.adapter = adapter
+        driver = ScanDriver(adapter: adapter, scansActively: options.scansActively)
+        socket = try BluetoothSocket(
+            .raw, device: UInt16(truncatingIfNeeded: adapter), receiveBufferBytes: options.receiveBufferBytes)
+        try socket.filter(types: Self.types, events: Self.events)
+    }
+}
+
+/// Hands reports on to the scanner's handler.
+struct HCIRelay: ReportHandler, ~Copyable {
+    let hand: (_ report: AdvertisingReport, _ data: Span<UInt8>, _ adapter: Int, _ time: Instant) -> Void
+    /// When the packet was received, for what carries no time of its own.
+    let time: Instant
+
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        if let adapter { hand(report, data, adapter, time ?? self.time) }
+    }
+
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {}
+}

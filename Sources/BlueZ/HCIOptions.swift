@@ -1,0 +1,16 @@
+/// How the raw HCI channel is used.
+public struct HCIOptions: Sendable {
+    /// The adapters that are listened with, by the kernel's numbers; absent: all there are and all that come.
+    public var adapters: Set<Int>?
+    /// Whether an adapter that is off is switched on, as in ``ManagementOptions/powersAdapters``; it takes CAP_NET_ADMIN
+    /// when the scanner is started.
+    public var powersAdapters = true
+    /// Whether advertisers are asked for scan responses, where this scanner leads the scan.
+    public var scansActively = false
+    /// The receive buffer that is asked for at each adapter, in octets. Without CAP_NET_ADMIN the kernel gives no more than
+    /// net.core.rmem_max; its 212,992 hold 278 reports.
+    public var receiveBufferBytes = 4 << 20
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,417 @@
+public import BeaconScanning
+import BluetoothLE
+import CBluetooth
+public import Polling
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// Hears by the raw HCI channel (HCI_CHANNEL_RAW): every report that a controller gives, whoever scans.
+///
+/// Where nobody scans it drives the controllers itself, behind the kernel's back, and gives way to a discovery. It takes
+/// CAP_NET_RAW as long as it runs, also to open adapters that come later; with CAP_NET_ADMIN when it is started it
+/// switches adapters on, and with it kept it resets them. Adapters and their power it knows from the management socket,
+/// which tells that to everybody.
+///
+/// An adapter listens while its controller scans for us, or for somebody else and all advertisers. A scan of somebody
+/// else's that filters duplicates is told as ``ScanObstacle/thinned``.
+///
+/// Sources: Linux net/bluetooth/hci_sock.c; Bluetooth Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65.
+public final class HCIScanner: Scanner {
+    /// `hci`.
+    public var backend: ScannerBackend { .hci }
+
+    private let loop: EventLoop
+    private let options: HCIOptions
+    private var counted = HCIStatistics()
+    private var session: ManagementSession
+    private var control: BluetoothSocket?
+    private var mayPower = false
+    private var rfkill: RFKillWatcher?
+    private var watch: EventLoop.Watch?
+    private var timer: EventLoop.Timer?
+    private var lines: [HCILine] = []
+    private var obstacles: Set<ScanObstacle>?
+    private weak var handler: (any ScanHandler)?
+    private var buffer = [UInt8](repeating: 0, count: 8192)
+    private var isDraining = false
+    private var isPerforming = false
+
+    // As at the management socket.
+    private static let batch = 256
+    private static let drainMax = 65_536
+
+    /// Makes one that has done nothing yet.
+    public init(loop: EventLoop, options: HCIOptions = HCIOptions()) {
+        self.loop = loop
+        self.options = options
+        session = ManagementSession(options: ManagementOptions(), purpose: .powering)
+    }
+
+    deinit {
+        if let watch { loop.end(watch) }
+        if let timer { loop.end(timer) }
+        for line in lines { if let watch = line.watch { loop.end(watch) } }
+    }
+
+    /// What was counted.
+    public var statistics: HCIStatistics {
+        var sum = counted
+        for line in lines { sum.malformations.add(line.decoder.malformations) }
+        return sum
+    }
+
+    // MARK: Scanner
+
+    /// Sees whether this user may use the raw channel, finds the adapters, and begins.
+    ///
+    /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
+    public func start(_ handler: any ScanHandler) throws(ScannerError) {
+        guard control == nil else { return }
+        let control: BluetoothSocket
+        do {
+            control = try BluetoothSocket(.control, receiveBufferBytes: 1 << 18)
+        } catch {
+            throw .noSocket(error, for: "the management channel")
+        }
+        // Without it the socket opens, and no report ever comes.
+        guard Capabilities.has(.rawNetwork) else { throw .rawDenied }
+        mayPower = try control.managementCommands().contains(ManagementOpcode.setPowered)
+        let rfkill = try? RFKillWatcher(loop: loop)
+        do {
+            watch = try loop.watch(control.descriptor, for: .read) { [weak self] _ in self?.drain() }
+            try rfkill?.start()
+        } catch {
+            throw ScannerError(.unavailable, "waiting for Bluetooth: \(error)")
+        }
+        self.control = control
+        self.rfkill = rfkill
+        self.handler = handler
+        timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
+        var power = ManagementOptions()
+        power.adapters = options.adapters
+        power.powersAdapters = options.powersAdapters && mayPower
+        session = ManagementSession(options: power, purpose: .powering)
+        rfkill?.changed = { [weak self] state in self?.take(state) }
+        let now = loop.now
+        if let rfkill { session.received(rfkill.state, at: now) }
+        session.start(at: now)
+        perform()
+    }
+
+    /// Hands over everything that the kernel has received for this scanner's sockets.
+    public func drain() {
+        guard let control, !isDraining else { return }
+        isDraining = true
+        defer { isDraining = false }
+        rfkill?.read()
+        drainControl(control)
+        for line in lines where self.control === control { drain(line) }
+        if self.control === control { perform() }
+    }
+
+    /// Takes `restartScan`; `powerCycle` where it was started with CAP_NET_ADMIN; `reset` where it has that still.
+    public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+        guard let line = lines.first(where: { $0.adapter == adapter }) else {
+            return .skipped(reason: "there is no adapter hci\(adapter)")
+        }
+        defer { perform() }
+        switch step {
+        case .widen: return .skipped(reason: "the raw channel hears all kinds already")
+        case .restartScan:
+            guard line.driver.isOn else { return .skipped(reason: "it is off") }
+            var actions: [ScanDriver.Action] = []
+            line.driver.restart(at: loop.now, into: &actions)
+            perform(actions, on: line)
+            return .taken
+        case .powerCycle:
+            guard mayPower else { return .skipped(reason: "switching it takes CAP_NET_ADMIN at the start") }
+            return session.take(.powerCycle, on: adapter, at: loop.now)
+        case .reset: return reset(line)
+        }
+    }
+
+    /// Ends this scanner's own scans and closes its sockets. The commands are with the kernel when this returns.
+    public func stop() {
+        guard control != nil else { return }
+        for line in lines {
+            if let command = line.driver.ending { try? line.socket.send(command.packet) }
+        }
+        close()
+    }
+
+    // MARK: Receiving
+
+    private func drainControl(_ control: BluetoothSocket) {
+        var isLost = false
+        for _ in 0..<Self.drainMax {
+            guard self.control === control else { return }
+            switch control.receive(into: &buffer) {
+            case .message(let count, let stamp): take(buffer.span.extracting(0..<count), stamp: stamp)
+            case .tooLong: counted.malformed &+= 1
+            case .nothing:
+                isLost = control.takeDrops() > 0
+                if isLost { session.resynchronize(at: loop.now) }
+                perform()
+                return
+            case .failed(let error):
+                end(ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error)"))
+                return
+            }
+        }
+    }
+
+    private func take(_ message: Span<UInt8>, stamp: Int64?) {
+        // Reports come here too, where somebody has a monitor; the raw channel has them as they were.
+        guard !ManagementReport.isReport(message) else { return }
+        do {
+            let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: BootClock.wall)
+            session.received(try ManagementMessage(message), at: time)
+        } catch {
+            counted.malformed &+= 1
+        }
+    }
+
+    private func drain(_ line: HCILine) {
+        lookForLoss(line)
+        var left = Self.drainMax
+        while left > 0, receive(line, atMost: Self.batch) {
+            left -= Self.batch
+            lookForLoss(line)
+        }
+        if line.watch != nil { lookForLoss(line) }
+    }
+
+    private func receive(_ line: HCILine, atMost count: Int) -> Bool {
+        // Taken out while they are used, so that nothing that is called meanwhile can change them.
+        var buffer: [UInt8] = []
+        swap(&buffer, &self.buffer)
+        var decoder = ReportDecoder()
+        swap(&decoder, &line.decoder)
+        defer {
+            swap(&buffer, &self.buffer)
+            swap(&decoder, &line.decoder)
+        }
+        for _ in 0..<count {
+            // Whoever is told may have stopped this scanner.
+            guard line.watch != nil else { return false }
+            switch line.socket.receive(into: &buffer) {
+            case .message(let length, let stamp):
+                take(buffer.span.extracting(0..<length), stamp: stamp, of: line, decoder: &decoder)
+            case .tooLong: counted.malformed &+= 1
+            case .nothing: return false
+            case .failed:
+                // EPIPE: the adapter is gone; the management socket says so too.
+                end(line)
+                return false
+            }
+        }
+        return true
+    }
+
+    private func take(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
+        counted.packets &+= 1
+        let wall = BootClock.wall
+        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall)
+        var actions: [ScanDriver.Action] = []
+        switch HCIPacket(packet) {
+        case .command(let command): line.driver.saw(command, at: time)
+        case .complete(let opcode, let status, let supportsExtendedScanning):
+            line.driver.completed(
+                opcode, status, supportsExtendedScanning: supportsExtendedScanning, at: time, into: &actions)
+        case .reports:
+            let isHeard = line.driver.heard(at: time, into: &actions)
+            if !actions.isEmpty { perform(actions, on: line) }
+            actions = []
+            guard isHeard else { return }
+            var relay = HCIRelay(
+                hand: { [self] report, data, adapter, time in
+                    counted.reports &+= 1
+                    handler?.heard(report, data: data, on: adapter, at: time)
+                }, time: time)
+            decoder.decode(
+                event: packet.extracting(1..<packet.count), adapter: line.adapter, time: time, to: &relay)
+        case .other: break
+        }
+        perform(actions, on: line)
+    }
+
+    private func lookForLoss(_ line: HCILine) {
+        let dropped = line.socket.takeDrops()
+        guard dropped > 0 else {
+            line.driver.nothingLost()
+            return
+        }
+        counted.dropped &+= dropped
+        var actions: [ScanDriver.Action] = []
+        line.driver.lost(dropped, at: loop.now, into: &actions)
+        perform(actions, on: line)
+    }
+
+    // MARK: Acting
+
+    private func take(_ state: RFKillState) {
+        session.received(state, at: loop.now)
+        perform()
+    }
+
+    private func advance(to now: Instant) {
+        guard control != nil else { return }
+        session.advance(to: now)
+        for line in lines {
+            var actions: [ScanDriver.Action] = []
+            line.driver.advance(to: now, into: &actions)
+            perform(actions, on: line)
+        }
+        perform()
+    }
+
+    private func perform() {
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while session.hasActions, let control {
+            for action in session.takeActions() where self.control === control { perform(action, control) }
+        }
+        guard control != nil else { return }
+        for line in lines { followPower(of: line) }
+        tellObstacles()
+        setTimer()
+    }
+
+    private func perform(_ action: ManagementAction, _ control: BluetoothSocket) {
+        switch action {
+        case .send(let command, let index):
+            do {
+                try control.send(command.packet(for: index))
+            } catch {
+                let reply = ManagementEvent.reply(opcode: command.opcode, status: .failed, result: .none)
+                session.received(ManagementMessage(index: index, event: reply), at: loop.now)
+            }
+        case .tell(.appeared(let adapter, let controller)):
+            handler?.changed(.appeared(adapter: adapter, controller: controller), at: loop.now)
+            open(adapter)
+        case .tell(.disappeared(let adapter)):
+            if let line = lines.first(where: { $0.adapter == adapter }) { end(line) }
+            handler?.changed(.disappeared(adapter: adapter), at: loop.now)
+        case .tell, .record: break
+        }
+    }
+
+    private func perform(_ actions: [ScanDriver.Action], on line: HCILine) {
+        for action in actions {
+            switch action {
+            case .send(let command):
+                do {
+                    try line.socket.send(command.packet)
+                    counted.commands &+= 1
+                } catch {
+                    // ENETDOWN while it goes off, EPERM without CAP_NET_RAW; it is tried again when no answer has come.
+                    counted.commandsRefused &+= 1
+                }
+            case .tell(let change): handler?.changed(change, at: loop.now)
+            }
+        }
+        if !actions.isEmpty, !isPerforming {
+            tellObstacles()
+            setTimer()
+        }
+    }
+
+    private func followPower(of line: HCILine) {
+        guard let adapter = session.adapters.first(where: { $0.number == line.adapter }) else { return }
+        var actions: [ScanDriver.Action] = []
+        let reason = adapter.block == .none ? "it was switched off" : "rfkill blocks it"
+        line.driver.update(isOn: adapter.isReady, at: loop.now, reason, into: &actions)
+        perform(actions, on: line)
+    }
+
+    private func open(_ adapter: Int) {
+        do throws(Errno) {
+            let line = try HCILine(adapter: adapter, options: options)
+            line.watch = try loop.watch(line.socket.descriptor, for: .read) { [weak self] _ in self?.drain() }
+            lines.append(line)
+            lines.sort { $0.adapter < $1.adapter }
+        } catch {
+            // Gone again, which will be told.
+            counted.commandsRefused &+= 1
+        }
+    }
+
+    private func end(_ line: HCILine) {
+        if let watch = line.watch { loop.end(watch) }
+        line.watch = nil
+        lines.removeAll { $0 === line }
+        counted.malformations.add(line.decoder.malformations)
+        var actions: [ScanDriver.Action] = []
+        line.driver.update(isOn: false, at: loop.now, "it was unplugged", into: &actions)
+        perform(actions, on: line)
+    }
+
+    private func reset(_ line: HCILine) -> WatchdogStep.Outcome {
+        guard mayPower, Capabilities.has(.networkAdministration) else {
+            return .skipped(reason: "resetting a controller takes CAP_NET_ADMIN")
+        }
+        let result = gateway_hci_control(
+            line.socket.descriptor.rawValue, gateway_hci_reset(), UInt16(truncatingIfNeeded: line.adapter))
+        guard result >= 0 else { return .skipped(reason: "resetting it: \(Errno(rawValue: errno))") }
+        // A controller that was reset has forgotten what events the kernel wants of it; switching it on tells it anew.
+        _ = session.take(.powerCycle, on: line.adapter, at: loop.now)
+        return .taken
+    }
+
+    private func end(_ error: ScannerError) {
+        let handler = self.handler
+        close()
+        handler?.changed(.ended(error), at: loop.now)
+    }
+
+    private func close() {
+        if let watch { loop.end(watch) }
+        if let timer { loop.end(timer) }
+        for line in lines {
+            if let watch = line.watch { loop.end(watch) }
+            line.watch = nil
+            counted.malformations.add(line.decoder.malformations)
+        }
+        watch = nil
+        timer = nil
+        lines = []
+        rfkill?.stop()
+        rfkill = nil
+        control = nil
+        handler = nil
+        obstacles = nil
+    }
+
+    private func tellObstacles() {
+        guard control != nil, session.hasList else { return }
+        let listening = lines.filter(\.driver.isListening)
+        let present = session.obstacles(
+            listening: listening.count, thinned: listening.contains(where: \.driver.isThinned))
+        guard present != obstacles else { return }
+        obstacles = present
+        handler?.changed(.obstacles(present), at: loop.now)
+    }
+
+    private func setTimer() {
+        guard let timer else { return }
+        var next = session.nextDeadline
+        for line in lines {
+            if let deadline = line.driver.nextDeadline { next = min(next ?? deadline, deadline) }
+        }
+        loop.set(timer, at: next)
+    }
+}
+
+extension ScannerError {
+    static let rawDenied = ScannerError(
+        .denied,
+        "the raw HCI channel is closed to this user: it takes CAP_NET_RAW. Start it with "
+            + "AmbientCapabilities=CAP_NET_RAW in the systemd unit, or once: setcap cap_net_raw+ep on the program; or set "
+            + "scanner.backend to dbus")
+}

@@ -1,0 +1,32 @@
+public import SystemPackage
+
+/// How the management socket is used.
+public struct ManagementOptions: Sendable {
+    /// The adapters that are listened with, by the kernel's numbers; absent: all there are and all that come.
+    public var adapters: Set<Int>?
+    /// Whether an adapter that is off is switched on, where rfkill does not block it.
+    ///
+    /// At its appearance after ``powerGrace``, so that a bluetoothd comes first; after ``powerOffGrace`` where somebody
+    /// switched it off. Without it, and without a bluetoothd that does it, an adapter stays off. The way to keep an
+    /// adapter off against it is rfkill.
+    public var powersAdapters = true
+    /// How long an adapter that has just appeared, or was just unblocked, is left to others to switch on.
+    public var powerGrace: Duration = .seconds(1)
+    /// How long an adapter that was switched off is left so. Not below the time in which the kernel recovers from a
+    /// hardware error by itself (measured: 0.1 s).
+    public var powerOffGrace: Duration = .seconds(5)
+    /// Whether the scan window is made as long as the interval, so that nothing is missed between windows.
+    ///
+    /// It costs the scan twice the power and leaves no air time to others on the same adapter but what the controller
+    /// takes. What was set before is put back at the end.
+    public var widensWindow = true
+    /// The receive buffer that is asked for, in octets; the kernel counts some 770 for each report. Without CAP_NET_ADMIN
+    /// it gives no more than net.core.rmem_max.
+    public var receiveBufferBytes = 4 << 20
+    /// Where it is written down what has to be undone after a crash: a file of this process's own in a directory that
+    /// exists and that is emptied when the machine starts, such as `/run/beacon-gateway`. Absent: nothing is.
+    public var recordFile: FilePath?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,66 @@
+import BluetoothLE
+import Polling
+import SystemPackage
+
+/// Reads /dev/rfkill as it speaks.
+final class RFKillWatcher {
+    private let loop: EventLoop
+    private let device: FileDescriptor
+    private var watch: EventLoop.Watch?
+    private(set) var state = RFKillState()
+    /// Called after each change that is about Bluetooth.
+    var changed: ((RFKillState) -> Void)?
+
+    /// Opens it; what is known at once is read before this returns.
+    ///
+    /// - Throws: `Errno` of open(2): ENOENT where the kernel has no rfkill, EACCES where this user may not read it.
+    init(loop: EventLoop, path: FilePath = "/dev/rfkill") throws(Errno) {
+        self.loop = loop
+        do {
+            device = try FileDescriptor.open(path, .readOnly, options: [.nonBlocking, .closeOnExec])
+        } catch let error as Errno {
+            throw error
+        } catch {
+            throw .ioError
+        }
+        read()
+    }
+
+    deinit {
+        try? device.close()
+    }
+
+    /// Begins to call ``changed``.
+    ///
+    /// - Throws: `Errno` of epoll_ctl(2).
+    func start() throws(Errno) {
+        watch = try loop.watch(device, for: .read) { [weak self] _ in self?.read() }
+    }
+
+    /// Ends.
+    func stop() {
+        if let watch { loop.end(watch) }
+        watch = nil
+        changed = nil
+    }
+
+    /// Reads what is there.
+    func read() {
+        var isChanged = false
+        // An event a read. More than these wait for the next turn.
+        for _ in 0..<256 {
+            var event = [UInt8](repeating: 0, count: 32)
+            guard
+                let count = try? unsafe event.withUnsafeMutableBytes({ bytes in try unsafe device.read(into: bytes) }),
+                count > 0
+            else { break }
+            if state.take(event.span.extracting(0..<count), name: Self.name) { isChanged = true }
+        }
+        if isChanged { changed?(state) }
+    }
+
+    private static func name(of index: UInt32) -> String? {
+        SmallFile.text(of: FilePath("/sys/class/rfkill/rfkill\(index)/name"), maximum: 256)
+            .map { String($0.prefix { $0 != "\n" }) }
+    }
+}

@@ -1,0 +1,112 @@
+import BeaconScanning
+import BluetoothLE
+import Foundation
+import Polling
+import SystemPackage
+import Testing
+
+@testable import BlueZ
+
+private final class Deaf: ScanHandler {
+    var changes: [ScanChange] = []
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {}
+    func changed(_ change: ScanChange, at time: Instant) { changes.append(change) }
+}
+
+/// Why this machine gives no Bluetooth socket; `nil` where it gives one.
+private var refusal: Errno? {
+    do throws(Errno) {
+        _ = try BluetoothSocket(.control, receiveBufferBytes: 4096)
+        return nil
+    } catch {
+        return error
+    }
+}
+
+@Suite struct BluetoothSocketTests {
+    @Test(
+        .enabled(if: refusal == .addressFamilyNotSupported, "this kernel has Bluetooth"),
+        arguments: [ScannerBackend.management, .hci])
+    func `a kernel without Bluetooth is an error that says what to do`(backend: ScannerBackend) throws {
+        let loop = try EventLoop()
+        let scanner: any BeaconScanning.Scanner =
+            backend == .hci ? HCIScanner(loop: loop) : ManagementScanner(loop: loop)
+        #expect(scanner.backend == backend)
+        let handler = Deaf()
+        let error = #expect(throws: ScannerError.self) { try scanner.start(handler) }
+        #expect(error?.kind == .unavailable)
+        #expect(error?.description.contains("modprobe bluetooth") == true)
+        // One that could not start has nothing to drain, to climb or to end.
+        scanner.drain()
+        guard case .skipped = scanner.take(.restartScan, on: 0) else {
+            Issue.record("taken")
+            return
+        }
+        scanner.stop()
+        #expect(handler.changes == [])
+    }
+
+    @Test func `T1: a receive stamp is an age, where that is 0 to 1 s`() {
+        let now = Instant.second(5000)
+        let wall: Int64 = 1_795_247_187_000_000_000
+        func time(_ age: Int64) -> Instant { ReceiveTime.time(stamp: wall - age, now: now, wall: wall) }
+        #expect(time(0) == now)
+        #expect(time(1) == now - .nanoseconds(1))
+        #expect(time(1_000_000_000) == now - .seconds(1))
+        #expect(time(1_000_000_001) == now)
+        #expect(time(-1) == now)
+        #expect(ReceiveTime.time(stamp: nil, now: now, wall: wall) == now)
+        #expect(ReceiveTime.time(stamp: .min, now: now, wall: wall) == now)
+        #expect(ReceiveTime.time(stamp: .max, now: now, wall: .min) == now)
+        #expect(ReceiveTime.time(stamp: 0, now: .earliest, wall: 5) == .earliest)
+    }
+
+    @Test(
+        arguments: [
+            (.notPermitted, .denied), (.permissionDenied, .denied), (.addressFamilyNotSupported, .unavailable),
+            (.protocolNotSupported, .unavailable), (.tooManyOpenFiles, .unavailable),
+        ] as [(Errno, ScannerError.Kind)])
+    func `what keeps a socket from opening is told apart`(error: Errno, kind: ScannerError.Kind) {
+        let found = ScannerError.noSocket(error, for: "the management channel")
+        #expect(found.kind == kind)
+        #expect(found.description.contains("the management channel"))
+    }
+
+    @Test func `a status is told in the kernel's words`() {
+        #expect("\(ManagementStatus.busy)" == "busy (status 0x0a)")
+        #expect("\(ManagementStatus.permissionDenied)" == "permission denied (status 0x14)")
+        #expect("\(ManagementStatus(rawValue: 0xFF))" == "status 0xff")
+    }
+
+    @Test func `numbers are read little endian and never past the end`() {
+        let octets: [UInt8] = [1, 2, 3, 4, 5, 6]
+        #expect(octets.span.number16(at: 4) == 0x0605)
+        #expect(octets.span.number16(at: 5) == nil)
+        #expect(octets.span.number32(at: 2) == 0x0605_0403)
+        #expect(octets.span.number32(at: 3) == nil)
+        #expect(octets.span.address48(at: 0) == 0x0605_0403_0201)
+        #expect(octets.span.address48(at: 1) == nil)
+        #expect(octets.span.octet(at: -1) == nil)
+        #expect(octets.span.number16(at: -1) == nil)
+    }
+}
+
+@Suite struct SmallFileTests {
+    @Test func `a file is replaced whole and leaves nothing beside it`() throws {
+        let directory = FilePath("/tmp/beacon-gateway-test-\(UInt64.random(in: 0...UInt64.max))")
+        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: directory.string) }
+        let path = directory.appending("record")
+        #expect(SmallFile.text(of: path) == nil)
+        try SmallFile.replace(path, with: "one\n")
+        try SmallFile.replace(path, with: "two\n")
+        #expect(SmallFile.text(of: path) == "two\n")
+        #expect(SmallFile.names(in: directory).map { Set($0) } == [".", "..", "record"])
+        #expect(SmallFile.inode(of: path) != nil)
+        SmallFile.remove(path)
+        #expect(SmallFile.inode(of: path) == nil)
+        #expect(throws: Errno.noSuchFileOrDirectory) {
+            try SmallFile.replace(directory.appending("none/record"), with: "")
+        }
+    }
+}

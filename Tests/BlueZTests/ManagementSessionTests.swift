@@ -1,0 +1,570 @@
+import BeaconScanning
+import BluetoothLE
+import Testing
+
+@testable import BlueZ
+
+@Suite struct ManagementSessionTests {
+    @Test func `the way to listening: list, information, features, settings, monitor, first report`() {
+        let world = ManagementWorld()
+        #expect(world.commands == [.readIndexList])
+        world.answer(.success, .indexes([0]))
+        #expect(world.commands == [.readInformation])
+        world.answer(.success, ManagementWorld.information())
+        #expect(
+            world.told.contains(.appeared(adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521")))
+        #expect(world.commands == [.readMonitorFeatures])
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        #expect(world.commands == [.readConfiguration])
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        #expect(world.commands == [.setConfiguration(ScanConfiguration([.window: 0x60]))])
+        world.answer()
+        #expect(world.commands == [.addMonitor(.beacons)])
+        world.answer(.success, .handle(1))
+        #expect(!world.isListening)
+        #expect(world.report())
+        #expect(
+            world.told.suffix(2) == [
+                .listening(adapter: 0, reason: "it scans for advertisement monitor 1"), .obstacles([]),
+            ])
+    }
+
+    @Test func `where nobody discovers, as is known of an adapter that was plugged, it listens with the monitor`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([]))
+        #expect(world.told == [.obstacles([.unavailable])])
+        world.receive(.indexAdded)
+        world.settle()
+        #expect(world.isListening)
+    }
+
+    @Test func `while somebody discovers, reports are held back until that scan's end is told`() {
+        let world = ManagementWorld()
+        world.settle()
+        #expect(!world.report(isMonitors: false))
+        #expect(world.session.reportsEarly == 1)
+        world.receive(.discovering(true))
+        #expect(!world.report(isMonitors: false))
+        world.receive(.discovering(false))
+        #expect(world.isListening)
+        #expect(world.report(isMonitors: false))
+    }
+
+    @Test func `a discovery that nobody tells the end of holds back for 10.5 s, one nanosecond less does not end it`() {
+        let world = ManagementWorld()
+        world.settle()
+        let begin = world.now
+        world.advance(to: begin + .milliseconds(10_500) - .nanoseconds(1))
+        #expect(!world.isListening)
+        #expect(world.session.nextDeadline == begin + .milliseconds(10_500))
+        world.advance(to: begin + .milliseconds(10_500))
+        #expect(world.isListening)
+    }
+
+    @Test func `a discovery that begins while it listens changes nothing`() {
+        let world = ManagementWorld.listening()
+        world.receive(.discovering(true))
+        #expect(world.report(isMonitors: false))
+        world.receive(.discovering(false))
+        #expect(world.told == [])
+    }
+
+    @Test func `a discovery that is told within a second of the monitor may have begun before it, and is waited for`() {
+        for (lag, isHeld) in [(Duration.seconds(1) - .nanoseconds(1), true), (.seconds(1), false)] {
+            let world = ManagementWorld()
+            world.answer(.success, .indexes([]))
+            world.receive(.indexAdded)
+            world.settle()
+            #expect(world.isListening)
+            world.advance(by: lag)
+            world.receive(.discovering(true))
+            #expect(world.isListening != isHeld)
+            world.receive(.discovering(false))
+            #expect(world.isListening)
+        }
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([]))
+        world.receive(.indexAdded)
+        world.settle()
+        _ = world.report()
+        world.receive(.discovering(true))
+        #expect(world.isListening)
+    }
+
+    // MARK: What breaks, row by row
+
+    @Test func `switched off and on by somebody: the monitor stands, and it listens again with the power`() {
+        let world = ManagementWorld.listening()
+        world.advance(by: .seconds(1))
+        world.receive(.settings([.lowEnergy]))
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+            ])
+        #expect(!world.report())
+        world.told = []
+        world.advance(by: .seconds(1))
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.told.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
+        #expect(world.commands == [])
+    }
+
+    @Test func `left off by somebody, it is switched on after 5 s, one nanosecond less leaves it`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        let off = world.now
+        world.advance(to: off + .seconds(5) - .nanoseconds(1))
+        #expect(world.commands == [])
+        world.advance(to: off + .seconds(5))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(world.isListening)
+    }
+
+    @Test func `left off by somebody, it stays off where it is not to be switched on`() {
+        var options = ManagementOptions()
+        options.powersAdapters = false
+        let world = ManagementWorld.listening(options)
+        world.receive(.settings([.lowEnergy]))
+        world.advance(by: .seconds(3600))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == nil)
+        #expect(world.told.last == .obstacles([.waiting]))
+    }
+
+    @Test func `rfkill blocks: nothing is tried, its kind is told, and its end has bluetoothd go first`() throws {
+        let world = ManagementWorld.listening()
+        var rfkill = RFKillState()
+        _ = rfkill.take(HCITest.octets("0100000002020100").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        world.receive(.settings([.lowEnergy]))
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "rfkill blocks it"), .obstacles([.blocked]),
+            ])
+        world.advance(by: .seconds(600))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == nil)
+        _ = rfkill.take(HCITest.octets("0100000002020001").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        #expect(world.told.last == .obstacles([.blockedByHardware]))
+        _ = rfkill.take(HCITest.octets("0100000002020000").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        #expect(world.told.last == .obstacles([.waiting]))
+        let unblocked = world.now
+        world.advance(to: unblocked + .seconds(1) - .nanoseconds(1))
+        #expect(world.commands == [])
+        world.advance(to: unblocked + .seconds(1))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(world.isListening)
+    }
+
+    @Test func `a hardware error: off, and on by itself within the time that it is left alone`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.advance(by: .milliseconds(100))
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.isListening)
+        #expect(world.commands == [])
+    }
+
+    @Test func `a bluetoothd that starts removes all monitors: another is put up at once`() {
+        let world = ManagementWorld.listening()
+        world.receive(.monitorRemoved(0))
+        #expect(
+            world.told.first
+                == .stopped(
+                    adapter: 0, since: world.now, reason: "all monitors were removed; a bluetoothd starts"))
+        #expect(world.records == 1)
+        // It may have set up the scan window anew.
+        #expect(world.commands == [.readConfiguration])
+        world.settle()
+        #expect(world.session.adapters[0].monitor == 1)
+        #expect(world.report())
+        #expect(world.isListening)
+    }
+
+    @Test func `a bluetoothd that starts with the adapter off: the monitor waits for the power`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.monitorRemoved(0))
+        world.settle()
+        #expect(world.session.adapters[0].monitor == nil)
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.commands == [.addMonitor(.beacons)])
+    }
+
+    @Test func `another client's monitor that comes or goes is none of ours`() {
+        let world = ManagementWorld.listening()
+        world.receive(.monitorRemoved(2))
+        #expect(world.told == [])
+        world.receive(.monitorRemoved(1))
+        #expect(world.commands == [.addMonitor(.beacons)])
+        #expect(world.told.first == .stopped(adapter: 0, since: world.now, reason: "somebody removed its monitor"))
+    }
+
+    @Test func `unplugged and plugged: it stops, disappears, and comes back with everything asked anew`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.indexRemoved)
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+                .disappeared(adapter: 0), .obstacles([.unavailable]),
+            ])
+        world.told = []
+        world.receive(.indexAdded)
+        // bluetoothd removes all and switches on while the questions are asked.
+        world.receive(.monitorRemoved(0))
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.settings([.lowEnergy, .powered]))
+        world.settle()
+        #expect(world.isListening)
+        #expect(world.told.contains { if case .appeared(0, _) = $0 { true } else { false } })
+    }
+
+    @Test func `without a bluetoothd a dual-mode controller is given Low Energy, then power, then the monitor`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information(current: []))
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        world.answer()
+        #expect(world.commands == [.setLowEnergy])
+        world.answer(.success, .settings([.lowEnergy]))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == world.now + .seconds(1))
+        world.advance(by: .seconds(1))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.lowEnergy, .powered]))
+        #expect(world.commands == [.addMonitor(.beacons)])
+    }
+
+    @Test func `a command that fails is tried again later and later, at most 5 s`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        var waits: [Duration] = []
+        for _ in 0..<9 {
+            let failed = world.now
+            world.answer(.busy)
+            #expect(world.commands == [])
+            world.advanceToDeadline()
+            waits.append(world.now - failed)
+            #expect(world.commands == [.readInformation])
+        }
+        #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000].map { .milliseconds($0) })
+    }
+
+    @Test func `a command without an answer is given up after 20 s`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        #expect(world.session.nextDeadline == world.now + .seconds(20))
+        world.open = []
+        world.advance(by: .seconds(20))
+        #expect(world.commands == [])
+        world.advanceToDeadline()
+        #expect(world.commands == [.readInformation])
+    }
+
+    @Test func `a monitor that was put up after it was given up is one too many, and is removed`() {
+        let world = ManagementWorld.listening()
+        world.receive(.reply(opcode: 0x52, status: .success, result: .handle(7)))
+        #expect(world.commands == [.removeMonitor(7)])
+        world.answer(.success)
+        #expect(world.isListening)
+        #expect(world.told == [])
+    }
+
+    @Test func `a kernel that knows no monitors, and one that refuses, end it`() {
+        for (status, kind) in [
+            (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
+        ] {
+            var world = ManagementWorld()
+            world.answer(.success, .indexes([0]))
+            for _ in 0..<3 { world.answer(.failed); world.advanceToDeadline() }
+            world = ManagementWorld()
+            world.answer(.success, .indexes([0]))
+            world.answer(.success, ManagementWorld.information())
+            world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+            world.answer(.unknownCommand)
+            #expect(world.commands == [.addMonitor(.beacons)])
+            world.answer(status)
+            #expect(world.told.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
+        }
+    }
+
+    @Test func `without the scan settings half of the air is missed, which is told`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.unknownCommand)
+        world.answer(.success, .handle(1))
+        _ = world.report()
+        #expect(world.told.last == .obstacles([.thinned]))
+    }
+
+    @Test func `an adapter without Low Energy is as good as none`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information(current: [.powered], supported: [.powered]))
+        #expect(world.commands == [])
+        #expect(world.told.last == .obstacles([.unavailable]))
+        #expect(world.session.nextDeadline == nil)
+    }
+
+    @Test func `L6: while the machine sleeps it does not listen`() {
+        let world = ManagementWorld.listening()
+        world.receive(.suspended(state: 0))
+        #expect(world.isListening)
+        world.receive(.suspended(state: 2))
+        #expect(!world.isListening)
+        world.receive(.resumed)
+        #expect(world.isListening)
+    }
+
+    // MARK: More than one, and which
+
+    @Test func `two adapters go their ways; where one listens, what keeps the other from it is no obstacle`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0, 1]))
+        #expect(world.open.map(\.index) == [0, 1])
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, ManagementWorld.information(address: 0x11, current: [.lowEnergy]))
+        world.receive(.settings([.lowEnergy, .powered]), of: 0)
+        while let place = world.open.firstIndex(where: { $0.index == 0 }) {
+            let (command, index) = world.open.remove(at: place)
+            let result: ManagementEvent.Result =
+                command.opcode == 0x52
+                ? .handle(1)
+                : command.opcode == 0x51
+                    ? .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: []))
+                    : command.opcode == 0x4B ? .configuration(ManagementWorld.kernelConfiguration) : .none
+            world.receive(.reply(opcode: command.opcode, status: .success, result: result), of: index)
+        }
+        #expect(world.report(of: 0))
+        #expect(!world.report(of: 1))
+        #expect(world.told.last == .obstacles([]))
+    }
+
+    @Test func `adapters that are not asked for are left alone`() {
+        var options = ManagementOptions()
+        options.adapters = [1]
+        let world = ManagementWorld(options)
+        world.answer(.success, .indexes([0, 1]))
+        #expect(world.open.map(\.index) == [1])
+        world.receive(.indexAdded, of: 2)
+        #expect(world.session.adapters.map(\.index) == [1])
+        #expect(!world.report(of: 0))
+    }
+
+    @Test func `at most 64 adapters are led; more are counted`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes(Array(0..<65)))
+        #expect(world.session.adapters.count == 64)
+        #expect(world.session.adaptersRefused == 1)
+    }
+
+    // MARK: Loss
+
+    @Test func `T5: what was lost is told from the last report that was surely heard, and everything is asked anew`() {
+        let world = ManagementWorld.listening()
+        world.advance(to: .second(200))
+        _ = world.report()
+        let sure = world.now
+        world.session.nothingLost()
+        world.advance(to: .second(201))
+        _ = world.report()
+        world.session.lost(12, at: .second(203))
+        world.collect()
+        #expect(world.told == [.lost(adapter: 0, count: 12, since: sure)])
+        #expect(world.commands == [.readIndexList, .readInformation])
+        // The monitor's removal was among what was lost.
+        world.settle(handles: [])
+        #expect(world.told.contains(.stopped(adapter: 0, since: world.now, reason: "its monitor was removed")))
+        #expect(world.session.adapters[0].monitor == 1)
+    }
+
+    @Test func `T5: an adapter whose removal was lost is gone when the list comes without it`() {
+        let world = ManagementWorld.listening()
+        world.session.lost(1, at: world.now)
+        world.collect()
+        world.answer(.success, .indexes([]))
+        #expect(world.told.contains(.disappeared(adapter: 0)))
+    }
+
+    // MARK: The watchdog
+
+    @Test func `widen is taken only where the controller matches patterns, and is over after 10 s`() {
+        var world = ManagementWorld.listening()
+        guard case .skipped = world.session.take(.widen, on: 0, at: world.now) else {
+            Issue.record("taken")
+            return
+        }
+        world = .listening(isOffloaded: true)
+        #expect(world.session.take(.widen, on: 0, at: world.now) == .taken)
+        world.collect()
+        #expect(world.commands == [.addMonitor(.flags)])
+        world.answer(.success, .handle(2))
+        #expect(world.session.changes.map(\.handles) == [[1, 2]])
+        world.advance(by: .seconds(10) - .nanoseconds(1))
+        #expect(world.commands == [])
+        world.advance(by: .nanoseconds(1))
+        #expect(world.commands == [.removeMonitor(2)])
+        world.answer()
+        #expect(world.isListening)
+        #expect(world.session.nextDeadline == nil)
+    }
+
+    @Test func `restartScan removes the monitor and puts it up again, however often the kernel is busy`() {
+        let world = ManagementWorld.listening()
+        #expect(world.session.take(.restartScan, on: 0, at: world.now) == .taken)
+        world.collect()
+        #expect(world.commands == [.removeMonitor(1)])
+        world.answer(.busy)
+        world.advanceToDeadline()
+        #expect(world.commands == [.removeMonitor(1)])
+        world.answer()
+        #expect(world.commands == [.addMonitor(.beacons)])
+        world.answer(.success, .handle(1))
+        _ = world.report()
+        #expect(world.isListening)
+        #expect(world.commands == [])
+    }
+
+    @Test func `powerCycle switches off and on, also where adapters are not to be switched on otherwise`() {
+        var options = ManagementOptions()
+        options.powersAdapters = false
+        let world = ManagementWorld.listening(options)
+        #expect(world.session.take(.powerCycle, on: 0, at: world.now) == .taken)
+        world.collect()
+        #expect(world.commands == [.setPowered(false)])
+        world.answer(.success, .settings([.lowEnergy]))
+        #expect(!world.isListening)
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.failed)
+        world.advanceToDeadline()
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.lowEnergy, .powered]))
+        #expect(world.isListening)
+        #expect(world.commands == [])
+    }
+
+    @Test func `what can't be done is skipped with the reason`() {
+        let world = ManagementWorld.listening()
+        for (step, adapter) in [(WatchdogStep.reset, 0), (.restartScan, 1), (.powerCycle, 9)] {
+            guard case .skipped(let reason) = world.session.take(step, on: adapter, at: world.now) else {
+                Issue.record("taken")
+                return
+            }
+            #expect(!reason.isEmpty)
+        }
+        #expect(world.commands == [])
+    }
+
+    // MARK: Leaving nothing behind
+
+    @Test func `what undoes it: the settings as they were, then the monitor`() {
+        let world = ManagementWorld.listening()
+        #expect(
+            world.session.undoing.map(\.command) == [
+                .setConfiguration(ScanConfiguration([.window: 0x30])), .removeMonitor(1),
+            ])
+    }
+
+    @Test func `a predecessor's monitors are removed where they stand, and its settings are what there was before`() {
+        let left = AdapterChanges(
+            index: 0, address: 0x00AA_0100_0042, handles: [3, 4],
+            previous: ScanConfiguration([.interval: 0x50, .window: 0x20]))
+        let world = ManagementWorld(inherited: [left])
+        #expect(world.session.changes == [left])
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [2, 3])))
+        #expect(world.commands == [.removeMonitor(3)])
+        world.answer()
+        world.answer(.success, .configuration(.wide))
+        #expect(world.commands == [.addMonitor(.beacons)])
+        world.answer(.success, .handle(3))
+        #expect(
+            world.session.undoing.map(\.command) == [
+                .setConfiguration(ScanConfiguration([.interval: 0x50, .window: 0x20])), .removeMonitor(3),
+            ])
+    }
+
+    @Test func `what a predecessor left on another controller is nobody's here`() {
+        let left = AdapterChanges(index: 0, address: 0x99, handles: [3], previous: ScanConfiguration([.window: 1]))
+        var world = ManagementWorld(inherited: [left])
+        world.settle(handles: [3])
+        #expect(
+            world.session.undoing.map(\.command) == [
+                .setConfiguration(ScanConfiguration([.window: 0x30])), .removeMonitor(1),
+            ])
+        world = ManagementWorld(inherited: [left])
+        world.answer(.success, .indexes([]))
+        #expect(world.session.changes == [])
+    }
+
+    @Test func `a leftover that can't be removed does not keep it from hearing`() {
+        let left = AdapterChanges(
+            index: 0, address: 0x00AA_0100_0042, handles: [3], previous: ScanConfiguration())
+        let world = ManagementWorld(inherited: [left])
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        for _ in 0..<12 {
+            guard let command = world.commands.first else {
+                world.advanceToDeadline()
+                continue
+            }
+            switch command {
+            case .removeMonitor: world.answer(.failed)
+            case .readMonitorFeatures:
+                world.answer(
+                    .success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [3])))
+            case .readInformation: world.answer(.success, ManagementWorld.information())
+            default: break
+            }
+            if world.commands == [.readConfiguration] { break }
+        }
+        #expect(world.commands == [.readConfiguration])
+    }
+
+    @Test func `a hundred thousand messages of a hostile kernel never trap, and leave no deadline in the past`() throws
+    {
+        print("BEACON_TEST_SEED=\(HCITest.seed)")
+        var generator = HCITest.Generator(state: HCITest.seed)
+        let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
+        let world = ManagementWorld()
+        for _ in 0..<100_000 {
+            let octets =
+                Bool.random(using: &generator)
+                ? originals.randomElement(using: &generator)!
+                : HCITest.mutate(originals.randomElement(using: &generator)!, &generator)
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0: world.advance(by: .milliseconds(.random(in: 0...3000, using: &generator)))
+            case 1:
+                _ = world.session.take(WatchdogStep.allCases.randomElement(using: &generator)!, on: 0, at: world.now)
+            case 2 where !world.open.isEmpty:
+                world.answer(ManagementStatus(rawValue: .random(in: 0...21, using: &generator)))
+            case 3: world.session.lost(.random(in: 0...5, using: &generator), at: world.now)
+            default:
+                if ManagementReport.isReport(octets.span) {
+                    if let report = try? ManagementReport(octets.span) {
+                        _ = world.session.heard(report.index, isMonitors: report.isMonitors, at: world.now)
+                    }
+                } else if let message = try? ManagementMessage(octets.span) {
+                    world.session.received(message, at: world.now)
+                }
+            }
+            world.collect()
+            world.open = Array(world.open.suffix(64))
+            world.told = []
+            if let deadline = world.session.nextDeadline { #expect(deadline > world.now) }
+            #expect(world.session.adapters.count <= ManagementSession.adaptersMax)
+        }
+    }
+}
