@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -39,6 +40,13 @@ let package = Package(
             dependencies: ["BluetoothLE", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
             swiftSettings: ours),
         .target(name: "BeaconScanning", dependencies: ["BluetoothLE", "Polling"], swiftSettings: ours),
+        .target(
+            name: "BlueZ",
+            dependencies: [
+                "BeaconScanning", "BluetoothLE", "CDBus", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         .target(
             name: "Captures",
             dependencies: ["BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system")],
@@ -71,6 +79,12 @@ let package = Package(
             swiftSettings: ours),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
+        .testTarget(
+            name: "BlueZTests",
+            dependencies: [
+                "BlueZ", "BeaconScanning", "BluetoothLE", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
         .testTarget(
             name: "EventLogTests",
