@@ -17,8 +17,8 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
 
-BUILD_PACKAGES := libyaml-dev libzstd-dev pkg-config zlib1g-dev
-TEST_PACKAGES := gzip python3 python3-jsonschema systemd tshark zstd
+BUILD_PACKAGES := libdbus-1-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+TEST_PACKAGES := dbus-daemon gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark zstd
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 BINARY := $(BUILD_DIR)/release/beacon-gateway

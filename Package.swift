@@ -26,6 +26,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CBluetooth"),
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -43,7 +44,7 @@ let package = Package(
         .target(
             name: "BlueZ",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "CBluetooth", "Polling",
+                "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),

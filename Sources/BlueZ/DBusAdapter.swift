@@ -1,0 +1,391 @@
+import BeaconScanning
+import BluetoothLE
+
+/// One adapter of bluetoothd's, from its coming to its going, and what is done to have it discover.
+///
+/// A value: what happened goes in, what is to be done comes out. bluetoothd never resumes a discovery by itself, so this
+/// begins one whenever the adapter is there, on and not discovering for us. At most one request is under way.
+struct DBusAdapter {
+    /// Where it stands on the way to hearing.
+    enum Phase: Sendable, Hashable {
+        /// It is not there, not on, or not ours.
+        case off
+        /// Something went wrong; it is tried again then.
+        case retrying(at: Instant)
+        /// The monitor is being registered.
+        case registering
+        /// The monitor is registered; without a word of it by then, it goes on without.
+        case awaitingActivation(until: Instant)
+        /// Passive, and this bluetoothd has no monitors.
+        case unable
+        /// The discovery filter is being set.
+        case settingFilter
+        /// Discovery is being started.
+        case starting
+        /// Discovery was started for us; by then `Discovering` has to say so too.
+        case started(confirmedBy: Instant)
+        /// Passive: the monitor is all there is.
+        case monitoring
+        /// Discovery is being stopped, to be begun anew: at once, or after a while where starting it had failed.
+        case stopping(isAtOnce: Bool)
+        /// Power is being switched off by us.
+        case switchingOff
+        /// Power is being switched on by us.
+        case switchingOn
+        /// Power was to come on and did not; it is tried again then.
+        case retryingPower(at: Instant)
+    }
+
+    /// What became of the advertisement monitor.
+    enum Monitor: Sendable, Hashable {
+        case none
+        case registered
+        /// bluetoothd has handed it to the kernel: reports are no longer thinned out by the controller.
+        case active
+        /// It was refused or taken back.
+        case refused
+    }
+
+    // Register, GetManagedObjects and Activate took 20 ms in a slow virtual machine.
+    static let activationMax: Duration = .seconds(3)
+    // `Discovering` changes before StartDiscovery is answered, or right after it.
+    static let confirmationMax: Duration = .seconds(5)
+    // An adapter that listened this long had no part in what then went wrong.
+    private static let steadyAfter: Duration = .seconds(10)
+
+    /// The kernel's number of it.
+    let index: Int
+    /// Whether bluetoothd has it, and it has been told to be there.
+    private(set) var isThere = false
+    /// Whether it is on.
+    private(set) var isPowered = false
+    /// Whether it discovers, for whomever.
+    private(set) var isDiscovering = false
+    /// Whether rfkill blocks it, as far as bluetoothd tells.
+    private(set) var isBlocked = false
+    /// Whether monitors can be registered.
+    private(set) var offersMonitors = false
+    /// Whether the last attempt was refused by a policy.
+    private(set) var isDenied = false
+    /// Whether switching power was refused.
+    private(set) var isPowerDenied = false
+    /// Whether our discovery filter holds, so that each report is told with all its data.
+    private(set) var isFilterSet = false
+    /// Whether it listens.
+    private(set) var isListening = false
+    var phase = Phase.off
+    var monitor = Monitor.none
+    /// The last thing that went wrong, for operators.
+    private(set) var lastFailure: String?
+    /// Whether reports look thinned out.
+    var cadence = DBusCadence()
+
+    var wantsDiscovery: Bool
+    // The request under way, 0 for none, and the last one that there was.
+    private var token: UInt64 = 0
+    private var lastToken: UInt64
+    private var listeningSince = Instant.earliest
+    private var backOff = DBusBackOff()
+
+    /// An adapter that nothing is known of yet.
+    ///
+    /// - Parameter generation: another one for each that is made, so that answers to what an earlier adapter of the same
+    ///   number asked are told apart.
+    init(index: Int, isPassive: Bool, generation: UInt64) {
+        self.index = index
+        lastToken = generation << 32
+        wantsDiscovery = !isPassive
+    }
+
+    /// When something is to be done without anything having happened.
+    var nextDeadline: Instant? {
+        switch phase {
+        case .retrying(let time), .awaitingActivation(let time), .retryingPower(let time): time
+        case .started(let time): isDiscovering ? nil : time
+        default: nil
+        }
+    }
+}
+
+// MARK: - What happens
+
+extension DBusAdapter {
+    /// bluetoothd says that it has the adapter, and what it is like; all of it, or what changed.
+    mutating func told(
+        _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
+        into actions: inout [DBusAction]
+    ) {
+        if !isThere {
+            guard isWhole else { return }
+            isThere = true
+            monitor = .none
+            backOff.reset()
+            let name = [properties.address, properties.name].compactMap { $0 }.joined(separator: " ")
+            actions.append(.change(.appeared(adapter: index, controller: name.isEmpty ? "unknown" : name)))
+        }
+        let wasPowered = isPowered
+        let wasDiscovering = isDiscovering
+        // What a whole description leaves out is not so.
+        isPowered = properties.isPowered ?? (isWhole ? false : isPowered)
+        isDiscovering = properties.isDiscovering ?? (isWhole ? false : isDiscovering)
+        isBlocked = isPowered ? false : properties.isBlocked ?? (isWhole ? false : isBlocked)
+        if let offers {
+            offersMonitors = offers
+            if !offers { monitor = .none }
+        }
+        if wasPowered != isPowered { powerChanged(at: now, into: &actions) }
+        if isPowered, wasDiscovering, !isDiscovering { discoveryEnded(at: now, into: &actions) }
+        proceed(at: now, into: &actions)
+    }
+
+    /// Monitors can be registered now, or no longer.
+    mutating func monitorsChanged(isOffered: Bool, at now: Instant, into actions: inout [DBusAction]) {
+        offersMonitors = isOffered
+        if !isOffered { monitor = .none }
+        if isOffered, phase == .unable { phase = .off }
+        proceed(at: now, into: &actions)
+    }
+
+    /// bluetoothd no longer has the adapter.
+    mutating func removed(at now: Instant, into actions: inout [DBusAction]) {
+        guard isThere else { return }
+        lost(reason: "bluetoothd no longer has the adapter", at: now, into: &actions)
+        isThere = false
+        actions.append(.change(.disappeared(adapter: index)))
+    }
+
+    /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
+    mutating func lost(reason: String, at now: Instant, into actions: inout [DBusAction]) {
+        reset()
+        isPowered = false
+        isDiscovering = false
+        isBlocked = false
+        offersMonitors = false
+        monitor = .none
+        updateListening(reason, at: now, into: &actions)
+    }
+
+    /// bluetoothd has handed the monitor to the kernel.
+    mutating func monitorActivated(at now: Instant, into actions: inout [DBusAction]) {
+        guard isThere else { return }
+        monitor = .active
+        cadence.reset()
+        if case .awaitingActivation = phase { listen(at: now, into: &actions) }
+        updateListening("an advertisement monitor is active", at: now, into: &actions)
+    }
+
+    /// bluetoothd has taken the monitor back.
+    mutating func monitorReleased(at now: Instant, into actions: inout [DBusAction]) {
+        guard isThere, monitor != .none else { return }
+        monitor = .refused
+        switch phase {
+        case .awaitingActivation: listen(at: now, into: &actions)
+        case .monitoring:
+            monitor = .none
+            retry(at: now)
+        default: break
+        }
+        updateListening("bluetoothd released the advertisement monitor", at: now, into: &actions)
+    }
+
+    /// A request was answered.
+    mutating func answered(
+        _ request: DBusRequest.AdapterRequest, token: UInt64, failure: BusFailure?, at now: Instant,
+        into actions: inout [DBusAction]
+    ) {
+        // What was asked before the adapter went, or went off, has nothing to say any more.
+        guard token == self.token, token != 0 else { return }
+        self.token = 0
+        lastFailure = failure?.text ?? lastFailure
+        switch request {
+        case .registerMonitor: monitorAnswered(failure, at: now, into: &actions)
+        case .unregisterMonitor: break
+        case .setFilter: filterAnswered(failure, at: now, into: &actions)
+        case .startDiscovery: startAnswered(failure, at: now, into: &actions)
+        case .stopDiscovery:
+            // That it was not discovering, or is just ending it, is as good.
+            if failure?.kind == .denied { isDenied = true }
+            if phase == .stopping(isAtOnce: true) { begin(at: now, into: &actions) } else { retry(at: now) }
+        case .setPowered(let isOn): powerAnswered(isOn, failure, at: now, into: &actions)
+        }
+        proceed(at: now, into: &actions)
+    }
+
+    /// Time has come to `now`.
+    mutating func advance(to now: Instant, into actions: inout [DBusAction]) {
+        guard let time = nextDeadline, time <= now else { return }
+        switch phase {
+        case .retrying: begin(at: now, into: &actions)
+        // Discovery alone hears too, if less; the monitor may still come.
+        case .awaitingActivation: listen(at: now, into: &actions)
+        case .retryingPower:
+            phase = .switchingOn
+            request(.setPowered(true), into: &actions)
+        case .started:
+            lastFailure = "StartDiscovery was answered, but the adapter is not discovering"
+            phase = .stopping(isAtOnce: false)
+            request(.stopDiscovery, into: &actions)
+        default: break
+        }
+        updateListening("bluetoothd did not begin to discover", at: now, into: &actions)
+    }
+}
+
+// MARK: - The way to hearing
+
+extension DBusAdapter {
+    private mutating func powerChanged(at now: Instant, into actions: inout [DBusAction]) {
+        if isPowered {
+            // A controller that was off may do what it refused before.
+            if monitor == .refused { monitor = .none }
+            reset()
+        } else {
+            isDiscovering = false
+            switch phase {
+            // We owe it that it comes on again.
+            case .switchingOff, .switchingOn, .retryingPower: break
+            default: reset()
+            }
+            updateListening("the adapter was switched off", at: now, into: &actions)
+        }
+    }
+
+    private mutating func discoveryEnded(at now: Instant, into actions: inout [DBusAction]) {
+        guard case .started = phase else { return }
+        let listened = isListening ? now - listeningSince : .zero
+        updateListening("bluetoothd stopped discovering", at: now, into: &actions)
+        if listened >= Self.steadyAfter { backOff.reset() }
+        retry(at: now)
+    }
+
+    private mutating func proceed(at now: Instant, into actions: inout [DBusAction]) {
+        if isThere, isPowered, phase == .off { begin(at: now, into: &actions) }
+        // bluetoothd offers monitors a moment after the adapter. One more round, and their reports are no longer thinned.
+        if case .started = phase, offersMonitors, monitor == .none {
+            stopDiscovery("an advertisement monitor is registered first", at: now, into: &actions)
+        }
+        updateListening("bluetoothd discovers for us", at: now, into: &actions)
+    }
+
+    /// Goes the way to hearing from its start.
+    mutating func begin(at now: Instant, into actions: inout [DBusAction]) {
+        guard isThere, isPowered else { return reset() }
+        guard offersMonitors, monitor == .none else { return listen(at: now, into: &actions) }
+        phase = .registering
+        request(.registerMonitor, into: &actions)
+    }
+
+    /// Goes on once the monitor is there, or there is none to be had.
+    private mutating func listen(at now: Instant, into actions: inout [DBusAction]) {
+        if wantsDiscovery {
+            phase = .settingFilter
+            request(.setFilter, into: &actions)
+        } else if monitor == .registered || monitor == .active {
+            phase = .monitoring
+            isDenied = false
+        } else if offersMonitors {
+            monitor = .none
+            retry(at: now)
+        } else {
+            phase = .unable
+        }
+    }
+
+    private mutating func monitorAnswered(
+        _ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]
+    ) {
+        switch failure?.kind {
+        case nil:
+            guard monitor != .active else { return listen(at: now, into: &actions) }
+            monitor = .registered
+            phase = .awaitingActivation(until: now + Self.activationMax)
+        case .alreadyExists:
+            // The answer to an earlier attempt got lost.
+            if monitor != .active { monitor = .registered }
+            listen(at: now, into: &actions)
+        default:
+            monitor = .refused
+            if !wantsDiscovery, failure?.kind == .denied { isDenied = true }
+            listen(at: now, into: &actions)
+        }
+    }
+
+    private mutating func filterAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
+        switch failure?.kind {
+        case nil, .other, .inProgress, .alreadyExists:
+            // Without the filter discovery hears less, but it hears.
+            isFilterSet = failure == nil
+            phase = .starting
+            request(.startDiscovery, into: &actions)
+        case let kind:
+            isDenied = kind == .denied
+            retry(at: now)
+        }
+    }
+
+    private mutating func startAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
+        isDenied = failure?.kind == .denied
+        switch failure?.kind {
+        case nil:
+            cadence.reset()
+            phase = .started(confirmedBy: now + Self.confirmationMax)
+        case .inProgress, .timeout:
+            // Either we have one of which we know nothing, or the controller hangs: stopping helps with the former, and
+            // does no harm with the latter.
+            phase = .stopping(isAtOnce: false)
+            request(.stopDiscovery, into: &actions)
+        default: retry(at: now)
+        }
+    }
+
+    private mutating func powerAnswered(
+        _ isOn: Bool, _ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]
+    ) {
+        if failure?.kind == .denied { isPowerDenied = true }
+        switch (isOn, failure) {
+        case (false, .some) where isPowered: begin(at: now, into: &actions)
+        case (false, _):
+            phase = .switchingOn
+            request(.setPowered(true), into: &actions)
+        case (true, nil) where isPowered: begin(at: now, into: &actions)
+        case (true, nil): phase = .retryingPower(at: now + Self.confirmationMax)
+        case (true, .some): phase = .retryingPower(at: now + backOff.next())
+        }
+    }
+
+    private mutating func retry(at now: Instant) {
+        token = 0
+        phase = .retrying(at: now + backOff.next())
+    }
+
+    private mutating func reset() {
+        token = 0
+        phase = .off
+        isFilterSet = false
+    }
+
+    mutating func request(_ request: DBusRequest.AdapterRequest, into actions: inout [DBusAction]) {
+        lastToken &+= 1
+        token = lastToken
+        actions.append(.call(.adapter(index, request, token: token)))
+    }
+
+    mutating func updateListening(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {
+        let listens: Bool
+        switch phase {
+        case .started: listens = isThere && isPowered && isDiscovering
+        case .monitoring: listens = isThere && isPowered && monitor == .active
+        default: listens = false
+        }
+        guard listens != isListening else { return }
+        isListening = listens
+        if listens {
+            listeningSince = now
+            actions.append(.change(.listening(adapter: index, reason: reason)))
+        } else {
+            if now - listeningSince >= Self.steadyAfter { backOff.reset() }
+            cadence.reset()
+            actions.append(.change(.stopped(adapter: index, since: now, reason: reason)))
+        }
+    }
+}

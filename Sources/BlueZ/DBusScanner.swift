@@ -1,0 +1,227 @@
+public import BeaconScanning
+import BluetoothLE
+public import Polling
+
+/// Hears advertising reports through bluetoothd, over D-Bus: the way for users without any right.
+///
+/// On each adapter that is on it registers an advertisement monitor where bluetoothd offers that, and starts discovery,
+/// again whenever bluetoothd, the adapter or its power comes back. Reports come as the properties of devices that change.
+/// That costs detail: no kind of advertisement, no data but manufacturer specific ones, and the time at which the bus
+/// handed a report over. bluetoothd merges reports of one device that it has no time to tell one by one, and loses some
+/// when it is overrun, without a word: ``ScanChange/lost(adapter:count:since:)`` is never told here.
+///
+/// Without a monitor the kernel has the controller filter duplicates, and a controller that takes this to the letter
+/// reports a beacon once in 10.24 s: ``mayBeThinned(on:)`` says where that is possible, and
+/// ``ScanObstacle/thinned`` is told where the times between reports show it.
+public final class DBusScanner: Scanner {
+    /// How it hears.
+    public struct Options: Sendable, Hashable {
+        /// The kernel's numbers of the adapters to hear with; `nil` for all.
+        public var adapters: Set<Int>?
+        /// Only listen: never ask advertisers for scan responses. Discovery does, so only monitors are left, and with a
+        /// bluetoothd that has none nothing is heard (``ScanObstacle/unavailable``).
+        public var isPassive = false
+        /// Whether ``WatchdogStep/powerCycle`` may switch an adapter off and on, for everybody on the machine.
+        public var mayPowerCycle = false
+        /// Whether ``DBusScanner/start(_:)`` may succeed while bluetoothd does not run, and wait for it.
+        public var waitsForService = false
+        /// The bus, as the D-Bus specification's “Server Addresses” writes it; `nil` for the system bus, which is what
+        /// DBUS_SYSTEM_BUS_ADDRESS says, if it is set.
+        public var busAddress: String?
+        /// The most devices whose last data are kept, at least 1; the one heard least recently gives way.
+        public var devicesMax = 8192
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// What was counted since the scanner was made.
+    public struct Counters: Sendable, Hashable {
+        /// Reports handed over.
+        public internal(set) var reports = 0
+        /// Messages that came from somebody who is not bluetoothd, or were about nothing that is known.
+        public internal(set) var foreign = 0
+        /// Properties that had another type than bluetoothd gives them.
+        public internal(set) var mistyped = 0
+        /// Devices that gave way to others because the table was full.
+        public internal(set) var evicted = 0
+        /// Messages that could not be sent, for want of memory or because the bus takes none.
+        public internal(set) var unsent = 0
+        /// Calls that were not answered in time.
+        public internal(set) var unanswered = 0
+        /// How often the connection to the bus was lost.
+        public internal(set) var disconnections = 0
+    }
+
+    /// Which way it is.
+    public var backend: ScannerBackend { .dbus }
+
+    let options: Options
+    let loop: EventLoop
+    let address: String
+    var session: DBusSession
+    var connection: BusConnection?
+    var calls = BusCallTable<DBusRequest>()
+    private weak var handler: (any ScanHandler)?
+    private var timer: EventLoop.Timer?
+    private var actions: [DBusAction] = []
+    private var isPerforming = false
+    // What was to be told before start() knew whether it succeeds.
+    private var heldBack: [DBusAction]?
+
+    /// Makes a scanner that does nothing yet.
+    public init(options: Options = Options(), loop: EventLoop) {
+        self.options = options
+        self.loop = loop
+        address = options.busAddress ?? SystemBus.address
+        session = DBusSession(
+            options: .init(
+                adapters: options.adapters, isPassive: options.isPassive, mayPowerCycle: options.mayPowerCycle,
+                devicesMax: options.devicesMax))
+    }
+
+    deinit { stop() }
+
+    /// What was counted.
+    public var counters: Counters {
+        var counters = session.counters
+        counters.evicted &+= session.devices.evicted
+        counters.unsent &+= connection?.unsent ?? 0
+        return counters
+    }
+
+    /// Whether an adapter discovers without an advertisement monitor, so that its controller may report a beacon only
+    /// once in 10.24 s.
+    public func mayBeThinned(on adapter: Int) -> Bool { session.mayBeThinned(adapter) }
+
+    // MARK: Scanner
+
+    /// Begins to hear. See ``Scanner/start(_:)``; it waits for the bus and bluetoothd for up to 5 s each.
+    ///
+    /// `handler` is not kept alive.
+    public func start(_ handler: any ScanHandler) throws(ScannerError) {
+        guard timer == nil else { return }
+        self.handler = handler
+        timer = loop.makeTimer { [weak self] _ in self?.perform { $0.advance(to: $1, into: &$2) } }
+        heldBack = []
+        do {
+            try join()
+        } catch {
+            heldBack = nil
+            stop()
+            throw error
+        }
+        let told = heldBack ?? []
+        heldBack = nil
+        actions.insert(contentsOf: told, at: 0)
+        perform { _, _, _ in }
+    }
+
+    /// Hands over everything that has been received up to the call.
+    public func drain() {
+        connection?.drain()
+        // What monitors found can wait no longer for what changed with it.
+        perform { $0.tellFound(foundUntil: .latest, at: $1, into: &$2) }
+    }
+
+    /// Takes a step of the watchdog's ladder on one adapter.
+    public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+        var outcome = WatchdogStep.Outcome.skipped(reason: "the scanner has not been started")
+        guard timer != nil else { return outcome }
+        perform { session, now, actions in
+            outcome = session.take(step, on: adapter, at: now, into: &actions)
+        }
+        return outcome
+    }
+
+    /// Ends hearing: discovery is stopped, the monitors are taken back, the connection is closed.
+    public func stop() {
+        handler = nil
+        if let timer { loop.end(timer) }
+        timer = nil
+        if let connection {
+            for request in session.farewell { _ = connection.send(Self.call(request, wantsReply: false)) }
+            // bluetoothd forgets what a closed connection asked for, all but the power that is to come on again; only
+            // that it is all written is waited for, and not long.
+            connection.flush(milliseconds: 200)
+        }
+        disconnect()
+        actions.removeAll()
+        session = DBusSession(options: session.options, keeping: counters)
+    }
+
+    // MARK: What the session wants
+
+    /// Puts something into the session, and does what it wants done.
+    func perform(_ body: (inout DBusSession, Instant, inout [DBusAction]) -> Void) {
+        body(&session, loop.now, &actions)
+        // Whoever is told something may ask for a step: that is done in its turn.
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        var next = 0
+        while next < actions.count {
+            let action = actions[next]
+            next += 1
+            perform(action)
+            if next == actions.count {
+                actions.removeAll(keepingCapacity: true)
+                next = 0
+                expireCalls()
+            }
+        }
+        actions.removeAll(keepingCapacity: true)
+        if let timer { loop.set(timer, at: [session.nextDeadline, calls.nextDeadline].compactMap { $0 }.min()) }
+    }
+
+    private func perform(_ action: DBusAction) {
+        switch action {
+        case .change, .heard:
+            if heldBack != nil { heldBack?.append(action) } else { tell(action) }
+        case .call(let request): send(request)
+        case .connect: connect()
+        case .disconnect: disconnect()
+        }
+    }
+
+    private func tell(_ action: DBusAction) {
+        guard let handler else { return }
+        switch action {
+        case .change(let change): handler.changed(change, at: loop.now)
+        case .heard(let report):
+            handler.heard(report.advertisingReport, data: report.data.span, on: report.adapter, at: loop.now)
+        case .call, .connect, .disconnect: break
+        }
+    }
+
+    private func send(_ request: DBusRequest) {
+        guard calls.hasRoom(), let serial = connection?.send(Self.call(request)) else {
+            // As if there had been no answer: it is tried again.
+            session.answered(
+                request, failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "it could not be sent"),
+                at: loop.now, into: &actions)
+            return
+        }
+        calls.await(request, serial: serial, at: loop.now)
+    }
+
+    private func expireCalls() {
+        let now = loop.now
+        while let request = calls.expired(at: now) {
+            session.counters.unanswered &+= 1
+            session.answered(
+                request,
+                failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time"),
+                at: now, into: &actions)
+        }
+    }
+
+    /// Forgets the connection.
+    func disconnect() {
+        calls.removeAll()
+        guard let connection else { return }
+        session.counters.unsent &+= connection.unsent
+        self.connection = nil
+        connection.close()
+    }
+}

@@ -1,0 +1,371 @@
+import BeaconScanning
+import BluetoothLE
+
+/// What is going on with bluetoothd on a bus: who it is, its adapters and its devices.
+///
+/// A value: what was received goes in with its time, what is to be done comes out. It knows no connection and no clock.
+struct DBusSession {
+    /// How far it has come.
+    enum Stage: Sendable, Hashable {
+        /// There is no connection.
+        case away
+        /// We are introducing ourselves, and asking for signals and for org.bluez.
+        case joining
+        /// Nobody is org.bluez.
+        case ownerless
+        /// bluetoothd has been asked what it has; so it is again after a failure.
+        case listing
+        /// What bluetoothd has is known.
+        case ready
+    }
+
+    /// What is wanted of it.
+    struct Options: Sendable, Hashable {
+        var adapters: Set<Int>?
+        var isPassive = false
+        var mayPowerCycle = false
+        var devicesMax = 8192
+    }
+
+    /// A device that a monitor found, and when.
+    struct Found: Sendable, Hashable {
+        var key: DBusDeviceKey
+        var time: Instant
+    }
+
+    /// How long a device that a monitor found waits for what changed with it, before what is known is told.
+    ///
+    /// bluetoothd sends DeviceFound at once and PropertiesChanged when it next has nothing to do.
+    static let foundMax: Duration = .milliseconds(50)
+    // Past this the oldest no longer wait: more in 50 ms than any adapter hears.
+    static let foundCountMax = 4096
+    // The kernel has 65,536 numbers; no machine this many adapters.
+    static let adaptersMax = 64
+
+    let options: Options
+    private(set) var stage = Stage.away
+    /// Who org.bluez is: a unique name.
+    private(set) var owner: String?
+    /// Why it could not join or list, the last time.
+    private(set) var lastFailure: BusFailure?
+    private(set) var adapters: [Int: DBusAdapter] = [:]
+    var devices: DBusDeviceTable
+    /// Devices that monitors found, in that order; those told meanwhile are passed over.
+    var found: [Found] = []
+    var counters: DBusScanner.Counters
+
+    // Whether what a device said may have changed what stands in the way.
+    var hasNewCadence = false
+    private var generations: UInt64 = 0
+    private var obstacles: Set<ScanObstacle>?
+    private var objectsToken: UInt64 = 0
+    private var listAt: Instant?
+    private var connectAt: Instant?
+    private var connectBackOff = DBusBackOff()
+    private var listBackOff = DBusBackOff()
+
+    /// A session that has no connection yet; it counts on from `counters`.
+    init(options: Options, keeping counters: DBusScanner.Counters = .init()) {
+        self.options = options
+        self.counters = counters
+        devices = DBusDeviceTable(capacity: options.devicesMax)
+    }
+
+    /// When something is to be done without anything having happened.
+    var nextDeadline: Instant? {
+        var times = adapters.values.compactMap(\.nextDeadline)
+        if let listAt { times.append(listAt) }
+        if let connectAt { times.append(connectAt) }
+        if let first = found.first { times.append(first.time + Self.foundMax) }
+        return times.min()
+    }
+}
+
+// MARK: - The bus and bluetoothd
+
+extension DBusSession {
+    /// There is a connection, on which nothing has been said yet.
+    mutating func connected(at now: Instant, into actions: inout [DBusAction]) {
+        connectAt = nil
+        stage = .joining
+        actions.append(.call(.hello))
+        for index in DBusRequest.rules.indices { actions.append(.call(.match(index))) }
+        actions.append(.call(.owner))
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// The connection is gone, or there could not be one.
+    mutating func disconnected(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
+        if let failure {
+            lastFailure = failure
+        } else if stage == .joining {
+            lastFailure = BusFailure(
+                name: "org.freedesktop.DBus.Error.AuthFailed",
+                text: "the bus closed the connection before it said anything")
+        }
+        lose(reason: "the connection to the system bus is gone", at: now, into: &actions)
+        stage = .away
+        connectAt = now + connectBackOff.next()
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// A request was answered.
+    mutating func answered(
+        _ request: DBusRequest, failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]
+    ) {
+        switch request {
+        case .hello, .match:
+            if let failure { joinFailed(failure, at: now, into: &actions) }
+        case .owner:
+            // An answer with a name goes to ownerAnswered(_:at:into:).
+            if let failure, failure.kind != .absent {
+                joinFailed(failure, at: now, into: &actions)
+            } else {
+                connectBackOff.reset()
+                ownerIs(nil, at: now, into: &actions)
+            }
+        case .objects(let token):
+            guard token == objectsToken, stage == .listing, let failure else { break }
+            lastFailure = failure
+            listAt = now + listBackOff.next()
+        case .adapter(let index, let request, let token):
+            adapters[index]?.answered(request, token: token, failure: failure, at: now, into: &actions)
+        }
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// The bus said who org.bluez is.
+    mutating func ownerAnswered(_ name: String, at now: Instant, into actions: inout [DBusAction]) {
+        connectBackOff.reset()
+        ownerIs(name, at: now, into: &actions)
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// bluetoothd said what it has.
+    mutating func listed(_ objects: [DBusObject], token: UInt64, at now: Instant, into actions: inout [DBusAction]) {
+        guard token == objectsToken, stage == .listing else { return }
+        stage = .ready
+        lastFailure = nil
+        listBackOff.reset()
+        var present: Set<Int> = []
+        for object in objects {
+            switch object.path {
+            case .adapter(let index):
+                guard let properties = object.adapter, isWanted(index) else { continue }
+                present.insert(index)
+                told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
+            // What it remembers of devices is no report: nobody says when they were heard.
+            case .device(let key): if let properties = object.device { remember(key, properties) }
+            case .other: break
+            }
+        }
+        for index in adapters.keys.sorted() where !present.contains(index) {
+            forget(index, at: now, into: &actions)
+        }
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// A signal came; `sender` is the unique name that the bus put there.
+    mutating func received(_ signal: DBusSignal, from sender: String, at now: Instant, into actions: inout [DBusAction])
+    {
+        if case .ownerChanged(let name, let newOwner) = signal {
+            guard sender == DBusName.bus, name == DBusName.bluez else { return counters.foreign &+= 1 }
+            // Before the bus has said who it is, this is the same news, and the answer to come is as new.
+            ownerIs(newOwner, at: now, into: &actions)
+            return tellObstacles(at: now, into: &actions)
+        }
+        // Anybody may send a signal to us alone: only bluetoothd's count.
+        guard sender == owner, owner != nil else { return counters.foreign &+= 1 }
+        counters.mistyped &+= signal.mistyped
+        switch signal {
+        case .ownerChanged: break
+        case .added(let object): added(object, at: now, into: &actions)
+        case .removed(let path, let interfaces): removed(path, interfaces, at: now, into: &actions)
+        case .adapterChanged(let index, let properties):
+            adapters[index]?.told(properties, offersMonitors: nil, isWhole: false, at: now, into: &actions)
+        case .deviceChanged(let key, let properties):
+            // The usual case by far, and nothing but the cadence can have changed by it.
+            changed(key, properties, at: now, into: &actions)
+            guard hasNewCadence else { return }
+        }
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// Time has come to `now`.
+    mutating func advance(to now: Instant, into actions: inout [DBusAction]) {
+        if let time = connectAt, time <= now {
+            connectAt = nil
+            actions.append(.connect)
+        }
+        if let time = listAt, time <= now { list(into: &actions) }
+        for index in adapters.keys.sorted() { adapters[index]?.advance(to: now, into: &actions) }
+        tellFound(foundUntil: now - Self.foundMax, at: now, into: &actions)
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// Takes a step of the watchdog's ladder.
+    mutating func take(
+        _ step: WatchdogStep, on adapter: Int, at now: Instant, into actions: inout [DBusAction]
+    ) -> WatchdogStep.Outcome {
+        guard var state = adapters[adapter] else { return .skipped(reason: "there is no adapter hci\(adapter)") }
+        let outcome = state.take(step, mayPowerCycle: options.mayPowerCycle, at: now, into: &actions)
+        adapters[adapter] = state
+        tellObstacles(at: now, into: &actions)
+        return outcome
+    }
+
+    /// What has to be said before the connection is closed.
+    var farewell: [DBusRequest] {
+        adapters.values.sorted { $0.index < $1.index }.flatMap { adapter in
+            adapter.farewell.map { .adapter(adapter.index, $0, token: 0) }
+        }
+    }
+
+    /// Whether an adapter discovers without an advertisement monitor, so that its controller may filter duplicates.
+    func mayBeThinned(_ adapter: Int) -> Bool {
+        adapters[adapter].map { $0.isListening && $0.monitor != .active } ?? false
+    }
+
+    private mutating func joinFailed(_ failure: BusFailure, at now: Instant, into actions: inout [DBusAction]) {
+        guard stage != .away else { return }
+        actions.append(.disconnect)
+        disconnected(failure, at: now, into: &actions)
+    }
+
+    private mutating func ownerIs(_ name: String?, at now: Instant, into actions: inout [DBusAction]) {
+        guard stage != .away else { return }
+        if let name, name == owner { return }
+        if owner != nil { lose(reason: "bluetoothd is gone", at: now, into: &actions) }
+        owner = name
+        if name == nil {
+            stage = .ownerless
+        } else {
+            stage = .listing
+            listBackOff.reset()
+            list(into: &actions)
+        }
+    }
+
+    private mutating func lose(reason: String, at now: Instant, into actions: inout [DBusAction]) {
+        tellFound(foundUntil: .latest, at: now, into: &actions)
+        owner = nil
+        listAt = nil
+        for index in adapters.keys.sorted() { adapters[index]?.lost(reason: reason, at: now, into: &actions) }
+        devices.removeAll()
+    }
+
+    private mutating func list(into actions: inout [DBusAction]) {
+        listAt = nil
+        objectsToken &+= 1
+        actions.append(.call(.objects(token: objectsToken)))
+    }
+}
+
+// MARK: - Adapters
+
+extension DBusSession {
+    private func isWanted(_ index: Int) -> Bool {
+        guard options.adapters?.contains(index) ?? true else { return false }
+        return adapters[index] != nil || adapters.count < Self.adaptersMax
+    }
+
+    private mutating func told(
+        _ index: Int, _ properties: DBusAdapterProperties, offersMonitors: Bool, at now: Instant,
+        into actions: inout [DBusAction]
+    ) {
+        if adapters[index] == nil {
+            generations &+= 1
+            adapters[index] = DBusAdapter(index: index, isPassive: options.isPassive, generation: generations)
+        }
+        adapters[index]?.told(properties, offersMonitors: offersMonitors, isWhole: true, at: now, into: &actions)
+    }
+
+    private mutating func forget(_ index: Int, at now: Instant, into actions: inout [DBusAction]) {
+        adapters[index]?.removed(at: now, into: &actions)
+        adapters[index] = nil
+    }
+
+    private mutating func added(_ object: DBusObject, at now: Instant, into actions: inout [DBusAction]) {
+        switch object.path {
+        case .adapter(let index):
+            guard isWanted(index) else { return }
+            if let properties = object.adapter {
+                told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
+            } else if object.offersMonitors {
+                adapters[index]?.monitorsChanged(isOffered: true, at: now, into: &actions)
+            }
+        case .device(let key):
+            guard let properties = object.device else { return }
+            appeared(key, properties, at: now, into: &actions)
+        case .other: break
+        }
+    }
+
+    private mutating func removed(
+        _ path: DBusPath, _ interfaces: Set<String>, at now: Instant, into actions: inout [DBusAction]
+    ) {
+        switch path {
+        case .adapter(let index):
+            if interfaces.contains(DBusName.adapter) {
+                forget(index, at: now, into: &actions)
+            } else if interfaces.contains(DBusName.monitorManager) {
+                adapters[index]?.monitorsChanged(isOffered: false, at: now, into: &actions)
+            }
+        case .device(let key):
+            guard interfaces.contains(DBusName.device) else { return }
+            disappeared(key, at: now, into: &actions)
+        case .other: break
+        }
+    }
+
+    /// bluetoothd has handed an adapter's monitor to the kernel.
+    mutating func monitorActivated(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
+        adapters[adapter]?.monitorActivated(at: now, into: &actions)
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// bluetoothd has taken an adapter's monitor back.
+    mutating func monitorReleased(_ adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
+        adapters[adapter]?.monitorReleased(at: now, into: &actions)
+        tellObstacles(at: now, into: &actions)
+    }
+
+    /// Takes the time since a device's last report with data into its adapter's cadence.
+    mutating func measure(_ gap: Duration, on adapter: Int) {
+        guard var cadence = adapters[adapter]?.cadence else { return }
+        let wasThinned = cadence.isThinned
+        cadence.take(gap)
+        adapters[adapter]?.cadence = cadence
+        if cadence.isThinned != wasThinned { hasNewCadence = true }
+    }
+
+    /// Whether an adapter's discovery filter holds.
+    func isFilterSet(on adapter: Int) -> Bool { adapters[adapter]?.isFilterSet ?? false }
+
+    /// What stands in the way now.
+    var presentObstacles: Set<ScanObstacle> {
+        var present: Set<ScanObstacle> = []
+        switch stage {
+        case .away, .ownerless: present.formUnion([.unavailable, .waiting])
+        case .joining, .listing: present.insert(.waiting)
+        case .ready: if !adapters.values.contains(where: \.isThere) { present.insert(.unavailable) }
+        }
+        if stage != .ready, lastFailure?.kind == .denied { present.insert(.denied) }
+        for adapter in adapters.values where adapter.isThere && owner != nil {
+            if adapter.isDenied { present.insert(.denied) }
+            if adapter.isBlocked { present.insert(.blocked) }
+            if !adapter.isPowered { present.insert(.waiting) }
+            if adapter.phase == .unable { present.insert(.unavailable) }
+            if adapter.isListening, adapter.monitor != .active, adapter.cadence.isThinned { present.insert(.thinned) }
+        }
+        return present
+    }
+
+    private mutating func tellObstacles(at now: Instant, into actions: inout [DBusAction]) {
+        hasNewCadence = false
+        let present = presentObstacles
+        guard present != obstacles else { return }
+        obstacles = present
+        actions.append(.change(.obstacles(present)))
+    }
+}

@@ -1,0 +1,252 @@
+import BeaconScanning
+import BluetoothLE
+import Foundation
+import Polling
+import SystemPackage
+import Testing
+
+@testable import BlueZ
+
+/// What the scanner's tests need beside it.
+enum DBusTools {
+    static let daemon = "/usr/bin/dbus-daemon"
+    static let python = "/usr/bin/python3"
+    static let mock = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Fixtures/dbus/bluez_mock.py").path
+
+    /// A private bus, and Python's bindings for the stand-in on it.
+    static let areThere: Bool = {
+        guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.isExecutableFile(atPath: python)
+        else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+    static let reason: Comment = "dbus-daemon, python3-dbus or python3-gi is missing"
+}
+
+/// What a handler was told, in order.
+final class Recorder: ScanHandler {
+    struct Heard: Equatable {
+        var adapter: Int
+        var address: DeviceAddress?
+        var rssi: Int8?
+        var data: [UInt8]
+    }
+
+    var heard: [Heard] = []
+    var changes: [ScanChange] = []
+    var times: [Instant] = []
+    var beacons: [IBeacon] = []
+    var onChange: ((ScanChange) -> Void)?
+    private var decoder = ReportDecoder()
+
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        var bytes: [UInt8] = []
+        for index in data.indices { bytes.append(data[index]) }
+        #expect(report.data == 0..<bytes.count)
+        heard.append(Heard(adapter: adapter, address: report.address, rssi: report.rssi?.dBm, data: bytes))
+        times.append(time)
+        var sink = Sink()
+        decoder.hand(report, data, adapter, time, to: &sink)
+        beacons += sink.beacons
+    }
+
+    func changed(_ change: ScanChange, at time: Instant) {
+        if case .stopped(_, let since, _) = change { #expect(since <= time) }
+        changes.append(change)
+        times.append(time)
+        onChange?(change)
+    }
+
+    private struct Sink: ReportHandler {
+        var beacons: [IBeacon] = []
+        mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {}
+        mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+            beacons.append(beacon)
+        }
+    }
+
+    /// The adapters that listen.
+    var listening: Set<Int> {
+        changes.reduce(into: []) { set, change in
+            if case .listening(let adapter, _) = change { set.insert(adapter) }
+            if case .stopped(let adapter, _, _) = change { set.remove(adapter) }
+        }
+    }
+
+    var obstacles: Set<ScanObstacle>? {
+        changes.last { if case .obstacles = $0 { true } else { false } }
+            .flatMap { if case .obstacles(let set) = $0 { set } else { nil } }
+    }
+
+    func count(_ matches: (ScanChange) -> Bool) -> Int { changes.filter(matches).count }
+    var stops: Int { count { if case .stopped = $0 { true } else { false } } }
+    var starts: Int { count { if case .listening = $0 { true } else { false } } }
+    var appearances: Int { count { if case .appeared = $0 { true } else { false } } }
+    var disappearances: Int { count { if case .disappeared = $0 { true } else { false } } }
+}
+
+/// A private bus with a stand-in for bluetoothd, and one loop that waits for all of it.
+final class DBusWorld {
+    let loop: EventLoop
+    let recorder = Recorder()
+    let folder: URL
+    let address: String
+    private(set) var calls: [[String: Any]] = []
+    private var daemon: Process?
+    private var mock: Process?
+    private var mockInput: FileHandle?
+    private var mockOutput: FileHandle?
+    private var watch: EventLoop.Watch?
+    private var rest: [UInt8] = []
+    private let policy: String
+
+    static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"
+    static let structure: [UInt8] =
+        [0x1A, 0xFF, 0x4C, 0x00]
+        + stride(from: 0, to: beacon.utf8.count, by: 2).map {
+            UInt8(beacon.dropFirst($0).prefix(2), radix: 16) ?? 0
+        }
+
+    /// - Parameter policy: more rules of the bus, as dbus-daemon(1) writes them.
+    init(policy: String = "", startsBus: Bool = true) throws {
+        loop = try EventLoop()
+        self.policy = policy
+        // sockaddr_un holds 107 octets.
+        folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")
+        address = "unix:path=\(folder.path)/bus"
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if startsBus { try startBus() }
+    }
+
+    deinit {
+        killMock()
+        killBus()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func startBus() throws {
+        let configuration = folder.appendingPathComponent("bus.conf")
+        try """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig><type>custom</type><listen>\(address)</listen><auth>EXTERNAL</auth>
+        <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
+        <allow send_type="signal"/><allow send_type="method_return"/><allow send_type="error"/>
+        <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
+        <allow receive_type="error"/>\(policy)</policy></busconfig>
+        """.write(to: configuration, atomically: true, encoding: .utf8)
+        // A killed one leaves its socket behind.
+        try? FileManager.default.removeItem(atPath: folder.path + "/bus")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: DBusTools.daemon)
+        process.arguments = ["--config-file=\(configuration.path)", "--nofork", "--nopidfile", "--print-address=1"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        daemon = process
+        // It prints its address once it listens.
+        #expect(!output.fileHandleForReading.availableData.isEmpty)
+    }
+
+    func killBus() {
+        guard let daemon else { return }
+        kill(daemon.processIdentifier, SIGKILL)
+        daemon.waitUntilExit()
+        self.daemon = nil
+    }
+
+    func startMock(_ adapters: String = #"[{"index":0}]"#) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: DBusTools.python)
+        process.arguments = [DBusTools.mock, adapters]
+        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": address]) { $1 }
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        mock = process
+        mockInput = input.fileHandleForWriting
+        mockOutput = output.fileHandleForReading
+        rest = []
+        let descriptor = FileDescriptor(rawValue: output.fileHandleForReading.fileDescriptor)
+        let before = calls.count
+        watch = try loop.watch(descriptor, for: .read) { [weak self] _ in self?.readMock(descriptor) }
+        try until("the stand-in is ready") { self.calls.dropFirst(before).contains { $0["ready"] != nil } }
+    }
+
+    private func readMock(_ descriptor: FileDescriptor) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = (try? buffer.withUnsafeMutableBytes { try descriptor.read(into: $0) }) ?? 0
+        if count == 0, let watch {
+            loop.end(watch)
+            self.watch = nil
+            return
+        }
+        rest += buffer[..<count]
+        while let end = rest.firstIndex(of: 0x0A) {
+            let line = Data(rest[..<end])
+            rest.removeSubrange(...end)
+            if let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] { calls.append(object) }
+        }
+    }
+
+    func killMock() {
+        if let watch { loop.end(watch) }
+        watch = nil
+        guard let mock else { return }
+        kill(mock.processIdentifier, SIGKILL)
+        mock.waitUntilExit()
+        self.mock = nil
+    }
+
+    /// Has the stand-in do something.
+    func tell(_ command: String) { mockInput?.write(Data((command + "\n").utf8)) }
+
+    /// One report of the beacon by the stand-in.
+    func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {
+        tell(
+            #"{"do":"heard","adapter":\#(adapter),"address":"\#(address)","rssi":\#(rssi),"data":"\#(Self.beacon)"\#(more)}"#
+        )
+    }
+
+    func scanner(_ configure: (inout DBusScanner.Options) -> Void = { _ in }) -> DBusScanner {
+        var options = DBusScanner.Options()
+        options.busAddress = address
+        configure(&options)
+        return DBusScanner(options: options, loop: loop)
+    }
+
+    /// A scanner that listens on adapter 0.
+    func listening(_ configure: (inout DBusScanner.Options) -> Void = { _ in }) throws -> DBusScanner {
+        let scanner = scanner(configure)
+        try scanner.start(recorder)
+        try until("hci0 listens") { self.recorder.listening.contains(0) }
+        return scanner
+    }
+
+    struct NeverHappened: Error { var what: String }
+
+    /// Turns the loop until something is so; half a minute, and it is a failure.
+    func until(_ what: String, location: SourceLocation = #_sourceLocation, _ isSo: () -> Bool) throws {
+        var isLate = false
+        let guardian = loop.makeTimer { _ in isLate = true }
+        loop.set(guardian, at: loop.now + .seconds(30))
+        defer { loop.end(guardian) }
+        while !isSo() {
+            if isLate {
+                Issue.record("never happened: \(what); \(recorder.changes)", sourceLocation: location)
+                throw NeverHappened(what: what)
+            }
+            try loop.turn()
+        }
+    }
+
+    func calls(_ member: String) -> [[String: Any]] { calls.filter { $0["call"] as? String == member } }
+    func isDone(_ verb: String) -> Int { calls.filter { $0["done"] as? String == verb }.count }
+}
