@@ -78,6 +78,10 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        .testTarget(
+            name: "PollingTests",
+            dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
+        .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
         .testTarget(

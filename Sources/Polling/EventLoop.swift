@@ -16,7 +16,7 @@ public import SystemPackage
 ///
 /// It belongs to one thread; its bodies may add and end watches and timers, their own too.
 public final class EventLoop {
-    /// What a watch waits for; hang-up and error are always told.
+    /// What a watch waits for; hang-up and error are always told, in each turn for as long as they last.
     public struct Interest: OptionSet, Sendable, Hashable {
         /// The set's bits.
         public let rawValue: UInt8
@@ -60,7 +60,10 @@ public final class EventLoop {
     }
 
     private struct TimerEntry {
+        let id: UInt64
         var time: Instant?
+        // How many settings came before: what is set while due timers are handled waits for the next turn.
+        var setting: UInt64 = 0
         let body: (Instant) -> Void
     }
 
@@ -71,29 +74,44 @@ public final class EventLoop {
 
     /// The timeline's present.
     public var now: Instant { readClock() }
-    /// How often the loop has waited and was woken.
+    /// How often the loop has waited and was woken, by a signal too.
     public private(set) var wakeUps = 0
-    /// Called before each wait, after all that was ready and due has been handled.
+    /// Called at the beginning of each turn, after all that was ready and due in the one before has been handled.
     public var beforeWaiting: (() -> Void)?
+    /// Called in each turn once the wait is over, before anything that is ready or due is handled.
+    ///
+    /// What has to be known of the wait itself is found out here: whether the machine was suspended in it (rule L6).
+    public var afterWaiting: (() -> Void)?
 
     private let epoll: FileDescriptor
     private let alarm: FileDescriptor
     private let readClock: () -> Instant
     private var watches: [UInt64: WatchEntry] = [:]
-    private var timers: [UInt64: TimerEntry] = [:]
+    // By the order of their making, and so by their ids. There are few: a walk is cheaper than an order that is kept.
+    private var timers: [TimerEntry] = []
     private var lastID: UInt64 = 0
+    private var lastSetting: UInt64 = 0
     private var alarmTime: Instant?
     private var isStopped = false
+    private var isTurning = false
 
     /// Makes a loop that nothing waits in yet.
     ///
-    /// - Parameter clock: the timeline; a test's own, or the machine's. Waiting itself is always by the machine's.
+    /// - Parameter clock: the timeline; the machine's, or a test's own. Waiting is by the machine's alone: with another
+    ///   one, turns are taken with `waits: false`.
     /// - Throws: `Errno` of epoll_create1(2) and timerfd_create(2): too many descriptors are open, or no memory is left.
     public init(clock: @escaping () -> Instant = { BootClock.now }) throws(Errno) {
         readClock = clock
-        epoll = FileDescriptor(rawValue: try Self.check(epoll_create1(Int32(EPOLL_CLOEXEC))))
-        alarm = FileDescriptor(
-            rawValue: try Self.check(timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC | TFD_NONBLOCK))))
+        let poll = FileDescriptor(rawValue: try Self.check(epoll_create1(Int32(EPOLL_CLOEXEC))))
+        do throws(Errno) {
+            alarm = FileDescriptor(
+                rawValue: try Self.check(timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC | TFD_NONBLOCK))))
+        } catch {
+            // An object that is not whole yet has no deinit.
+            _ = try? poll.close()
+            throw error
+        }
+        epoll = poll
         try control(EPOLL_CTL_ADD, alarm, .read, Self.timerID)
     }
 
@@ -109,7 +127,8 @@ public final class EventLoop {
     ///
     /// Level triggered: a body that leaves something unread is called again in the next turn. The descriptor stays its
     /// owner's, who ends the watch before closing it.
-    /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that can't be waited for, such as a plain file.
+    /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that can't be waited for, such as a plain file; EEXIST
+    ///   for one that is watched already: one watch for both directions, whose interest is changed.
     public func watch(
         _ descriptor: FileDescriptor, for interest: Interest, _ body: @escaping (Readiness) -> Void
     ) throws(Errno) -> Watch {
@@ -130,6 +149,8 @@ public final class EventLoop {
     /// Ends a watch; its body is not called again, not in this turn either.
     public func end(_ watch: Watch) {
         guard let entry = watches.removeValue(forKey: watch.id) else { return }
+        // Somebody closed it too early, and its number is another's by now: that one's watch must not end with it.
+        guard !watches.values.contains(where: { $0.descriptor == entry.descriptor }) else { return }
         // The descriptor may be closed already, and is then no longer in the set.
         _ = epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, entry.descriptor.rawValue, nil)
     }
@@ -139,15 +160,25 @@ public final class EventLoop {
     /// Makes a timer that is not set: `body` is called with the timeline's present when the moment it is set to has come.
     public func makeTimer(_ body: @escaping (Instant) -> Void) -> Timer {
         lastID += 1
-        timers[lastID] = TimerEntry(time: nil, body: body)
+        timers.append(TimerEntry(id: lastID, time: nil, body: body))
         return Timer(id: lastID)
     }
 
     /// Sets a timer to one moment, in place of what it was set to, or to none. It fires once.
-    public func set(_ timer: Timer, at time: Instant?) { timers[timer.id]?.time = time }
+    ///
+    /// One that is set to a moment that has passed, while due timers are being handled, fires in the next turn.
+    public func set(_ timer: Timer, at time: Instant?) {
+        guard let index = timers.firstIndex(where: { $0.id == timer.id }) else { return }
+        lastSetting += 1
+        timers[index].time = time
+        timers[index].setting = lastSetting
+    }
+
+    /// The moment that a timer is set to; `nil` where it is set to none, has fired, or was ended.
+    public func time(of timer: Timer) -> Instant? { timers.first { $0.id == timer.id }?.time }
 
     /// Ends a timer; its body is not called again.
-    public func end(_ timer: Timer) { timers[timer.id] = nil }
+    public func end(_ timer: Timer) { timers.removeAll { $0.id == timer.id } }
 
     // MARK: Turns
 
@@ -155,37 +186,51 @@ public final class EventLoop {
     ///
     /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2), which mean a mistake of ours.
     public func run() throws(Errno) {
-        isStopped = false
+        // A stop that came before it counts too: a signal may be faster than the start.
+        defer { isStopped = false }
         while !isStopped { try turn() }
     }
 
-    /// Has ``run()`` return at the end of this turn.
+    /// Has ``run()`` return at the end of this turn, or at once where it has not begun.
     public func stop() { isStopped = true }
 
     /// Handles what is ready, then what is due; waits before for one of both where `waits`.
     ///
-    /// Descriptors come before timers, so that what was received is known before somebody acts on silence.
+    /// Descriptors come before timers, so that what was received is known before somebody acts on silence. A body must
+    /// not take a turn of the loop that called it.
     /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2).
     public func turn(waits: Bool = true) throws(Errno) {
+        precondition(!isTurning, "a body must not take a turn of the loop that called it")
+        isTurning = true
+        defer { isTurning = false }
         beforeWaiting?()
-        var timeout: Int32 = waits ? -1 : 0
-        if waits, let next = timers.values.lazy.compactMap(\.time).min() {
-            if next <= now { timeout = 0 } else { try setAlarm(next) }
+        var timeout: Int32 = waits && !isStopped ? -1 : 0
+        if timeout != 0 {
+            let next = nextTime
+            if let next, next <= now { timeout = 0 } else { try setAlarm(next) }
         }
         try handleReady(timeout: timeout)
         handleDue()
+    }
+
+    private var nextTime: Instant? {
+        var next: Instant?
+        for index in timers.indices {
+            guard let time = timers[index].time else { continue }
+            if next.map({ time < $0 }) ?? true { next = time }
+        }
+        return next
     }
 
     private func handleReady(timeout: Int32) throws(Errno) {
         try unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsMax) {
             events throws(Errno) in
             let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), timeout)
-            if count < 0 {
-                guard errno == EINTR else { throw Errno(rawValue: errno) }
-                return
-            }
+            let failure = errno
             if timeout != 0 { wakeUps &+= 1 }
-            for index in 0..<Int(count) {
+            guard count >= 0 || failure == EINTR else { throw Errno(rawValue: failure) }
+            afterWaiting?()
+            for index in 0..<max(Int(count), 0) {
                 let event = unsafe events[index]
                 let id = unsafe event.data.u64
                 if id == Self.timerID {
@@ -197,25 +242,40 @@ public final class EventLoop {
         }
     }
 
+    // In the order of their moments, then of their making. Only what had been set before the first of them was called:
+    // a timer that sets itself to the past takes turns with the descriptors.
     private func handleDue() {
+        guard nextTime != nil else { return }
         let present = now
-        // In the order of their moments, then of their making; one that is set anew to a past moment waits for a turn.
-        let due = timers.filter { $0.value.time.map { $0 <= present } ?? false }
-            .sorted { ($0.value.time ?? .earliest, $0.key) < ($1.value.time ?? .earliest, $1.key) }
-        for (id, entry) in due {
-            guard let time = timers[id]?.time, time == entry.time else { continue }
-            timers[id]?.time = nil
-            entry.body(present)
+        let limit = lastSetting
+        while let index = firstDue(at: present, upTo: limit) {
+            timers[index].time = nil
+            let body = timers[index].body
+            body(present)
         }
     }
 
-    private func setAlarm(_ time: Instant) throws(Errno) {
+    private func firstDue(at present: Instant, upTo limit: UInt64) -> Int? {
+        var first: Int?
+        var earliest = Instant.latest
+        for index in timers.indices where timers[index].setting <= limit {
+            guard let time = timers[index].time, time <= present, first == nil || time < earliest else { continue }
+            first = index
+            earliest = time
+        }
+        return first
+    }
+
+    // Disarmed where nothing is set: an alarm that nobody waits for would be a wake-up for nothing.
+    private func setAlarm(_ time: Instant?) throws(Errno) {
         guard time != alarmTime else { return }
         var setting = itimerspec()
-        setting.it_value.tv_sec = Int(time.nanoseconds / 1_000_000_000)
-        setting.it_value.tv_nsec = Int(time.nanoseconds % 1_000_000_000)
-        // All zero would disarm it.
-        if time.nanoseconds == 0 { setting.it_value.tv_nsec = 1 }
+        if let time {
+            setting.it_value.tv_sec = Int(time.nanoseconds / 1_000_000_000)
+            setting.it_value.tv_nsec = Int(time.nanoseconds % 1_000_000_000)
+            // All zero would disarm it.
+            if time.nanoseconds == 0 { setting.it_value.tv_nsec = 1 }
+        }
         _ = try Self.check(unsafe timerfd_settime(alarm.rawValue, Int32(TFD_TIMER_ABSTIME), &setting, nil))
         alarmTime = time
     }

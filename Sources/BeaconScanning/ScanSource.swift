@@ -1,0 +1,82 @@
+import BluetoothLE
+
+/// What one way of hearing tells, with which way it is: a supervisor has several at times.
+final class ScanSource: ScanHandler {
+    /// What an adapter is to this way.
+    struct Adapter {
+        let number: Int
+        var controller = ""
+        var isPresent = true
+        var isListening = false
+        var reason = ""
+    }
+
+    let index: Int
+    let scanner: any Scanner
+    // It outlives its scanner, which hands nothing over once it was stopped.
+    private unowned let supervisor: ScanSupervisor
+    var adapters: [Adapter] = []
+    var obstacles: Set<ScanObstacle> = []
+    var isUsed = false
+    var isEnded = false
+
+    init(index: Int, scanner: any Scanner, supervisor: ScanSupervisor) {
+        self.index = index
+        self.scanner = scanner
+        self.supervisor = supervisor
+    }
+
+    /// How many of the adapters that are of interest listen by this way.
+    var listening: Int { adapters.count { $0.isListening } }
+
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        guard isUsed, !isEnded else { return }
+        supervisor.heard(report, data: data, on: adapter, at: time)
+    }
+
+    func changed(_ change: ScanChange, at time: Instant) {
+        guard !isEnded else { return }
+        note(change)
+        supervisor.changed(change, by: self, at: time)
+    }
+
+    private func note(_ change: ScanChange) {
+        switch change {
+        case .appeared(let number, let controller):
+            with(number) {
+                $0.controller = controller
+                $0.isPresent = true
+            }
+        case .disappeared(let number):
+            with(number) {
+                $0.isPresent = false
+                $0.isListening = false
+            }
+        case .listening(let number, let reason):
+            with(number) {
+                $0.isPresent = true
+                $0.isListening = true
+                $0.reason = reason
+            }
+        case .stopped(let number, _, let reason):
+            with(number) {
+                $0.isListening = false
+                $0.reason = reason
+            }
+        case .obstacles(let obstacles): self.obstacles = obstacles
+        case .lost: break
+        case .ended: for place in adapters.indices { adapters[place].isListening = false }
+        }
+    }
+
+    private func with(_ number: Int, _ change: (inout Adapter) -> Void) {
+        guard supervisor.isOfInterest(number) else { return }
+        if let place = adapters.firstIndex(where: { $0.number == number }) {
+            change(&adapters[place])
+        } else if adapters.count < ScanSupervisor.adaptersMax {
+            var adapter = Adapter(number: number)
+            change(&adapter)
+            adapters.append(adapter)
+        }
+    }
+}

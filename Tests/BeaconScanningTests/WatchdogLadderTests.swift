@@ -1,0 +1,218 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconScanning
+
+func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+
+/// A ladder whose adapter is there and listens since the beginning.
+private func climber(deafAfter: Duration? = .seconds(10)) -> WatchdogLadder {
+    var ladder = WatchdogLadder(deafAfter: deafAfter)
+    ladder.appeared(at: at(0))
+    ladder.listening(at: at(0))
+    return ladder
+}
+
+extension WatchdogLadder {
+    /// Everything that is to be done by `time`.
+    fileprivate mutating func all(at time: Instant, skipping: Set<WatchdogStep> = []) -> [Action] {
+        var actions: [Action] = []
+        while let action = next(at: time) {
+            actions.append(action)
+            if case .take(let step) = action, skipping.contains(step) { skipped(step, at: time) }
+            if actions.count > 100 { break }
+        }
+        return actions
+    }
+
+    /// The steps taken up to `end`, each with its second, by waking at each deadline.
+    fileprivate mutating func climb(to end: Double, skipping: Set<WatchdogStep> = []) -> [(Double, Action)] {
+        var actions: [(Double, Action)] = []
+        while let deadline = nextDeadline, deadline <= at(end) {
+            for action in all(at: deadline, skipping: skipping) {
+                actions.append((Double(deadline.nanoseconds) / 1e9, action))
+            }
+        }
+        return actions
+    }
+}
+
+@Suite struct WatchdogLadderTests {
+    @Test func `silence of half of deaf_after begins the climb, a nanosecond less does not`() {
+        var ladder = climber()
+        #expect(ladder.nextDeadline == at(5))
+        #expect(ladder.all(at: at(5) - .nanoseconds(1)) == [])
+        #expect(ladder.state == .hearing)
+        #expect(ladder.all(at: at(5)) == [.fellSilent(since: at(0)), .take(.widen)])
+        #expect(ladder.state == .climbing(.widen))
+        #expect(ladder.isClimbing)
+    }
+
+    @Test(arguments: [(Duration?.none, 5.0), (.seconds(60), 30), (.seconds(1), 0.5)])
+    func `the silence is half of deaf_after, and 5 s where that is off`(deafAfter: Duration?, silence: Double) {
+        #expect(climber(deafAfter: deafAfter).nextDeadline == at(silence))
+    }
+
+    @Test func `each report moves the silence, an older one does not move it back`() {
+        var ladder = climber()
+        #expect(ladder.heard(at: at(3)) == nil)
+        #expect(ladder.heard(at: at(2)) == nil)
+        #expect(ladder.nextDeadline == at(8))
+    }
+
+    @Test func `the steps come in order, each with time to take effect`() {
+        var ladder = climber()
+        let steps = ladder.climb(to: 20)
+        #expect(
+            steps.map(\.1) == [
+                .fellSilent(since: at(0)), .take(.widen), .take(.restartScan), .take(.powerCycle), .take(.reset),
+                .exhausted, .take(.restartScan),
+            ])
+        #expect(steps.map(\.0) == [5, 5, 7, 10, 15, 20, 20])
+        #expect(ladder.state == .retrying)
+    }
+
+    @Test func `a step that can't be taken is passed at once and counted`() {
+        var ladder = climber()
+        let steps = ladder.climb(to: 10, skipping: [.widen, .powerCycle])
+        #expect(steps.map(\.0) == [5, 5, 5, 8, 8])
+        #expect(steps.map(\.1).last == .take(.reset))
+        #expect(ladder.counters.skipped(.widen) == 1)
+        #expect(ladder.counters.taken(.widen) == 0)
+        #expect(ladder.counters.taken(.restartScan) == 1)
+        #expect(ladder.counters.taken(.reset) == 1)
+    }
+
+    @Test func `where no step can be taken it goes on trying, and never more than once a second`() {
+        var ladder = climber()
+        let steps = ladder.climb(to: 600, skipping: Set(WatchdogStep.allCases))
+        #expect(steps.count < 600)
+        #expect(steps.count > 595 / 5)
+        #expect(ladder.state == .retrying)
+    }
+
+    @Test func `at the top no pause is longer than five seconds`() {
+        var ladder = climber()
+        let steps = ladder.climb(to: 3_600)
+        for (earlier, later) in zip(steps, steps.dropFirst()) { #expect(later.0 - earlier.0 <= 5) }
+    }
+
+    @Test func `while it scans in vain, what disturbs others comes at distances that grow to five minutes`() {
+        var ladder = climber()
+        let cycles = ladder.climb(to: 7_200).filter { $0.1 == .take(.powerCycle) }.map(\.0)
+        let pauses = zip(cycles.dropFirst(), cycles).map { $0 - $1 }
+        #expect(pauses.allSatisfy { $0 >= 30 })
+        #expect(pauses.last ?? 0 >= 300)
+        #expect(pauses.last ?? 0 <= 320)
+        #expect(cycles.count < 40)
+    }
+
+    @Test func `an adapter that does not scan is switched off and on in every round`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 20)
+        ladder.stopped(at: at(20))
+        let cycles = ladder.climb(to: 120).filter { $0.1 == .take(.powerCycle) }
+        #expect(cycles.count >= 6)
+    }
+
+    @Test func `a report ends the climb wherever it stands, and says after which step`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 7)
+        #expect(ladder.heard(at: at(7.5)) == .some(.init(silence: .milliseconds(7_500), step: .restartScan)))
+        #expect(ladder.state == .hearing)
+        #expect(ladder.nextDeadline == at(12.5))
+        #expect(ladder.counters.climbs == 1)
+        #expect(ladder.counters.recoveries == 1)
+        #expect(ladder.climb(to: 12.5).map(\.1) == [.fellSilent(since: at(7.5)), .take(.widen)])
+    }
+
+    @Test func `after a recovery the distances begin anew`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 3_600)
+        _ = ladder.heard(at: at(3_600))
+        let cycles = ladder.climb(to: 3_700).filter { $0.1 == .take(.powerCycle) }.map(\.0)
+        #expect(cycles.first == 3_610)
+        #expect(cycles.count >= 2)
+    }
+
+    @Test func `beginning to listen gives the step that caused it three seconds, and only so often`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 10)
+        ladder.stopped(at: at(10))
+        ladder.listening(at: at(14))
+        #expect(ladder.nextDeadline == at(17))
+        ladder.listening(at: at(17))
+        ladder.listening(at: at(18))
+        #expect(ladder.nextDeadline == at(18))
+    }
+
+    @Test func `what no step can mend ends the climb, and its end begins the silence anew`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 7)
+        ladder.heldUp(isWaiting: false, at: at(8))
+        #expect(ladder.state == .resting)
+        #expect(ladder.nextDeadline == nil)
+        ladder.listening(at: at(20))
+        #expect(ladder.state == .resting)
+        ladder.released(at: at(30))
+        #expect(ladder.nextDeadline == at(35))
+    }
+
+    @Test func `a wait that the ladder's own power cycle began does not end the climb, any other does`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 10)
+        ladder.heldUp(isWaiting: true, at: at(10))
+        #expect(ladder.isClimbing)
+        ladder.heldUp(isWaiting: false, at: at(10))
+        #expect(ladder.state == .resting)
+        var other = climber()
+        _ = other.climb(to: 7)
+        other.heldUp(isWaiting: true, at: at(8))
+        #expect(other.state == .resting)
+    }
+
+    @Test func `an adapter that goes rests, and one that comes gets the whole time`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 7)
+        ladder.disappeared()
+        #expect(ladder.state == .resting)
+        ladder.released(at: at(8))
+        #expect(ladder.nextDeadline == nil)
+        ladder.appeared(at: at(60))
+        #expect(ladder.nextDeadline == at(65))
+    }
+
+    @Test func `an adapter that is there and never begins to listen is climbed for too`() {
+        var ladder = WatchdogLadder(deafAfter: nil)
+        #expect(ladder.nextDeadline == nil)
+        ladder.appeared(at: at(1))
+        #expect(ladder.all(at: at(6)) == [.fellSilent(since: at(1)), .take(.widen)])
+    }
+
+    @Test func `a reset that makes the adapter go and come does not begin the distances anew`() {
+        var ladder = climber()
+        var cycles: [Double] = []
+        var time = 5.0
+        while time < 3_600 {
+            for action in ladder.all(at: at(time)) {
+                if action == .take(.powerCycle) { cycles.append(time) }
+                if action == .take(.reset) {
+                    ladder.disappeared()
+                    ladder.appeared(at: at(time + 1))
+                    ladder.listening(at: at(time + 1))
+                }
+            }
+            time += 0.5
+        }
+        #expect(cycles.count < 40)
+    }
+
+    @Test func `L6: silence does not count while the machine was suspended`() {
+        var ladder = climber()
+        ladder.resumed(at: at(100))
+        #expect(ladder.nextDeadline == at(105))
+        _ = ladder.climb(to: 105)
+        ladder.resumed(at: at(200))
+        #expect(ladder.nextDeadline == at(203))
+    }
+}

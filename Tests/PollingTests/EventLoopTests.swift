@@ -1,0 +1,396 @@
+import BluetoothLE
+import Foundation
+import Polling
+import Synchronization
+import SystemPackage
+import Testing
+
+@Suite struct EventLoopDescriptorTests {
+    @Test func `a readable descriptor is told in each turn until it has been read`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        var calls: [EventLoop.Readiness] = []
+        _ = try loop.watch(pipe.reader, for: .read) { calls.append($0) }
+        try loop.turn(waits: false)
+        #expect(calls == [])
+        try pipe.write("a")
+        try loop.turn()
+        try loop.turn()
+        #expect(calls == [.read, .read])
+        try pipe.drain()
+        try loop.turn(waits: false)
+        #expect(calls.count == 2)
+    }
+
+    @Test func `what is not asked for is not told, hang-up always is`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        var calls: [EventLoop.Readiness] = []
+        let watch = try loop.watch(pipe.reader, for: []) { calls.append($0) }
+        try pipe.write("a")
+        try loop.turn(waits: false)
+        #expect(calls == [])
+        try loop.change(watch, to: .read)
+        try loop.turn(waits: false)
+        #expect(calls == [.read])
+        try loop.change(watch, to: [])
+        try pipe.closeWriter()
+        try loop.turn()
+        #expect(calls == [.read, .hangUp])
+    }
+
+    @Test func `a writable descriptor is told where that is asked for`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        var calls: [EventLoop.Readiness] = []
+        _ = try loop.watch(pipe.writer, for: .write) { calls.append($0) }
+        try loop.turn()
+        #expect(calls == [.write])
+    }
+
+    @Test func `a writer whose reader is gone is in error`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        var calls: [EventLoop.Readiness] = []
+        _ = try loop.watch(pipe.writer, for: []) { calls.append($0) }
+        try pipe.closeReader()
+        try loop.turn()
+        #expect(calls == [.error])
+    }
+
+    @Test func `a watch that another body ends in the same turn is not called`() throws {
+        let loop = try EventLoop()
+        let pipes = [try TestPipe(), try TestPipe()]
+        var watches: [EventLoop.Watch] = []
+        var calls = 0
+        for pipe in pipes {
+            try pipe.write("a")
+            watches.append(
+                try loop.watch(pipe.reader, for: .read) { _ in
+                    calls += 1
+                    for watch in watches { loop.end(watch) }
+                })
+        }
+        try loop.turn()
+        try loop.turn(waits: false)
+        #expect(calls == 1)
+    }
+
+    @Test func `a body may begin a watch, which is told from the next turn on`() throws {
+        let loop = try EventLoop()
+        let (first, second) = (try TestPipe(), try TestPipe())
+        try first.write("a")
+        try second.write("a")
+        var calls: [String] = []
+        var began = false
+        _ = try loop.watch(first.reader, for: .read) { _ in
+            calls.append("first")
+            guard !began else { return }
+            began = true
+            _ = try? loop.watch(second.reader, for: .read) { _ in calls.append("second") }
+        }
+        try loop.turn()
+        #expect(calls == ["first"])
+        try loop.turn()
+        #expect(Set(calls.dropFirst()) == ["first", "second"])
+    }
+
+    @Test func `more ready descriptors than one turn takes are all told within two`() throws {
+        let loop = try EventLoop()
+        let pipes = try (0..<48).map { _ in try TestPipe() }
+        var told: Set<Int> = []
+        for (index, pipe) in pipes.enumerated() {
+            try pipe.write("a")
+            _ = try loop.watch(pipe.reader, for: .read) { _ in told.insert(index) }
+        }
+        try loop.turn()
+        try loop.turn()
+        #expect(told.count == 48)
+    }
+
+    @Test func `a descriptor is watched once`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        _ = try loop.watch(pipe.reader, for: .read) { _ in }
+        #expect(throws: Errno.fileExists) { try loop.watch(pipe.reader, for: .read) { _ in } }
+    }
+
+    @Test func `a plain file can't be watched, nor can what is closed`() throws {
+        let loop = try EventLoop()
+        let file = try FileDescriptor.open("/etc/passwd", .readOnly)
+        #expect(throws: Errno.notPermitted) { try loop.watch(file, for: .read) { _ in } }
+        try file.close()
+        #expect(throws: Errno.badFileDescriptor) { try loop.watch(file, for: .read) { _ in } }
+    }
+
+    @Test func `ending a watch whose number is another's by now leaves that one alone`() throws {
+        let loop = try EventLoop()
+        let old = try TestPipe()
+        let watch = try loop.watch(old.reader, for: .read) { _ in }
+        let number = old.reader
+        try old.closeReader()
+        let new = try TestPipe()
+        try #require(new.reader == number, "the kernel gives the lowest free number")
+        var calls = 0
+        _ = try loop.watch(new.reader, for: .read) { _ in calls += 1 }
+        loop.end(watch)
+        loop.end(watch)
+        try new.write("a")
+        try loop.turn()
+        #expect(calls == 1)
+    }
+}
+
+@Suite struct EventLoopTimerTests {
+    let clock = TestClock()
+
+    @Test func `a timer fires when its moment has come, a nanosecond before it does not, and once`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        var fired: [Instant] = []
+        let timer = loop.makeTimer { fired.append($0) }
+        loop.set(timer, at: Instant(nanoseconds: 100))
+        clock.now = Instant(nanoseconds: 99)
+        try loop.turn(waits: false)
+        #expect(fired == [])
+        #expect(loop.time(of: timer) == Instant(nanoseconds: 100))
+        clock.now = Instant(nanoseconds: 100)
+        try loop.turn(waits: false)
+        try loop.turn(waits: false)
+        #expect(fired == [Instant(nanoseconds: 100)])
+        #expect(loop.time(of: timer) == nil)
+    }
+
+    @Test func `timers fire by their moments, those of one moment in the order of their making`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        var fired: [Int] = []
+        let timers = (0..<4).map { index in loop.makeTimer { _ in fired.append(index) } }
+        loop.set(timers[3], at: Instant(nanoseconds: 20))
+        loop.set(timers[2], at: Instant(nanoseconds: 10))
+        loop.set(timers[1], at: Instant(nanoseconds: 20))
+        loop.set(timers[0], at: Instant(nanoseconds: 30))
+        clock.now = Instant(nanoseconds: 30)
+        try loop.turn(waits: false)
+        #expect(fired == [2, 1, 3, 0])
+    }
+
+    @Test func `a timer that is moved, unset or ended does not fire`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        var fired: [Int] = []
+        let timers = (0..<3).map { index in loop.makeTimer { _ in fired.append(index) } }
+        for timer in timers { loop.set(timer, at: Instant(nanoseconds: 10)) }
+        loop.set(timers[0], at: Instant(nanoseconds: 11))
+        loop.set(timers[1], at: nil)
+        loop.end(timers[2])
+        loop.set(timers[2], at: Instant(nanoseconds: 1))
+        clock.now = Instant(nanoseconds: 10)
+        try loop.turn(waits: false)
+        #expect(fired == [])
+        clock.now = Instant(nanoseconds: 11)
+        try loop.turn(waits: false)
+        #expect(fired == [0])
+    }
+
+    @Test func `a body that unsets, moves or ends a timer that is due keeps it from firing`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        var fired: [Int] = []
+        var timers: [EventLoop.Timer] = []
+        timers.append(
+            loop.makeTimer { _ in
+                fired.append(0)
+                loop.set(timers[1], at: nil)
+                loop.set(timers[2], at: Instant(nanoseconds: 50))
+                loop.end(timers[3])
+            })
+        for index in 1..<4 { timers.append(loop.makeTimer { _ in fired.append(index) }) }
+        for timer in timers { loop.set(timer, at: Instant(nanoseconds: 10)) }
+        clock.now = Instant(nanoseconds: 10)
+        try loop.turn(waits: false)
+        #expect(fired == [0])
+        clock.now = Instant(nanoseconds: 50)
+        try loop.turn(waits: false)
+        #expect(fired == [0, 2])
+    }
+
+    @Test func `a timer that sets itself to the past waits for the next turn, and descriptors come between`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        let pipe = try TestPipe()
+        try pipe.write("a")
+        var calls: [String] = []
+        var timer: EventLoop.Timer?
+        timer = loop.makeTimer { _ in
+            calls.append("timer")
+            if let timer { loop.set(timer, at: .earliest) }
+        }
+        if let timer { loop.set(timer, at: .earliest) }
+        _ = try loop.watch(pipe.reader, for: .read) { _ in calls.append("pipe") }
+        for _ in 0..<3 { try loop.turn() }
+        #expect(calls == ["pipe", "timer", "pipe", "timer", "pipe", "timer"])
+    }
+
+    @Test func `a timer that a descriptor's body sets to the past fires in the same turn`() throws {
+        let loop = try EventLoop(clock: { clock.now })
+        let pipe = try TestPipe()
+        try pipe.write("a")
+        var fired = 0
+        let timer = loop.makeTimer { _ in fired += 1 }
+        _ = try loop.watch(pipe.reader, for: .read) { _ in loop.set(timer, at: .earliest) }
+        try loop.turn()
+        #expect(fired == 1)
+    }
+}
+
+@Suite struct EventLoopWaitingTests {
+    @Test func `waiting ends at a timer's moment by the machine's clock, not before it`() throws {
+        let loop = try EventLoop()
+        var fired: Instant?
+        let timer = loop.makeTimer { fired = $0 }
+        let moment = loop.now + .milliseconds(20)
+        loop.set(timer, at: moment)
+        try loop.turn()
+        #expect(try #require(fired) >= moment)
+        #expect(loop.wakeUps == 1)
+    }
+
+    @Test func `a timer that was unset or moved wakes nobody at its old moment`() throws {
+        let loop = try EventLoop()
+        let timer = loop.makeTimer { _ in }
+        let other = loop.makeTimer { _ in loop.stop() }
+        loop.set(timer, at: loop.now + .milliseconds(20))
+        let pipe = try TestPipe()
+        try pipe.write("a")
+        // A turn that arms the alarm and is ended by the pipe.
+        let watch = try loop.watch(pipe.reader, for: .read) { _ in }
+        try loop.turn()
+        loop.end(watch)
+        loop.set(timer, at: nil)
+        loop.set(other, at: loop.now + .milliseconds(60))
+        let before = loop.wakeUps
+        try loop.run()
+        #expect(loop.wakeUps == before + 1)
+    }
+
+    @Test func `a moment that has passed already does not wait`() throws {
+        let loop = try EventLoop()
+        var fired = 0
+        let timer = loop.makeTimer { _ in fired += 1 }
+        loop.set(timer, at: .earliest)
+        try loop.turn()
+        #expect(fired == 1)
+        #expect(loop.wakeUps == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a signal ends the wait, and the loop goes on`() throws {
+        let loop = try EventLoop()
+        let own = pthread_self()
+        signal(SIGUSR2) { _ in }
+        // The threads that tests run on are begun with it blocked.
+        var (mask, before) = (sigset_t(), sigset_t())
+        sigemptyset(&mask)
+        sigaddset(&mask, SIGUSR2)
+        pthread_sigmask(SIG_UNBLOCK, &mask, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let isOver = Flag()
+        let sender = Thread {
+            while !isOver.isSet {
+                pthread_kill(own, SIGUSR2)
+                usleep(1_000)
+            }
+            isOver.acknowledge()
+        }
+        loop.beforeWaiting = { if loop.wakeUps == 3 { loop.stop() } }
+        sender.start()
+        try loop.run()
+        isOver.set()
+        #expect(loop.wakeUps == 3)
+    }
+
+    @Test func `a stop before the run, or before the wait, is heeded`() throws {
+        let loop = try EventLoop()
+        loop.stop()
+        try loop.run()
+        #expect(loop.wakeUps == 0)
+        loop.beforeWaiting = { loop.stop() }
+        try loop.run()
+        #expect(loop.wakeUps == 0)
+    }
+
+    @Test func `before and after each wait is said, in the order of a turn`() throws {
+        let loop = try EventLoop()
+        var calls: [String] = []
+        let pipe = try TestPipe()
+        try pipe.write("a")
+        loop.beforeWaiting = { calls.append("before") }
+        loop.afterWaiting = { calls.append("after") }
+        _ = try loop.watch(pipe.reader, for: .read) { _ in calls.append("pipe") }
+        let timer = loop.makeTimer { _ in calls.append("timer") }
+        loop.set(timer, at: .earliest)
+        try loop.turn()
+        #expect(calls == ["before", "after", "pipe", "timer"])
+    }
+}
+
+@Suite struct BootClockTests {
+    @Test func `the timeline does not go back, and suspension is no less than before`() {
+        let (first, suspended) = (BootClock.now, BootClock.suspended)
+        let (second, later) = (BootClock.now, BootClock.suspended)
+        #expect(first <= second)
+        #expect(abs(later - suspended) < 1_000_000)
+        #expect(suspended >= 0)
+        #expect(BootClock.wall > 1_600_000_000_000_000_000)
+    }
+}
+
+/// A clock that goes when it is told to.
+final class TestClock {
+    var now: Instant = .earliest
+}
+
+/// A pipe that does not block.
+final class TestPipe {
+    let reader: FileDescriptor
+    let writer: FileDescriptor
+    private var isReaderOpen = true
+    private var isWriterOpen = true
+
+    init() throws {
+        let ends = try FileDescriptor.pipe()
+        reader = ends.readEnd
+        writer = ends.writeEnd
+        for end in [reader, writer] { _ = fcntl(end.rawValue, F_SETFL, O_NONBLOCK) }
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    deinit {
+        if isReaderOpen { try? reader.close() }
+        if isWriterOpen { try? writer.close() }
+    }
+
+    func write(_ text: String) throws { _ = try writer.writeAll(text.utf8) }
+
+    func drain() throws {
+        _ = try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { try reader.read(into: $0) }
+    }
+
+    func closeReader() throws {
+        isReaderOpen = false
+        try reader.close()
+    }
+
+    func closeWriter() throws {
+        isWriterOpen = false
+        try writer.close()
+    }
+}
+
+/// That a thread should end, and that it has.
+final class Flag: Sendable {
+    private let state = Atomic<Int>(0)
+    var isSet: Bool { state.load(ordering: .acquiring) > 0 }
+    func set() {
+        state.add(1, ordering: .releasing)
+        // The thread that it signals must be there for as long as it does.
+        while state.load(ordering: .acquiring) < 2 { sched_yield() }
+    }
+    func acknowledge() { state.add(1, ordering: .releasing) }
+}
