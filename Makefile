@@ -16,8 +16,8 @@ SWIFT_FLAGS ?=
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
-# What `make lab` runs: names with commas between them, a name's beginning with a *, or essential; all where empty.
-SCENARIOS ?=
+# What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
+SCENARIOS ?= essential
 
 BUILD_PACKAGES := libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
@@ -86,10 +86,10 @@ bench: deps release ## Measures replay against a reader in Python and tshark; pr
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run
 
-lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or essential. See docs/lab.md
+lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -m unittest discover -q -s Tests/Lab/tests
-	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(SCENARIOS))
+	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS)

@@ -36,6 +36,8 @@ class Run:
         self._controllers = [Controller(self.folder, n, each) for n, each in enumerate(self.plan["controllers"])]
         if self.plan["bluetoothd"] is not None:
             self._bluetoothd.start()
+        for action in self.plan["before"]:
+            self._act(action)
         self.report["started"] = now()
         self._gateway.start()
         self._wait_for_scan()
@@ -49,12 +51,14 @@ class Run:
         self._sleep_until(zero + self.plan["seconds"])
 
     def _wait_for_scan(self):
-        """Until every controller is told to scan: then the gateway listens, on all of them."""
+        """Until every controller scans, and the gateway has said of each that it listens."""
         if not self.plan["wait"]:
             return
         try:
             wait_until("the gateway makes every controller scan", self.plan["wait"], lambda: self._alive() and all(
                 each.say({"do": "state"})["hears"] for each in self._controllers))
+            wait_until("the gateway says that it listens", self.plan["wait"], lambda: self._alive() and len(
+                set(self._gateway.listening())) >= len(self._controllers))
         except StackError as problem:
             self.report["problems"].append(str(problem))
 
@@ -120,6 +124,9 @@ class Run:
                 self._gateway.process.wait(20)
         return None
 
+    def _do_pause(self, seconds):
+        time.sleep(seconds)
+
     def _do_clock(self, step):
         time.clock_settime(time.CLOCK_REALTIME, time.time() + step)
 
@@ -151,12 +158,12 @@ class Run:
         for client in self._clients.values():
             client.kill()
             client.wait()
-        if self._controllers:
-            time.sleep(0.5)
-            try:
-                self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
-            except StackError as problem:
-                self.report["problems"].append(str(problem))
+        # The kernel takes a moment to end the scan that it did for the gateway.
+        for _ in range(20):
+            self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
+            if not any(each["hears"] for each in self.report["controllers"]):
+                break
+            time.sleep(0.1)
         self._bluetoothd.end()
         for controller in self._controllers:
             controller.end()
@@ -187,6 +194,14 @@ def perform(plan, binary, out):
     shutil.rmtree(folder)
 
 
+def calibrate():
+    """Processor seconds of a loop that the host measures too: how slow the emulation is."""
+    begin, total = time.process_time(), 0
+    for number in range(500_000):
+        total += number * number
+    return time.process_time() - begin
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     plan = json.loads((out / "plan.json").read_text())
@@ -195,6 +210,7 @@ def main():
     shutil.copyfile(plan["binary"], binary)
     os.chmod(binary, 0o755)
     bus = Bus(open(out / "bus.log", "wb"))
+    (out / "calibration").write_text("%f" % calibrate())
     for scenario in plan["scenarios"]:
         print("begin", scenario["name"], flush=True)
         perform(scenario, binary, out)

@@ -137,6 +137,18 @@ class Gateway:
         return subprocess.Popen(self.argv(*arguments), cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output,
                                 stderr=error or self.log)
 
+    def listening(self):
+        """The adapters of which its lines say that they listen, or listened."""
+        for path in (self._folder / "events").glob("events-*.jsonl"):
+            for line in path.read_text().splitlines():
+                try:
+                    value = json.loads(line)
+                except ValueError:
+                    continue  # the line is being written
+                value = value.get("payload", value)
+                if value["type"] == "adapter" and value["state"] == "listening":
+                    yield value["adapter"]
+
     def sample(self):
         """What it has used so far, and its capabilities, as /proc tells (proc(5))."""
         proc = pathlib.Path("/proc/%d" % self.process.pid)

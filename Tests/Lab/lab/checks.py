@@ -2,7 +2,7 @@
 import dataclasses
 
 from .implied import Ambiguous, implied
-from .outcome import Ear
+from .outcome import Ear, events_of, group, payloads
 
 # How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
 TOLERANCE = 0.25
@@ -17,8 +17,14 @@ def name(subject):
 
 
 def ears_and_reports(outcome):
-    """What the gateway could hear: the controllers' logs, but for the stretches in which the scenario says it could not."""
-    reports, ears = outcome.reports, outcome.ears
+    """What the gateway could hear: the controllers' logs from when it said that it listens, but for the stretches in which
+    the scenario says that it could not."""
+    first = {}
+    for time, adapter in listening_lines(outcome):
+        first.setdefault(adapter, time)
+    reports = [each for each in outcome.reports if each.time >= first.get(each.adapter, each.time + 1)]
+    ears = [Ear(time, adapter, True) for adapter, time in first.items()]
+    ears += [each for each in outcome.ears if each.time > first.get(each.adapter, each.time)]
     for begin, end in blind_stretches(outcome):
         reports = [each for each in reports if not begin <= each.time < end]
         hearing = {ear.adapter for ear in ears}
@@ -49,14 +55,13 @@ class Implied:
 
     def problems(self, outcome):
         scenario = outcome.scenario
-        from_ears, reports = ears_and_reports(outcome)
-        ears = [ear for ear in from_ears if ear.time >= outcome.report["started"]]
+        ears, reports = ears_and_reports(outcome)
         try:
             expected = implied(scenario.conditions, scenario.all_settings(), reports, ears, outcome.report["started"],
                                outcome.ending)
         except Ambiguous as problem:
             return ["the script leaves it open: %s" % problem]
-        actual = outcome.by_subject()
+        actual = group(outcome.events)
         found = []
         for subject in sorted(set(expected) | set(actual), key=str):
             found += self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
@@ -90,7 +95,7 @@ class States:
 
     def problems(self, outcome):
         actual = {name(subject): " ".join(event.state for event in events)
-                  for subject, events in outcome.by_subject().items()}
+                  for subject, events in group(outcome.events).items()}
         wrong = ["%s: %s; expected %s" % (key, actual.get(key, "no events") or "no events", value or "none")
                  for key, value in self.states.items() if actual.get(key, "") != value]
         if not self.others:
@@ -166,3 +171,28 @@ class Back:
             return ["%s was not heard after %g" % (self.subject, self.at)]
         late = min(times) - action["ended"]
         return ["%s was heard %.1f s after the radio's return" % (self.subject, late)] if late > self.within else []
+
+
+@dataclasses.dataclass
+class Replayed:
+    """What a replay of the recording said (in this file of the scenario's folder) is what was said live."""
+
+    file: str
+    # The recording knows of a fault only by silence; the gateway was told, by up to the time between two reports earlier.
+    tolerance: float = 0.5
+
+    def problems(self, outcome):
+        lines = payloads(outcome.folder / self.file)
+        ended = max((each.date for each in events_of(lines)), default=0)
+        found = []
+        live, replayed = group(outcome.events), group(events_of(lines))
+        for subject in sorted(set(live) | set(replayed), key=str):
+            mine = [each for each in live.get(subject, []) if each.date <= ended + self.tolerance]
+            theirs = replayed.get(subject, [])
+            if [each.state for each in mine] != [each.state for each in theirs]:
+                found.append("%s: live %s, replayed %s" % (name(subject), " ".join(each.state for each in mine) or "nothing",
+                                                          " ".join(each.state for each in theirs) or "nothing"))
+            elif any(abs(one.date - other.date) > self.tolerance for one, other in zip(mine, theirs, strict=True)):
+                found.append("%s: %s" % (name(subject), ", ".join("%s %+.2f s" % (one.state, other.date - one.date)
+                                                                 for one, other in zip(mine, theirs, strict=True))))
+        return found

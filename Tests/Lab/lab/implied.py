@@ -61,7 +61,7 @@ class World:
 
     def __init__(self, conditions, settings, start):
         self._conditions, self._settings, self.now = conditions, settings, start
-        self._clocks, self._watermark = {ALL: Clock()}, start
+        self._clocks, self._idle_until = {ALL: Clock()}, start  # before which nothing is due
         self._clocks[ALL].stopped = start
         self.subjects = {(each.identifier, None): Subject(False) for each in conditions}
         for subject in self.subjects.values():
@@ -73,6 +73,7 @@ class World:
         clock = self._clocks.setdefault(adapter, Clock())
         clock.change(listening, time, since)
         others = [each for name, each in self._clocks.items() if name != ALL]
+        self._idle_until = self.now
         anybody = any(each.listening for each in others)
         self._clocks[ALL].change(anybody, time, max((each.stopped or 0.0 for each in others), default=time))
 
@@ -91,14 +92,18 @@ class World:
         subject.holds = {name: mark for name, mark in subject.holds.items() if name != ALL and not (
             self._clocks[name].stopped is not None and self._clocks[name].stopped + outage <= self.now)}
         subject.holds[adapter] = self._clocks.setdefault(adapter, Clock()).read(self.now)
+        # A refresh only puts off what was due, but for one that makes it satisfied.
+        self._idle_until = min(self._idle_until, self.now + self._settings["exit_timeout"])
         if subject.state != "satisfied":
             subject.become("satisfied", self.now, beacon)
 
     def advance(self, time):
         """Everything that becomes due up to `time`, then goes there."""
-        while (due := self._next())[0] <= time:
-            self.now = max(self.now, due[0])
-            due[1]()
+        while self._idle_until <= time:
+            self._idle_until, act = self._next()
+            if self._idle_until <= time:
+                self.now = max(self.now, self._idle_until)
+                act()
         self.now = max(self.now, time)
 
     def _next(self):

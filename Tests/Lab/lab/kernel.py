@@ -16,7 +16,7 @@ GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
 # In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
 # asks for them when an adapter is powered.
 MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
-             sha512_generic ctr jitterentropy_rng drbg cmac ecdh_generic
+             sha512_generic ctr drbg cmac ecdh_generic
              bluetooth rfcomm bnep hci_vhci""".split()
 
 

@@ -3,6 +3,7 @@ import collections
 import dataclasses
 import json
 import pathlib
+import time
 from datetime import datetime
 
 
@@ -15,7 +16,7 @@ class Event:
     state: str
     time: float
     refinement: tuple | None
-    diagnostics: tuple = ()
+    date: float  # as printed, in seconds since 1970
 
     @property
     def subject(self):
@@ -24,7 +25,7 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Visit:
-    """A `visit` line; `departure` and `arrival` in seconds since 1970, as its dates are."""
+    """A `visit` line."""
 
     identifier: str
     beacon: tuple | None
@@ -75,7 +76,7 @@ def events_of(lines):
     """The events among payloads."""
     return [Event(line["identifier"], beacon_of(line.get("refinement")) if line["scope"] == "beacon" else None,
                   line["state"], line["monotonic"] / 1e6, beacon_of(line.get("refinement")),
-                  tuple(line.get("diagnostics", ()))) for line in lines if line["type"] == "event"]
+                  date(line["date"])) for line in lines if line["type"] == "event"]
 
 
 class Outcome:
@@ -111,14 +112,21 @@ class Outcome:
                 beacon = (item["uuid"], item["major"], item["minor"] + entry["device"]) if "uuid" in item else None
                 self.reports.append(Report(entry["t"], adapter, beacon))
 
-    def actions(self, do, **arguments):
-        """The actions of a kind, with when they were really done."""
-        return [each for each in self.report["actions"]
-                if each["do"] == do and all(each.get(key) == value for key, value in arguments.items())]
+    def late(self):
+        """By how much an advertisement was late at most, in seconds: how far the emulated machine was behind."""
+        return max((each["late"] for each in self.report.get("controllers", [])), default=0)
 
-    def by_subject(self):
-        """The events of each subject, in order."""
-        found = collections.defaultdict(list)
-        for event in self.events:
-            found[event.subject].append(event)
-        return found
+    def slower(self):
+        """How many times slower the emulated processor is than the host's, measured in a loop of Python."""
+        begin, total = time.process_time(), 0
+        for number in range(500_000):
+            total += number * number
+        return float((self.folder.parent / "calibration").read_text()) / (time.process_time() - begin)
+
+
+def group(events):
+    """The events of each subject, in order."""
+    found = collections.defaultdict(list)
+    for event in events:
+        found[event.subject].append(event)
+    return found

@@ -106,6 +106,7 @@ class Scenario:
     seconds: float  # how long it lasts after the script's beginning
     bluetoothd: list | None = dataclasses.field(default_factory=list)  # its arguments; None: it does not run
     actions: list = dataclasses.field(default_factory=list)  # see `act`
+    before: list = dataclasses.field(default_factory=list)  # what is done before the gateway starts
     capabilities: list | None = None  # None: those that the backend needs
     user: int = NOBODY
     settings: dict = dataclasses.field(default_factory=dict)  # in place of SETTINGS
@@ -136,7 +137,7 @@ class Scenario:
         rights = CAPABILITIES[self.backend] if self.capabilities is None else self.capabilities
         return {"name": self.name, "bluetoothd": self.bluetoothd, "seconds": self.seconds, "wait": self.wait,
                 "controllers": [each.plan() for each in self.controllers],
-                "actions": sorted(self.actions, key=lambda action: action["at"]),
+                "actions": sorted(self.actions, key=lambda action: action["at"]), "before": self.before,
                 "gateway": {"user": self.user, "capabilities": rights, "config": self.configuration()}}
 
 
