@@ -31,6 +31,13 @@ class Run:
         self._controllers, self._clients = [], {}
         self._gateway = Gateway(binary, folder, plan["gateway"])
 
+    def trace(self):
+        """Records what passes between kernel and controllers, and over the bus, for people to look at."""
+        with open(self.folder / "trace.pcap", "wb") as bus:
+            self._clients["bus trace"] = subprocess.Popen(["dbus-monitor", "--system", "--pcap"], stdout=bus)
+        self._clients["trace"] = subprocess.Popen(["btmon", "-w", str(self.folder / "trace.btsnoop")],
+                                                  stdout=subprocess.DEVNULL)
+
     def run(self):
         rfkill(False)
         self._controllers = [Controller(self.folder, n, each) for n, each in enumerate(self.plan["controllers"])]
@@ -41,7 +48,7 @@ class Run:
         self.report["started"] = now()
         self._gateway.start()
         self._wait_for_scan()
-        zero = now() + 0.3
+        zero = now() + self.plan["settle"]
         self.report["zero"] = zero
         for controller in self._controllers:
             controller.say({"do": "begin", "at": zero})
@@ -156,8 +163,8 @@ class Run:
             self.report["status"] = self._gateway.end()
         self.report["ended"] = now()
         for client in self._clients.values():
-            client.kill()
-            client.wait()
+            client.terminate()
+            client.wait(20)
         # The kernel takes a moment to end the scan that it did for the gateway.
         for _ in range(20):
             self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
@@ -170,12 +177,14 @@ class Run:
         rfkill(False)
 
 
-def perform(plan, binary, out):
+def perform(plan, binary, out, trace):
     """One scenario, from its folder's making to its copying."""
     folder = pathlib.Path("/run/lab") / plan["name"]
     folder.mkdir()
     run = Run(plan, binary, folder)
     try:
+        if trace:
+            run.trace()
         run.run()
     except (OSError, StackError) as problem:
         run.report["problems"].append(str(problem))
@@ -213,7 +222,7 @@ def main():
     (out / "calibration").write_text("%f" % calibrate())
     for scenario in plan["scenarios"]:
         print("begin", scenario["name"], flush=True)
-        perform(scenario, binary, out)
+        perform(scenario, binary, out, plan["trace"])
         print("end", scenario["name"], flush=True)
     del bus
 

@@ -136,6 +136,8 @@ class Scenario:
         """What the guest is told."""
         rights = CAPABILITIES[self.backend] if self.capabilities is None else self.capabilities
         return {"name": self.name, "bluetoothd": self.bluetoothd, "seconds": self.seconds, "wait": self.wait,
+                # bluetoothd, fresh from the disk, is slow at first.
+                "settle": 2.0 if self.backend == "dbus" else 0.3,
                 "controllers": [each.plan() for each in self.controllers],
                 "actions": sorted(self.actions, key=lambda action: action["at"]), "before": self.before,
                 "gateway": {"user": self.user, "capabilities": rights, "config": self.configuration()}}

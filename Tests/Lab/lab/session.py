@@ -18,8 +18,9 @@ def say(text):
 class Session:
     """The scenarios of one call, and what came of them."""
 
-    def __init__(self, scenarios, out):
-        self._out, self._scenarios = out, {each.name: each for each in scenarios}
+    def __init__(self, scenarios, out, trace=False):
+        """`trace`: the guest records all HCI and D-Bus traffic, too."""
+        self._out, self._trace, self._scenarios = out, trace, {each.name: each for each in scenarios}
         self._waiting, self._failed, self._tables = list(self._scenarios), {}, {}
 
     def run(self, kernel, binary):
@@ -54,7 +55,7 @@ class Session:
 
     def _boot(self, kernel, binary):
         chosen = [self._scenarios[name] for name in self._waiting]
-        plan = {"binary": str(binary), "scenarios": [each.plan() for each in chosen]}
+        plan = {"binary": str(binary), "trace": self._trace, "scenarios": [each.plan() for each in chosen]}
         (self._out / "plan.json").write_text(json.dumps(plan, indent=1))
         say("booting, for %d scenarios; everything is left in %s" % (len(chosen), self._out))
         began = time.monotonic()

@@ -3,7 +3,7 @@ from lab.checks import Clean, Complete, Implied, States, Unprivileged
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
 AIR = [Noise(),
-       Beacon("forklift", 100, 7, comes=0.5, leaves=5),
+       Beacon("forklift", 100, 7, comes=0.5, leaves=7),
        Beacon("badge", 1, 1, comes=2, leaves=4),
        Beacon("comes back", 1, 2, comes=1, leaves=2.5, every=0.1),
        Beacon("comes back later", 1, 2, comes=8.5, leaves=10)]
@@ -15,7 +15,7 @@ STATES = States({"staff": "satisfied unsatisfied", "forklift-7": "satisfied unsa
 
 def hearing(name, about, backend, checks=(), controller=None, left_scanning=False, **options):
     return Scenario("hears-" + name, about, backend, [Controller(AIR, **controller or {})],
-                    [Implied(), STATES, Clean(left_scanning), *checks], seconds=15, actions=[act(3, "sample", name="running")],
+                    [Implied(), STATES, Clean(left_scanning), *checks], seconds=16, actions=[act(3, "sample", name="running")],
                     **options)
 
 
