@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test torture lint format bench fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test torture lab lint format bench fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -16,10 +16,14 @@ SWIFT_FLAGS ?=
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
+# What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
+SCENARIOS ?= essential
 
 BUILD_PACKAGES := libdbus-1-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
 TEST_PACKAGES := dbus-daemon gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark zstd
 
+comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 BINARY := $(BUILD_DIR)/release/beacon-gateway
 CONFIGURATION := $(SYSCONFDIR)/beacon-gateway/gateway.yaml
@@ -87,6 +91,11 @@ bench: deps release ## Measures replay against a reader in Python and tshark; pr
 
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run
+
+lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
+	@$(call install-packages,$(LAB_PACKAGES))
+	$(PYTHON) -m unittest discover -q -s Tests/Lab/tests
+	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS)

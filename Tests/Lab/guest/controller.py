@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+"""A virtual Bluetooth LE controller (/dev/vhci), and the advertisers around it.
+
+    controller.py --log FILE [--address A] [--extended] [--duplicates address|data|none] SCRIPT
+
+SCRIPT holds advertisers, one a line, see adverts.py. Lines on standard input, JSON objects, are obeyed, and each is
+answered with a line on standard output, the counters so far:
+
+    {"do": "begin", "at": T}   the script's beginning, in seconds of CLOCK_BOOTTIME
+    {"do": "unplug"}, {"do": "plug"}
+    {"do": "hang"}, {"do": "unhang"}       takes no command and sends nothing, meanwhile
+    {"do": "mute", "until": "unmute"}      answers commands, and hears nothing: until told so, or until the host begins
+                                           a scan ("scan") or resets the controller ("reset")
+    {"do": "unmute"}, {"do": "hwerror"}, {"do": "state"}
+
+The log has one JSON object a line, `t` in seconds of CLOCK_BOOTTIME: what the host asked for, `ear` each time the
+controller becomes able to hear, or unable, and why, and `sent` for each report.
+"""
+import argparse
+import heapq
+import json
+import os
+import select
+import sys
+import time
+
+from adverts import Advert
+from hci import LinkLayer
+
+VENDOR = 0xFF  # the packet type by which /dev/vhci itself is spoken to (drivers/bluetooth/hci_vhci.c)
+
+
+def now():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Controller:
+    """The device, the advertisers around it, and the log."""
+
+    def __init__(self, options):
+        self._log_file = open(options.log, "w")
+        self._vhci, self.index = -1, None
+        self.link = LinkLayer(self._send, self.log, options.address, options.extended, options.duplicates)
+        with open(options.script) as script:
+            self._adverts = [Advert(json.loads(line)) for line in script]
+        self._due, self._ear, self._order, self._zero = [], None, 0, None
+        self.counters = {"offered": 0, "sent": 0, "write errors": 0}
+        self._sent = dict.fromkeys((advert.name for advert in self._adverts), 0)
+        # The longest that an advertisement was late, in seconds: how far the machine is behind.
+        self.late = 0.0
+
+    def log(self, event, **fields):
+        self._log_file.write(json.dumps({"t": round(now(), 6), "event": event, **fields}) + "\n")
+
+    # The device
+
+    def plug(self):
+        if self._vhci >= 0:
+            return
+        self.link.hung = False
+        self.link.reset()
+        self._vhci = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
+        os.write(self._vhci, bytes([VENDOR, 0x00]))  # a primary controller
+        while self.index is None:
+            select.select([self._vhci], [], [], 5)
+            self._read()
+
+    def unplug(self):
+        if self._vhci >= 0:
+            vhci, self._vhci, self.index = self._vhci, -1, None
+            self.log("unplug")
+            os.close(vhci)
+        self.link.reset()
+
+    def _send(self, packet):
+        if self._vhci < 0:
+            return
+        try:
+            os.write(self._vhci, packet)
+        except OSError:
+            self.counters["write errors"] += 1  # the adapter is down, and takes nothing
+
+    def _read(self):
+        while self._vhci >= 0:
+            try:
+                packet = os.read(self._vhci, 1024)
+            except BlockingIOError:
+                return
+            if packet[:1] == bytes([VENDOR]):
+                self.index = packet[2] | packet[3] << 8
+                self.log("plug", index=self.index)
+            elif packet:
+                self.link.packet(packet)
+
+    # The air
+
+    def begin(self, at):
+        """The script's beginning: those who come later are put on the list."""
+        self._zero = at
+        for advert in self._adverts:
+            if advert.begins is not None:
+                self._push(at + advert.begins, advert)
+
+    def _push(self, due, advert):
+        self._order += 1
+        heapq.heappush(self._due, (due, self._order, advert))
+
+    def _advertise(self):
+        """What is due, but no more than leaves the host's commands unanswered for long."""
+        for _ in range(64):
+            if not self._due or self._due[0][0] > now():
+                return
+            due, _, advert = heapq.heappop(self._due)
+            if advert.ends is not None and self._zero is not None and due >= self._zero + advert.ends:
+                continue
+            self.late = max(self.late, now() - due)
+            device, address, rssi, data = advert.next()
+            why = "unplugged" if self._vhci < 0 else self.link.hear(advert.address_type, address, rssi, data)
+            self.counters["offered"] += 1
+            self.counters[why or "sent"] = self.counters.get(why or "sent", 0) + 1
+            if not why:
+                self._sent[advert.name] += 1
+                if not advert.quiet:
+                    self.log("sent", name=advert.name, device=device)
+            self._push(due + advert.every, advert)
+
+    def _listen(self):
+        """Logs what became of the ability to hear."""
+        why = "unplugged" if self._vhci < 0 else self.link.deaf()
+        if (why is None) != self._ear:
+            self._ear = why is None
+            self.log("ear", hears=self._ear, why=why)
+
+    # The control lines
+
+    def obey(self, item):
+        action = item["do"]
+        if action == "begin":
+            self.begin(item["at"])
+        elif action in ("plug", "unplug"):
+            getattr(self, action)()
+        elif action in ("hang", "unhang"):
+            self.link.hung = action == "hang"
+        elif action == "mute":
+            self.link.mute = item["until"]
+        elif action == "unmute":
+            self.link.mute = None
+        elif action == "hwerror":
+            self.link.event(0x10, b"\x42")  # Hardware Error, Vol 4 Part E §7.7.16
+        elif action != "state":
+            raise ValueError("unknown: " + action)
+        if action != "state":
+            self.log(action, **{key: value for key, value in item.items() if key != "do"})
+        self._listen()
+        return dict(self.counters, by_name=self._sent, index=self.index, hears=self._ear, late=round(self.late, 4))
+
+    def run(self):
+        """Until standard input ends."""
+        self.plug()
+        print(json.dumps(self.obey({"do": "state"})), flush=True)
+        start, lines = now(), b""
+        for advert in self._adverts:
+            if advert.begins is None:
+                self._push(start, advert)
+        while True:
+            self._advertise()
+            self._listen()
+            wait = max(0.0, self._due[0][0] - now()) if self._due else None
+            ready = select.select([0] + ([self._vhci] if self._vhci >= 0 else []), [], [], wait)[0]
+            if self._vhci in ready:
+                self._read()
+            if 0 in ready:
+                chunk = os.read(0, 65536)
+                if not chunk:
+                    break
+                *whole, lines = (lines + chunk).split(b"\n")
+                for line in whole:
+                    print(json.dumps(self.obey(json.loads(line))), flush=True)
+        self.unplug()
+        self._log_file.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--address", default="00:AA:01:00:00:01")
+    parser.add_argument("--extended", action="store_true")
+    parser.add_argument("--duplicates", choices=("address", "data", "none"), default="address")
+    parser.add_argument("script")
+    Controller(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

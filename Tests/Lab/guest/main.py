@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+"""Runs the scenarios of plan.json one after the other, each with surroundings of its own.
+
+What a scenario leaves behind is copied to a folder of its name beside the plan, for the host to judge: the controllers'
+logs, the event files, the logs of gateway and bluetoothd, and report.json with what was done when. All times are seconds of
+CLOCK_BOOTTIME, the clock of the gateway's own timeline.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+from stack import Bluetoothd, Bus, Controller, Gateway, StackError, call, now, rfkill, wait_until
+
+SIGNALS = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "freeze": signal.SIGSTOP, "thaw": signal.SIGCONT}
+
+
+class Run:
+    """One scenario, while it runs."""
+
+    def __init__(self, plan, binary, folder):
+        self.plan, self.folder = plan, folder
+        self.report = {"actions": [], "samples": {}, "problems": []}
+        self._log = open(folder / "bluetoothd.log", "ab")
+        self._bluetoothd = Bluetoothd(self._log, plan["bluetoothd"] or ())
+        self._controllers, self._clients = [], {}
+        self._gateway = Gateway(binary, folder, plan["gateway"])
+
+    def trace(self):
+        """Records what passes between kernel and controllers, and over the bus, for people to look at."""
+        with open(self.folder / "trace.pcap", "wb") as bus:
+            self._clients["bus trace"] = subprocess.Popen(["dbus-monitor", "--system", "--pcap"], stdout=bus)
+        self._clients["trace"] = subprocess.Popen(["btmon", "-w", str(self.folder / "trace.btsnoop")],
+                                                  stdout=subprocess.DEVNULL)
+
+    def run(self):
+        rfkill(False)
+        self._controllers = [Controller(self.folder, n, each) for n, each in enumerate(self.plan["controllers"])]
+        if self.plan["bluetoothd"] is not None:
+            self._bluetoothd.start()
+        for action in self.plan["before"]:
+            self._act(action)
+        self.report["started"] = now()
+        self._gateway.start()
+        self._wait_for_scan()
+        zero = now() + self.plan["settle"]
+        self.report["zero"] = zero
+        for controller in self._controllers:
+            controller.say({"do": "begin", "at": zero})
+        for action in self.plan["actions"]:
+            self._sleep_until(zero + action["at"])
+            self._act(action)
+        self._sleep_until(zero + self.plan["seconds"])
+
+    def _wait_for_scan(self):
+        """Until every controller scans, and the gateway has said of each that it listens."""
+        if not self.plan["wait"]:
+            return
+        try:
+            wait_until("the gateway makes every controller scan", self.plan["wait"], lambda: self._alive() and all(
+                each.say({"do": "state"})["hears"] for each in self._controllers))
+            wait_until("the gateway says that it listens", self.plan["wait"], lambda: self._alive() and len(
+                set(self._gateway.listening())) >= len(self._controllers))
+        except StackError as problem:
+            self.report["problems"].append(str(problem))
+
+    def _alive(self):
+        status = self._gateway.process.poll()
+        if status is not None:
+            raise StackError("the gateway ended by itself, with status %d" % status)
+        return True
+
+    @staticmethod
+    def _sleep_until(moment):
+        while (left := moment - now()) > 0:
+            time.sleep(left)
+
+    # Actions
+
+    def _act(self, action):
+        began, done = now(), None
+        try:
+            done = getattr(self, "_do_" + action["do"])(**{k: v for k, v in action.items() if k not in ("at", "do")})
+        except (OSError, StackError, subprocess.SubprocessError) as problem:
+            self.report["problems"].append("%s: %s" % (action, problem))
+        self.report["actions"].append({**action, "began": began, "ended": now(), **({"answer": done} if done else {})})
+
+    def _do_controller(self, say, which=0):
+        return self._controllers[which].say(say)
+
+    def _do_bluetoothd(self, what):
+        if what == "start":
+            self._bluetoothd.start()
+        else:
+            self._bluetoothd.signal(SIGNALS[what])
+
+    def _do_rfkill(self, block):
+        rfkill(block)
+
+    def _do_power(self, on, adapter="hci0"):
+        if call("org.bluez", "/org/bluez/" + adapter, "org.freedesktop.DBus.Properties.Set", "string:org.bluez.Adapter1",
+                "string:Powered", "variant:boolean:" + ("true" if on else "false")) is None:
+            raise StackError("Powered could not be set")
+
+    def _do_discovery(self, on):
+        """Another client's discovery: bluetoothctl, which ends it with its own end."""
+        if on:
+            client = subprocess.Popen(["bluetoothctl"], stdin=subprocess.PIPE, stdout=self._log, stderr=self._log)
+            client.stdin.write(b"scan le\n")
+            client.stdin.flush()
+            self._clients["discovery"] = client
+        else:
+            client = self._clients.pop("discovery")
+            client.stdin.write(b"scan off\nquit\n")
+            client.stdin.close()
+            client.wait(20)
+
+    def _do_gateway(self, what):
+        if what == "start":
+            self._gateway.start()
+        elif what == "end":
+            return {"status": self._gateway.end()}
+        else:
+            self._gateway.process.send_signal(SIGNALS[what])
+            if what == "kill":
+                self._gateway.process.wait(20)
+        return None
+
+    def _do_pause(self, seconds):
+        time.sleep(seconds)
+
+    def _do_clock(self, step):
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + step)
+
+    def _do_sample(self, name):
+        self.report["samples"][name] = {**self._gateway.sample(),
+                                        "controllers": [each.say({"do": "state"}) for each in self._controllers]}
+
+    def _do_spawn(self, name, arguments):
+        """The program's other commands, as the same user; the output goes to NAME.out. `@FOLDER@` is the scenario's."""
+        arguments = [each.replace("@FOLDER@", str(self.folder)) for each in arguments]
+        with open(self.folder / (name + ".out"), "wb") as output, open(self.folder / (name + ".err"), "wb") as error:
+            self._clients[name] = self._gateway.spawn(*arguments, output=output, error=error)
+
+    def _do_finish(self, name, signal="none", seconds=20):
+        """Waits for what was spawned, after a signal where one is given; its exit status."""
+        client = self._clients.pop(name)
+        if signal != "none":
+            client.send_signal(SIGNALS[signal])
+        return {"status": client.wait(seconds)}
+
+    # The end
+
+    def end(self):
+        """Ends everything; the controllers say how much they sent, and whether they were left scanning."""
+        self.report["ending"] = now()
+        if self._gateway.process:
+            self.report["status"] = self._gateway.end()
+        self.report["ended"] = now()
+        for client in self._clients.values():
+            client.terminate()
+            client.wait(20)
+        # The kernel takes a moment to end the scan that it did for the gateway.
+        for _ in range(20):
+            self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
+            if not any(each["hears"] for each in self.report["controllers"]):
+                break
+            time.sleep(0.1)
+        self._bluetoothd.end()
+        for controller in self._controllers:
+            controller.end()
+        rfkill(False)
+
+
+def perform(plan, binary, out, trace):
+    """One scenario, from its folder's making to its copying."""
+    folder = pathlib.Path("/run/lab") / plan["name"]
+    folder.mkdir()
+    run = Run(plan, binary, folder)
+    try:
+        if trace:
+            run.trace()
+        run.run()
+    except (OSError, StackError) as problem:
+        run.report["problems"].append(str(problem))
+    except Exception:  # a mistake of the lab's own; the scenario fails with it, and the others go on
+        run.report["problems"].append(traceback.format_exc())
+    try:
+        run.end()
+    except Exception:
+        run.report["problems"].append(traceback.format_exc())
+    (folder / "report.json").write_text(json.dumps(run.report, indent=1))
+    for path in folder.rglob("*"):
+        target = out / plan["name"] / path.relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, target)
+    shutil.rmtree(folder)
+
+
+def calibrate():
+    """Processor seconds of a loop that the host measures too: how slow the emulation is."""
+    begin, total = time.process_time(), 0
+    for number in range(500_000):
+        total += number * number
+    return time.process_time() - begin
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    plan = json.loads((out / "plan.json").read_text())
+    # The scenarios' user may not be allowed where it was built.
+    binary = pathlib.Path("/run/lab/beacon-gateway")
+    shutil.copyfile(plan["binary"], binary)
+    os.chmod(binary, 0o755)
+    bus = Bus(open(out / "bus.log", "wb"))
+    (out / "calibration").write_text("%f" % calibrate())
+    for scenario in plan["scenarios"]:
+        print("begin", scenario["name"], flush=True)
+        perform(scenario, binary, out, plan["trace"])
+        print("end", scenario["name"], flush=True)
+    del bus
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The programs of one scenario in the guest: the bus, bluetoothd, the controllers, the gateway."""
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+BLUETOOTHD = "/usr/libexec/bluetooth/bluetoothd"
+NOBODY = 65534
+
+
+class StackError(Exception):
+    """Something of the surroundings did not come up; says nothing about the gateway."""
+
+
+def now():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def wait_until(what, seconds, condition):
+    """Waits until `condition()` is true."""
+    end = now() + seconds
+    while not condition():
+        if now() > end:
+            raise StackError("%s: not within %g s" % (what, seconds))
+        time.sleep(0.05)
+
+
+def call(destination, path, member, *arguments):
+    """Calls a D-Bus method as root, one client more beside the gateway. What dbus-send printed; None where it failed."""
+    result = subprocess.run(["dbus-send", "--system", "--print-reply", "--dest=" + destination, path, member,
+                             *arguments], capture_output=True, text=True)
+    return result.stdout if result.returncode == 0 else None
+
+
+class Bus:
+    """The system bus."""
+
+    def __init__(self, log):
+        self._process = subprocess.Popen(["dbus-daemon", "--system", "--nofork", "--nopidfile"],
+                                         stdout=log, stderr=log)
+        wait_until("the system bus", 30, lambda: os.path.exists("/run/dbus/system_bus_socket"))
+
+
+class Bluetoothd:
+    """bluetoothd, as Debian ships it."""
+
+    def __init__(self, log, arguments=()):
+        self._log, self._arguments, self._process = log, list(arguments), None
+
+    def start(self):
+        """Comes back when org.bluez is owned."""
+        self._process = subprocess.Popen([BLUETOOTHD, "-n", *self._arguments], stdout=self._log, stderr=self._log)
+        wait_until("bluetoothd", 30, lambda: call("org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                                  "org.freedesktop.DBus.GetNameOwner", "string:org.bluez"))
+
+    def signal(self, number):
+        """Sends a signal; comes back when it has died of it, where it is one to die of."""
+        if self._process and self._process.poll() is None:
+            self._process.send_signal(number)
+            if number in (signal.SIGKILL, signal.SIGTERM):
+                self._process.wait(30)
+
+    def end(self):
+        self.signal(signal.SIGKILL)
+        shutil.rmtree("/var/lib/bluetooth", ignore_errors=True)  # the mount point itself stays
+
+
+class Controller:
+    """A process of controller.py."""
+
+    def __init__(self, folder, number, options):
+        script, self._log = folder / ("script-%d.jsonl" % number), folder / ("controller-%d.jsonl" % number)
+        script.write_text("".join(json.dumps(item) + "\n" for item in options["script"]))
+        argv = ["/usr/bin/python3", str(HERE / "controller.py"), "--log", str(self._log),
+                "--address", "00:AA:01:00:00:%02X" % (number + 1), "--duplicates", options["duplicates"]]
+        argv += ["--extended"] if options["extended"] else []
+        self._process = subprocess.Popen([*argv, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         text=True, bufsize=1)
+        self._answer()
+
+    def say(self, item):
+        """Says a control line; its answer."""
+        self._process.stdin.write(json.dumps(item) + "\n")
+        return self._answer()
+
+    def _answer(self):
+        if not select.select([self._process.stdout], [], [], 30)[0]:
+            raise StackError("a controller does not answer")
+        line = self._process.stdout.readline()
+        if not line:
+            raise StackError("a controller ended; its complaint is above")
+        return json.loads(line)
+
+    def end(self):
+        """Pulls it out; its log is complete then."""
+        self._process.stdin.close()
+        self._process.wait(30)
+
+
+def rfkill(block):
+    """Blocks or unblocks Bluetooth, adapters to come included (linux/rfkill.h: type 2, operation CHANGE_ALL)."""
+    handle = os.open("/dev/rfkill", os.O_WRONLY)
+    os.write(handle, struct.pack("=IBBBB", 0, 2, 3, int(block), 0))
+    os.close(handle)
+
+
+class Gateway:
+    """The program under test, with no more rights than the scenario gives it."""
+
+    def __init__(self, binary, folder, options):
+        self._binary, self._folder, self._options = binary, folder, options
+        self.configuration = folder / "gateway.yaml"
+        self.configuration.write_text(options["config"].replace("@FOLDER@", str(folder)))
+        os.chown(folder, options["user"], options["user"])
+        self.log = open(folder / "gateway.log", "ab")
+        self.process = None
+
+    def argv(self, *arguments):
+        """A command line of the program, run as the scenario's user."""
+        user, rights = self._options["user"], ",".join("+" + each for each in self._options["capabilities"])
+        rights = "-all" + ("," + rights if rights else "")
+        change = ["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups", "--inh-caps=" + rights,
+                  "--ambient-caps=" + rights]
+        return (change if user else []) + [str(self._binary), *arguments]
+
+    def start(self):
+        self.process = self.spawn("run", "--config", str(self.configuration), output=self.log)
+
+    def spawn(self, *arguments, output, error=None):
+        """Starts the program with other arguments, as the same user."""
+        return subprocess.Popen(self.argv(*arguments), cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output,
+                                stderr=error or self.log)
+
+    def listening(self):
+        """The adapters of which its lines say that they listen, or listened."""
+        for path in (self._folder / "events").glob("events-*.jsonl"):
+            for line in path.read_text().splitlines():
+                try:
+                    value = json.loads(line)
+                except ValueError:
+                    continue  # the line is being written
+                value = value.get("payload", value)
+                if value["type"] == "adapter" and value["state"] == "listening":
+                    yield value["adapter"]
+
+    def sample(self):
+        """What it has used so far, and its capabilities, as /proc tells (proc(5))."""
+        proc = pathlib.Path("/proc/%d" % self.process.pid)
+        fields = (proc / "stat").read_text().rpartition(")")[2].split()
+        status = dict(line.split(":\t") for line in (proc / "status").read_text().splitlines() if ":\t" in line)
+        switches = 0
+        for task in (proc / "task").iterdir():
+            switches += int((task / "status").read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+        return {"t": now(), "cpu": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+                "rss": int(status["VmRSS"].split()[0]), "peak": int(status["VmHWM"].split()[0]), "wakes": switches,
+                "threads": int(status["Threads"]),
+                "capabilities": {key: value.strip() for key, value in status.items() if key.startswith("Cap")}}
+
+    def end(self, seconds=20):
+        """SIGTERM. The exit status; None where it had to be killed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None

@@ -1,0 +1,200 @@
+"""What is demanded of a scenario's outcome. Each check returns the problems that it found, in words."""
+import dataclasses
+
+from .implied import Ambiguous, implied
+from .outcome import Ear, events_of, group, payloads
+
+# How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
+TOLERANCE = 0.25
+# How late an entry may be where bluetoothd has to make a device of a new address first; refreshes are quick.
+TOLERANCE_NEW_DEVICE = 1.5
+# How soon an adapter has to listen again once the radio is back.
+BACK_WITHIN = 10.0
+
+
+def name(subject):
+    """A subject, for people: staff, staff 100/7."""
+    identifier, beacon = subject
+    return identifier if beacon is None else "%s %d/%d" % (identifier, beacon[1], beacon[2])
+
+
+def ears_and_reports(outcome):
+    """What the gateway could hear: the controllers' logs from when it said that it listens, but for the stretches in which
+    the scenario says that it could not."""
+    first = {}
+    for time, adapter in listening_lines(outcome):
+        first.setdefault(adapter, time)
+    reports = [each for each in outcome.reports if each.time >= first.get(each.adapter, each.time + 1)]
+    ears = [Ear(time, adapter, True) for adapter, time in first.items()]
+    ears += [each for each in outcome.ears if each.time > first.get(each.adapter, each.time)]
+    for begin, end in blind_stretches(outcome):
+        reports = [each for each in reports if not begin <= each.time < end]
+        hearing = {ear.adapter for ear in ears}
+        ears = [each for each in ears if not begin <= each.time < end]
+        ears += [Ear(time, adapter, hears) for adapter in hearing for time, hears in ((begin, False), (end, True))]
+    return sorted(ears, key=lambda ear: ear.time), reports
+
+
+def blind_stretches(outcome):
+    """From when reports did not reach the gateway to when it said that it listens again."""
+    for begin, end in outcome.scenario.blind:
+        begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
+        end = next(each["ended"] for each in outcome.report["actions"] if each["at"] == end)
+        yield begin, min((time for time, _ in listening_lines(outcome) if time > end), default=end)
+
+
+def listening_lines(outcome):
+    """When the gateway said of which adapter that it listens."""
+    return [(line["monotonic"] / 1e6, line["adapter"]) for line in outcome.lines
+            if line["type"] == "adapter" and line["state"] == "listening"]
+
+
+@dataclasses.dataclass
+class Implied:
+    """Each subject has had the events that the reports imply, no more and no fewer, at the moments that they imply."""
+
+    def problems(self, outcome):
+        scenario = outcome.scenario
+        ears, reports = ears_and_reports(outcome)
+        try:
+            expected = implied(scenario.conditions, scenario.all_settings(), reports, ears, outcome.report["started"],
+                               outcome.ending)
+        except Ambiguous as problem:
+            return ["the script leaves it open: %s" % problem]
+        actual = group(outcome.events)
+        found = []
+        for subject in sorted(set(expected) | set(actual), key=str):
+            found += self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
+        return found
+
+    def _compare(self, outcome, subject, expected, actual):
+        """One subject's events against what was expected of it."""
+        for number, event in enumerate(actual):
+            at = "%s: %s at %.2f" % (name(subject), event.state, event.time - outcome.zero)
+            if number >= len(expected):
+                return [at + " is not implied"]
+            due = expected[number]
+            if event.state != due.state:
+                return ["%s, expected %s at %.2f" % (at, due.state, due.earliest - outcome.zero)]
+            through_bluetoothd = outcome.scenario.backend == "dbus" and due.state == "satisfied"
+            late = TOLERANCE_NEW_DEVICE if through_bluetoothd else TOLERANCE
+            if not due.earliest - TOLERANCE <= event.time <= due.latest + late:
+                return ["%s, expected from %.2f to %.2f" % (at, due.earliest - outcome.zero, due.latest - outcome.zero)]
+            refinements = due.refinements if subject[1] is None else {subject[1]}
+            if event.refinement not in refinements:
+                return ["%s is refined by %s" % (at, event.refinement)]
+        return ["%s: no %s at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
+                for due in expected[len(actual):] if not due.optional][:1]
+
+
+@dataclasses.dataclass
+class States:
+    """The named subjects went through these states and no others, and nobody else has any event; said by hand, so that what
+    is implied can't be wrong unnoticed. A subject is an identifier, or an identifier with "major/minor"."""
+
+    states: dict
+    others: bool = False  # whether others may have events
+
+    def problems(self, outcome):
+        actual = {name(subject): " ".join(event.state for event in events)
+                  for subject, events in group(outcome.events).items()}
+        wrong = ["%s: %s; expected %s" % (key, actual.get(key, "no events") or "no events", value or "none")
+                 for key, value in self.states.items() if actual.get(key, "") != value]
+        if not self.others:
+            wrong += ["%s: %s; nothing was expected of it" % pair for pair in actual.items() if pair[0] not in self.states]
+        return wrong
+
+
+@dataclasses.dataclass
+class Complete:
+    """The visits of those who left count as many sightings as the controllers sent, at least `share` of them."""
+
+    share: float = 1.0
+
+    def problems(self, outcome):
+        counted, sent = {}, {}
+        for visit in outcome.visits:
+            if visit.beacon:
+                counted[visit.beacon] = counted.get(visit.beacon, 0) + visit.sightings
+        for report in outcome.reports:
+            if report.beacon in counted:
+                sent[report.beacon] = sent.get(report.beacon, 0) + 1
+        wrong = ["%d/%d: %d sightings of %d sent" % (*beacon[1:], counted[beacon], number)
+                 for beacon, number in sent.items() if not number * self.share <= counted[beacon] <= number]
+        return wrong or ([] if counted else ["nobody's visit ended"])
+
+
+@dataclasses.dataclass
+class Clean:
+    """The gateway ended well, its lines are without a gap, and it left no controller scanning."""
+
+    left_scanning: bool = False  # somebody else scans, so this can't be seen
+
+    def problems(self, outcome):
+        found = list(outcome.report["problems"])
+        if outcome.report.get("status") != 0:
+            found.append("the gateway ended with %s" % outcome.report.get("status"))
+        numbers = [line["sequence"] for line in outcome.lines if "sequence" in line]
+        if numbers != list(range(1, len(numbers) + 1)):
+            found.append("the lines' sequence has a gap or a repetition")
+        if not self.left_scanning and any(each["hears"] for each in outcome.report.get("controllers", [])):
+            found.append("a controller was left scanning")
+        return found
+
+
+@dataclasses.dataclass
+class Unprivileged:
+    """At the sample of this name no capability was left (proc(5): CapInh, CapPrm, CapEff, CapAmb)."""
+
+    sample: str
+
+    def problems(self, outcome):
+        sample = outcome.report["samples"].get(self.sample)
+        if sample is None:
+            return ["no sample %s" % self.sample]
+        return ["%s is %s" % pair for pair in sample["capabilities"].items() if pair[0] != "CapBnd" and int(pair[1], 16)]
+
+
+@dataclasses.dataclass
+class Back:
+    """After the action at `at`, a beacon that the gateway did not know before is reported within ten seconds."""
+
+    at: float
+    subject: str
+    within: float = BACK_WITHIN
+
+    def problems(self, outcome):
+        action = next((each for each in outcome.report["actions"] if each["at"] == self.at), None)
+        if action is None:
+            return ["nothing was done at %g" % self.at]
+        times = [event.time for event in outcome.events if name(event.subject) == self.subject
+                 and event.state == "satisfied" and event.time > action["began"]]
+        if not times:
+            return ["%s was not heard after %g" % (self.subject, self.at)]
+        late = min(times) - action["ended"]
+        return ["%s was heard %.1f s after the radio's return" % (self.subject, late)] if late > self.within else []
+
+
+@dataclasses.dataclass
+class Replayed:
+    """What a replay of the recording said (in this file of the scenario's folder) is what was said live."""
+
+    file: str
+    # The recording knows of a fault only by silence; the gateway was told, by up to the time between two reports earlier.
+    tolerance: float = 0.5
+
+    def problems(self, outcome):
+        lines = payloads(outcome.folder / self.file)
+        ended = max((each.date for each in events_of(lines)), default=0)
+        found = []
+        live, replayed = group(outcome.events), group(events_of(lines))
+        for subject in sorted(set(live) | set(replayed), key=str):
+            mine = [each for each in live.get(subject, []) if each.date <= ended + self.tolerance]
+            theirs = replayed.get(subject, [])
+            if [each.state for each in mine] != [each.state for each in theirs]:
+                found.append("%s: live %s, replayed %s" % (name(subject), " ".join(each.state for each in mine) or "nothing",
+                                                          " ".join(each.state for each in theirs) or "nothing"))
+            elif any(abs(one.date - other.date) > self.tolerance for one, other in zip(mine, theirs, strict=True)):
+                found.append("%s: %s" % (name(subject), ", ".join("%s %+.2f s" % (one.state, other.date - one.date)
+                                                                 for one, other in zip(mine, theirs, strict=True))))
+        return found

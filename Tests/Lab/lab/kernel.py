@@ -1,0 +1,138 @@
+"""What the virtual machine boots: Debian's kernel, and an initramfs with the modules that the lab needs.
+
+Both are kept in a cache folder. All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
+stays below 20 MB. Debian's -cloud kernels do not do: they are built without Bluetooth.
+"""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+
+GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
+# In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
+# asks for them when an adapter is powered.
+MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
+             sha512_generic ctr drbg cmac ecdh_generic
+             bluetooth rfcomm bnep hci_vhci""".split()
+
+
+class KernelError(Exception):
+    """The kernel can't be had; the text says what to do."""
+
+
+def cache_folder():
+    """LAB_CACHE, or a folder of the user's own."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(os.environ.get("LAB_CACHE") or os.path.join(base, "beacon-gateway-lab")).resolve()
+
+
+def prepare(say):
+    """The folder with `vmlinuz` and `initramfs`, made where it is not there yet; `say` is told what takes long."""
+    recipe = pathlib.Path(__file__).read_bytes() + (GUEST / "initramfs-init").read_bytes()
+    folder = cache_folder() / hashlib.sha256(recipe).hexdigest()[:12]
+    if not (folder / "initramfs").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix="kernel-") as scratch:
+            _make(folder, pathlib.Path(scratch), say)
+    return folder
+
+
+def _make(folder, scratch, say):
+    package = _kernel_package(say)
+    say("fetching and unpacking %s" % package)
+    # The sandbox user _apt could not write here.
+    _run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
+    deb = next(scratch.glob(package + "_*.deb"))
+    _run("dpkg-deb", "-x", str(deb), str(scratch / "tree"))
+    shutil.copy(next((scratch / "tree/boot").glob("vmlinuz-*")), folder / "vmlinuz")
+    image = initramfs(scratch / "tree/lib/modules")
+    # Last, and whole or not at all: that it is there says that the folder is complete.
+    (scratch / "initramfs").write_bytes(image)
+    os.replace(scratch / "initramfs", folder / "initramfs")
+
+
+def _run(*argv, **options):
+    result = subprocess.run(argv, capture_output=True, text=True, **options)
+    if result.returncode:
+        raise KernelError("`%s` ended with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
+    return result.stdout
+
+
+def _kernel_package(say):
+    """The package behind linux-image-amd64, such as linux-image-6.1.0-40-amd64."""
+    for attempt in range(2):
+        text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
+        found = re.findall(r"Depends:\s+(linux-image-\S+-amd64)\s", text)
+        if found:
+            return found[0]
+        if attempt == 0:
+            say("apt-get update")
+            _run("apt-get", "-q", "update")
+    raise KernelError("apt knows no linux-image-amd64: the lab needs the archive of Debian 12 for amd64")
+
+
+def module_files(tree):
+    """The files of MODULES and of what they depend on, in the order of loading."""
+    by_name = {path.stem.replace("-", "_"): path for path in tree.rglob("*.ko")}
+    order = []
+
+    def add(name):
+        path = by_name.get(name)
+        if path is None:
+            return  # built into this kernel
+        for needed in filter(None, depends(path.read_bytes()).split(",")):
+            add(needed.replace("-", "_"))
+        if path not in order:
+            order.append(path)
+
+    for name in MODULES:
+        add(name)
+    return order
+
+
+def depends(module):
+    """What a module's .modinfo section names as needed, separated by commas."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    return found.group(1).decode() if found else ""
+
+
+def initramfs(tree):
+    """The initramfs, with the modules found below `tree`."""
+    busybox = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
+    if busybox is None:
+        raise KernelError("busybox is not there; `apt-get install busybox-static`")
+    archive = Cpio()
+    for name in ("bin", "dev", "proc", "sys", "modules", "host", "new", "tmp"):
+        archive.add(name, stat.S_IFDIR | 0o755)
+    archive.add("bin/busybox", stat.S_IFREG | 0o755, pathlib.Path(busybox).read_bytes())
+    archive.add("init", stat.S_IFREG | 0o755, (GUEST / "initramfs-init").read_bytes())
+    files = module_files(tree)
+    for path in files:
+        archive.add("modules/" + path.name, stat.S_IFREG | 0o644, path.read_bytes())
+    archive.add("modules/order", stat.S_IFREG | 0o644, "".join(p.name + "\n" for p in files).encode())
+    return archive.bytes()
+
+
+class Cpio:
+    """Writes the kernel's initramfs format, "newc" (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+
+    def __init__(self):
+        self._parts, self._number = [], 0
+
+    def add(self, name, mode, data=b""):
+        """Adds a file or a folder."""
+        self._number += 1
+        raw = name.encode() + b"\0"
+        # ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor namesize check
+        fields = (self._number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0)
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + raw
+        self._parts += [head, bytes(-len(head) % 4), data, bytes(-len(data) % 4)]
+
+    def bytes(self):
+        """The whole archive."""
+        self.add("TRAILER!!!", 0)
+        return b"".join(self._parts)

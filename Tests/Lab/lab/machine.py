@@ -1,0 +1,62 @@
+"""Boots the virtual machine: QEMU without hardware virtualization, the host's root as its own."""
+import pathlib
+import shutil
+import subprocess
+import threading
+
+LAB = pathlib.Path(__file__).resolve().parent.parent
+
+
+class MachineError(Exception):
+    """The machine did not come to its end; the text says where to look."""
+
+
+def boot(kernel, folder, seconds, arguments=()):
+    """Boots, and yields the lines that guest/main.py prints, until the machine is off.
+
+    The guest sees the whole host read-only below an overlay in its memory, and `folder` as the one place it may write
+    to; `plan.json` there says what to do. `kernel` is the folder with vmlinuz and initramfs.
+    - Raises MachineError after `seconds`, and where the guest did not say that it came to its end.
+    """
+    qemu = shutil.which("qemu-system-x86_64")
+    if qemu is None:
+        raise MachineError("qemu-system-x86_64 is not there; `make lab` installs it")
+    for path in (LAB, folder):
+        if len(str(path).split()) != 1:
+            raise MachineError("%s: the kernel's command line takes no path with a space" % path)
+    (folder / "ended").unlink(missing_ok=True)
+    command_line = ("console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr tsc=reliable random.trust_cpu=on"
+                    " rcupdate.rcu_expedited=1 lab=%s" % LAB)
+    argv = [qemu, "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-M", "q35", "-m", "1536", "-smp", "2",
+            "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-net", "none",
+            "-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initramfs"), "-append", command_line,
+            "-serial", "file:%s" % (folder / "console.log"),
+            "-device", "virtio-serial-pci", "-chardev", "stdio,id=lines,signal=off",
+            "-device", "virtserialport,chardev=lines,name=lab.lines",
+            *_share("host", "/", readonly=True), *_share("out", folder, readonly=False), *arguments]
+    # Standard input stays open: at its end QEMU would take the port for closed and drop what the guest writes.
+    machine = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace")
+    clock = threading.Timer(seconds, machine.kill)
+    clock.daemon = True
+    clock.start()
+    try:
+        for line in machine.stdout:
+            yield line.rstrip("\n")
+        machine.wait()
+    finally:
+        expired = not clock.is_alive()
+        clock.cancel()
+        if machine.poll() is None:
+            machine.kill()
+            machine.wait()
+    if not (folder / "ended").exists():
+        why = "was not done after %d s" % seconds if expired else "ended early"
+        raise MachineError("the virtual machine %s; see %s" % (why, folder / "console.log"))
+
+
+def _share(tag, path, readonly):
+    """A folder of the host, for the guest to mount by 9p under `tag`."""
+    path = str(path).replace(",", ",,")
+    return ["-fsdev", "local,id=%s,path=%s,security_model=none,multidevs=remap%s"
+            % (tag, path, ",readonly=on" if readonly else ""),
+            "-device", "virtio-9p-pci,fsdev=%s,mount_tag=%s" % (tag, tag)]

@@ -1,0 +1,43 @@
+"""Beacons come and go, nothing goes wrong: all that is said is what the reports imply, on every way of hearing."""
+from lab.checks import Clean, Complete, Implied, States, Unprivileged
+from lab.scenario import Beacon, Controller, Noise, Scenario, act
+
+AIR = [Noise(),
+       Beacon("forklift", 100, 7, comes=0.5, leaves=7),
+       Beacon("badge", 1, 1, comes=2, leaves=4),
+       Beacon("comes back", 1, 2, comes=1, leaves=2.5, every=0.1),
+       Beacon("comes back later", 1, 2, comes=8.5, leaves=10)]
+
+STATES = States({"staff": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied", "absent": "unsatisfied",
+                 "staff 100/7": "satisfied unsatisfied", "staff 1/1": "satisfied unsatisfied",
+                 "staff 1/2": "satisfied unsatisfied satisfied unsatisfied"})
+
+
+def hearing(name, about, backend, checks=(), controller=None, left_scanning=False, **options):
+    return Scenario("hears-" + name, about, backend, [Controller(AIR, **controller or {})],
+                    [Implied(), STATES, Clean(left_scanning), *checks], seconds=16, actions=[act(3, "sample", name="running")],
+                    **options)
+
+
+EVERY_ONE = [Complete(), Unprivileged("running")]
+UNFILTERED = {"duplicates": "none"}
+
+SCENARIOS = [
+    hearing("management", "the management socket beside bluetoothd", "management", EVERY_ONE, essential=True),
+    hearing("management-alone", "the management socket without bluetoothd", "management", EVERY_ONE, bluetoothd=None,
+            essential=True),
+    hearing("management-extended", "a Bluetooth 5 controller", "management", EVERY_ONE, {"extended": True}),
+    hearing("management-discovery", "another client discovers already, so the monitor has to wait", "management",
+            [Unprivileged("running")], UNFILTERED, left_scanning=True, before=[act(0, "discovery", on=True), act(0, "pause", seconds=2)]),
+    hearing("auto", "the best way is chosen: the management socket", "auto", EVERY_ONE),
+    hearing("dbus", "bluetoothd, by a user without any right; the controller ignores the wish to filter duplicates",
+            "dbus", [Unprivileged("running")], UNFILTERED, essential=True),
+    hearing("dbus-monitor", "a bluetoothd that offers monitors, over a controller that filters strictly", "dbus",
+            [Unprivileged("running")], bluetoothd=["--experimental"]),
+    hearing("hci", "the raw channel without bluetoothd, CAP_NET_RAW and CAP_NET_ADMIN", "hci", [Complete()],
+            bluetoothd=None, essential=True),
+    hearing("hci-extended", "the raw channel of a Bluetooth 5 controller", "hci", [Complete()], {"extended": True},
+            bluetoothd=None),
+    hearing("hci-beside", "the raw channel with CAP_NET_RAW alone, beside a bluetoothd that does nothing", "hci",
+            [Complete()], capabilities=["net_raw"]),
+]

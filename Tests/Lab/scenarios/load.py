@@ -1,0 +1,53 @@
+"""How much arrives of how much is sent, and what it costs. Each gives a row of docs/loss.md."""
+from lab.checks import Clean
+from lab.measures import Cost, Loss
+from lab.scenario import Beacon, Controller, Noise, Scenario, act
+
+DEVICES = 50
+SECONDS = 5
+STATUS = ["status", "--config", "@FOLDER@/gateway.yaml", "--json"]
+
+
+def crowd(rate, leaves):
+    """Fifty beacons that send `rate` reports a second together, their payload and RSSI changing each time."""
+    return Beacon("crowd", 1, 0, comes=1, leaves=leaves, more={
+        "rate": rate, "devices": DEVICES, "vary": True, "quiet": True})
+
+
+WAYS = {"management": dict(backend="management"), "management-alone": dict(backend="management", bluetoothd=None),
+        "dbus": dict(backend="dbus"), "dbus-monitor": dict(backend="dbus", bluetoothd=["--experimental"]),
+        "hci": dict(backend="hci", bluetoothd=None)}
+# What must lose nothing at all, and up to which rate: an emulated machine is the slowest that it has to run on.
+LOSSLESS = {"management": 500, "management-alone": 500, "hci": 500, "dbus": 0, "dbus-monitor": 0}
+
+
+def loss(way, rate, duplicates):
+    return Scenario("loss-%s-%d-%s" % (way, rate, duplicates), "%d reports/s, duplicates filtered by %s" % (rate, duplicates),
+                    controllers=[Controller([Noise(), crowd(rate, 1 + SECONDS)], duplicates=duplicates)],
+                    checks=[Clean(), Loss(way, rate, duplicates, lossless=rate <= LOSSLESS[way])], seconds=SECONDS + 12,
+                    actions=[act(SECONDS + 11, "spawn", name="status", arguments=STATUS),
+                             act(SECONDS + 11.5, "finish", name="status")], **WAYS[way])
+
+
+def stall(way, **options):
+    """The process is stopped for three seconds at 500 reports a second, and loses none."""
+    return Scenario("stall-" + way, "stopped for 3 s at 500 reports/s: nothing is lost",
+                    controllers=[Controller([Noise(), crowd(500, 1 + SECONDS)])],
+                    checks=[Clean(), Loss(way, 500, "address", lossless=True, remark="stopped for 3 s")],
+                    seconds=SECONDS + 12, actions=[act(2, "gateway", what="freeze"), act(5, "gateway", what="thaw")],
+                    **WAYS[way], **options)
+
+
+def cost(way, rate):
+    """What the process uses in ten seconds, two seconds after its first beacons."""
+    controller = Controller([Noise(every=1), *([crowd(rate, None)] if rate else [])], duplicates="none")
+    return Scenario("cost-%s-%s" % (way, rate or "idle"), "what it uses at %d reports/s" % rate if rate else
+                    "what it uses while one advertiser a second is heard", controllers=[controller],
+                    checks=[Clean(), Cost(way, rate)], seconds=14,
+                    actions=[act(3, "sample", name="before"), act(13, "sample", name="after")], **WAYS[way])
+
+
+SCENARIOS = [loss(way, rate, duplicates) for way in WAYS for rate in (50, 500, 2000)
+             for duplicates in ("address", "data", "none")]
+SCENARIOS += [stall("management", essential=True), stall("hci")]
+SCENARIOS += [cost(way, rate) for way in ("management", "dbus", "hci") for rate in (0, 500)]

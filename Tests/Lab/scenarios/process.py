@@ -1,0 +1,55 @@
+"""The gateway itself is stopped, killed and started; the clock is set; a recording is made meanwhile."""
+from lab.checks import Back, Clean, Complete, Implied, Replayed, States
+from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
+
+BADGE, FORKLIFT = Beacon("badge", 1, 1, comes=0.5), Beacon("forklift", 100, 7, comes=1)
+HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied", "staff 1/1": "satisfied",
+        "staff 100/7": "satisfied"}
+
+
+def restarted(how):
+    """The gateway ends in some way, and is started three seconds later."""
+    newcomer = Beacon("new", 2, 0, comes=10.5)
+    return Scenario("restart-" + how, "the gateway is %s and started again: that alone makes no event (N4)" % (
+        "killed" if how == "kill" else "ended"), "management", [Controller([Noise(), BADGE, FORKLIFT, newcomer])],
+        [States({**HERE, "staff 2/0": "satisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
+        actions=[act(7, "gateway", what=how), act(10, "gateway", what="start")])
+
+
+def frozen(backend, **options):
+    """The process is stopped for longer than the exit timeout; what came meanwhile counts when it came (T5)."""
+    scene = [Noise(), BADGE, FORKLIFT, Beacon("comes", 2, 0, comes=8, leaves=9), Beacon("leaves", 2, 1, comes=2, leaves=7)]
+    return Scenario("frozen-" + backend, "the process stands still for 8 s: events are dated as if it had not", backend,
+                    [Controller(scene)],
+                    [Implied(), Complete(), Clean(), States({
+                        **HERE, "staff 2/0": "satisfied unsatisfied", "staff 2/1": "satisfied unsatisfied"})],
+                    seconds=19, actions=[act(6, "gateway", what="freeze"), act(14, "gateway", what="thaw")], **options)
+
+
+RECORDED = [act(0, "spawn", name="record", arguments=["record", "@FOLDER@/capture.btsnoop", "--config",
+                                                      "@FOLDER@/gateway.yaml"])]
+REPLAYED = ["replay", "--config", "@FOLDER@/gateway.yaml", "@FOLDER@/capture.btsnoop"]
+
+
+def recorded(backend, **options):
+    """A recording is made while an adapter is unplugged, and hangs; its replay says what was said live."""
+    scene = [Noise(every=0.1), BADGE, Beacon("forklift", 100, 7, comes=1, leaves=12), Beacon("comes back", 2, 0, comes=2, leaves=3),
+             Beacon("comes back later", 2, 0, comes=20, leaves=21)]
+    actions = [air(8, "unplug"), air(11, "plug"), air(20, "hang"), air(21.5, "unhang"),
+               act(30, "finish", name="record", signal="terminate"),
+               act(30.5, "spawn", name="replay", arguments=REPLAYED), act(31, "finish", name="replay")]
+    return Scenario("replay-" + backend, "a recording through faults, replayed: the same events", backend,
+                    [Controller(scene)], [Clean(), Replayed("replay.out")], seconds=33, before=RECORDED, actions=actions,
+                    settings={"outage_timeout": 60.0}, **options)
+
+
+SCENARIOS = [
+    restarted("kill"),
+    restarted("end"),
+    frozen("management"),
+    frozen("hci", bluetoothd=None),
+    Scenario("clock-set", "the wall clock jumps by a day and back: no event by it (T1)", "management",
+             [Controller([Noise(), BADGE, FORKLIFT])], [Implied(), States(HERE), Clean()], seconds=14,
+             actions=[act(6, "clock", step=86400), act(9, "clock", step=-86400)]),
+    recorded("management"),
+]

@@ -1,0 +1,131 @@
+"""The checks find what is wrong with a gateway's lines, and nothing where nothing is."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from lab.checks import Back, Clean, Complete, Implied, Replayed, States, Unprivileged  # noqa: E402
+from lab.measures import Cost, Loss  # noqa: E402
+from lab.outcome import Outcome  # noqa: E402
+from lab.scenario import STAFF, Beacon, Condition, Controller, Noise, Scenario, act  # noqa: E402
+
+BADGE = {"uuid": STAFF, "major": 1, "minor": 1}
+
+
+def line(kind, time, sequence, **fields):
+    return {"topic": "beacons/lab/" + kind, "qos": 1, "retain": False, "payload": {
+        "version": 1, "type": kind, "gateway": "lab", "boot": "b", "sequence": sequence, **fields,
+        "date": "2026-11-21T07:00:%09.6fZ" % time, "monotonic": round(time * 1e6)}}
+
+
+def event(time, sequence, state, beacon=None, refinement=None):
+    return line("event", time, sequence, identifier="staff", scope="beacon" if beacon else "condition", state=state,
+                **({"refinement": beacon or refinement} if beacon or refinement else {}), diagnostics=[])
+
+
+def good():
+    """What a gateway says of a badge that is heard ten times from 2 s to 2.9 s; the exit timeout is 4 s."""
+    return [line("adapter", 1, 1, adapter="hci0", state="listening"),
+            event(2.01, 2, "satisfied", refinement=BADGE), event(2.01, 3, "satisfied", BADGE),
+            event(6.91, 4, "unsatisfied"),
+            line("visit", 6.91, 5, identifier="staff", scope="condition", sightings=10),
+            event(6.91, 6, "unsatisfied", BADGE),
+            line("visit", 6.91, 7, identifier="staff", scope="beacon", refinement=BADGE, sightings=10)]
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.folder = pathlib.Path(self.scratch.name) / "scenario"
+        (self.folder / "events").mkdir(parents=True)
+        self.report = {
+            "started": 0.5, "zero": 1.5, "ending": 12.0, "status": 0, "problems": [], "samples": {},
+            "actions": [{"at": 0.2, "do": "rfkill", "began": 1.7, "ended": 1.8}],
+            "controllers": [{"offered": 50, "by_name": {"noise": 40, "badge": 10}, "hears": False, "late": 0.1}]}
+
+    def outcome(self, lines):
+        log = [{"t": 0.4, "event": "plug", "index": 0}, {"t": 0.9, "event": "ear", "hears": True}]
+        log += [{"t": 1 + n * 0.25, "event": "sent", "name": "noise", "device": 0} for n in range(44)]
+        log += [{"t": 2 + n * 0.1, "event": "sent", "name": "badge", "device": 0} for n in range(10)]
+        (self.folder / "controller-0.jsonl").write_text("".join(json.dumps(each) + "\n" for each in log))
+        (self.folder / "events/events-000000000001-20261121T070000Z.jsonl").write_text(
+            "".join(json.dumps(each) + "\n" for each in lines))
+        (self.folder / "report.json").write_text(json.dumps(self.report))
+        scene = [Noise(), Beacon("badge", 1, 1, comes=0.5, leaves=1.5, every=0.1)]
+        return Outcome(Scenario("scenario", "", "management", [Controller(scene)], [], 10, actions=[act(0.2, "rfkill")],
+                                conditions=[Condition("staff", per_beacon=True)]), self.folder)
+
+    def found(self, check, lines=None):
+        return check.problems(self.outcome(good() if lines is None else lines))
+
+    def test_nothing_is_wrong_with_what_is_right(self):
+        for check in (Implied(), States({"staff": "satisfied unsatisfied", "staff 1/1": "satisfied unsatisfied"}),
+                      Complete(), Clean(), Back(0.2, "staff 1/1"), Loss("management", 10, "none", lossless=True)):
+            self.assertEqual(self.found(check), [], check)
+
+    def test_an_exit_too_early_by_more_than_the_tolerance_is_found(self):
+        lines = good()
+        for wrong, time in ((False, 6.66), (True, 6.64)):
+            lines[3] = event(time, 4, "unsatisfied")
+            self.assertEqual(bool(self.found(Implied(), lines)), wrong)
+
+    def test_an_exit_that_nothing_implies_is_found(self):
+        lines = good()
+        lines[3:3] = [event(2.5, 4, "unsatisfied"), event(2.6, 5, "satisfied", refinement=BADGE)]
+        self.assertTrue(self.found(Implied(), lines))
+
+    def test_an_event_that_is_missing_is_found(self):
+        self.assertEqual(self.found(Implied(), good()[:3]), ["staff 1/1: no unsatisfied at 5.40",
+                                                             "staff: no unsatisfied at 5.40"])
+
+    def test_a_wrong_refinement_is_found(self):
+        lines = good()
+        lines[1] = event(2.01, 2, "satisfied", refinement={**BADGE, "minor": 2})
+        self.assertTrue(self.found(Implied(), lines))
+
+    def test_sightings_that_are_missing_are_found(self):
+        lines = good()
+        lines[6]["payload"]["sightings"] = 9
+        self.assertEqual(self.found(Complete(), lines), ["1/1: 9 sightings of 10 sent"])
+        self.assertTrue(self.found(Loss("hci", 10, "none", lossless=True), lines))
+        self.assertFalse(self.found(Loss("dbus", 10, "none"), lines))
+        row = dict(Loss("dbus", 10, "none").rows(self.outcome(lines)))["Loss"]
+        self.assertEqual((row["sent by the controller"], row["sightings"], row["share"]), (10, 9, "90.0 %"))
+
+    def test_a_gap_in_the_sequence_a_bad_end_and_a_scan_that_goes_on_are_found(self):
+        self.report["status"] = None
+        self.report["controllers"][0]["hears"] = True
+        self.assertEqual(len(self.found(Clean(), good()[:2] + good()[3:])), 3)
+
+    def test_nobody_new_in_time_is_found(self):
+        self.assertTrue(self.found(Back(0.2, "staff 1/1", within=0.1)))
+        self.assertTrue(self.found(Back(0.2, "staff 1/2")))
+
+    def test_a_capability_that_is_left_is_found(self):
+        names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+        self.report["samples"]["running"] = {"capabilities": {**dict.fromkeys(names, "0000000000000000"), "CapBnd": "1ff"}}
+        self.assertEqual(self.found(Unprivileged("running")), [])
+        self.report["samples"]["running"]["capabilities"]["CapPrm"] = "0000000000001000"
+        self.assertTrue(self.found(Unprivileged("running")))
+
+    def test_a_replay_that_says_something_else_is_found(self):
+        for lines, wrong in ((good(), False), (good()[:3] + good()[4:], True)):
+            (self.folder / "replay.out").write_text("".join(json.dumps(each) + "\n" for each in lines))
+            self.assertEqual(bool(self.found(Replayed("replay.out"))), wrong)
+
+    def test_waking_for_nothing_is_found(self):
+        self.report["samples"] = {
+            "before": {"t": 2.0, "cpu": 1.0, "rss": 9000, "wakes": 100, "controllers": [{"sent": 10}]},
+            "after": {"t": 12.0, "cpu": 1.5, "rss": 9000, "wakes": 300, "controllers": [{"sent": 20}]}}
+        (self.folder.parent / "calibration").write_text("1.0")
+        self.assertEqual(self.found(Cost("management", 0)), ["woken 20.0 times a second while idle"])
+        self.assertEqual(self.found(Cost("management", 500)), [])
+        row = dict(Cost("management", 0).rows(self.outcome(good())))["Cost"]
+        self.assertEqual((row["processor, emulated"], row["reports per second"]), ("5.0 %", "1"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+"""The virtual controller scans as controllers do; without a kernel, by its packets."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "guest"))
+from adverts import Advert, ibeacon  # noqa: E402
+from hci import LinkLayer  # noqa: E402
+
+UUID = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+DATA = ibeacon(UUID, 100, 7)
+ADDRESS = bytes.fromhex("0700640000c0")
+SET_SCAN, ENABLE, FILTERING, DISABLE = "010b2007006000300000 00", "010c20020100", "010c20020101", "010c20020000"
+RESET = "01030c00"
+
+
+class Scanning(unittest.TestCase):
+    def setUp(self):
+        self.sent = []
+
+    def link(self, **options):
+        return LinkLayer(self.sent.append, lambda *_, **__: None, **options)
+
+    def send(self, link, *packets):
+        for packet in packets:
+            link.packet(bytes.fromhex(packet))
+        return self.sent[-1]
+
+    def hear(self, link, data=DATA):
+        return link.hear(1, ADDRESS, -60, data)
+
+    def test_reports_only_what_it_hears_while_scanning(self):
+        link = self.link()
+        self.assertEqual(self.hear(link), "not scanning")
+        self.assertEqual(self.send(link, SET_SCAN, ENABLE).hex(), "040e04010c2000")
+        self.assertIsNone(self.hear(link))
+        self.assertEqual(self.sent[-1].hex(), "043e2a02010301" + ADDRESS.hex() + "1e" + DATA.hex() + "c4")
+        self.send(link, DISABLE)
+        self.assertEqual(self.hear(link), "not scanning")
+
+    def test_an_ibeacon_is_as_the_rules_say(self):
+        self.assertEqual(DATA.hex(), "0201061aff4c000215" + UUID.replace("-", "").lower() + "00640007c5")
+
+    def test_extended_commands_give_extended_reports(self):
+        link = self.link(extended=True)
+        self.send(link, "014120080000010060003000", "01422006010000000000")
+        self.assertIsNone(self.hear(link))
+        self.assertEqual(self.sent[-1].hex(),
+                         "043e380d01100001" + ADDRESS.hex() + "0100ff7fc4000000000000000000" + "1e" + DATA.hex())
+
+    def test_parameters_are_refused_while_it_scans(self):
+        self.assertEqual(self.send(self.link(), ENABLE, SET_SCAN).hex(), "040e04010b200c")
+
+    def test_duplicates_are_filtered_when_the_host_wants_it(self):
+        other = ibeacon(UUID, 100, 8)
+        for kind, same, changed in (("address", "duplicate", "duplicate"), ("data", "duplicate", None), ("none", None, None)):
+            with self.subTest(kind):
+                link = self.link(duplicates=kind)
+                self.send(link, ENABLE)
+                self.assertEqual([self.hear(link), self.hear(link)], [None, None])
+                self.send(link, DISABLE, FILTERING)
+                self.assertEqual([self.hear(link), self.hear(link), self.hear(link, other)], [None, same, changed])
+                self.send(link, DISABLE, FILTERING)
+                self.assertIsNone(self.hear(link))
+
+    def test_the_accept_list_holds_where_the_policy_says_so(self):
+        link = self.link()
+        self.send(link, "010b200700600030000001", ENABLE)
+        self.assertEqual(self.hear(link), "not accepted")
+        self.send(link, "01112007" + "01" + ADDRESS.hex())
+        self.assertIsNone(self.hear(link))
+
+    def test_one_that_hangs_answers_nothing(self):
+        link = self.link()
+        self.send(link, ENABLE)
+        link.hung, count = True, len(self.sent)
+        self.assertEqual(self.hear(link), "hung")
+        self.send(link, DISABLE)
+        self.assertEqual(len(self.sent), count)
+
+    def test_one_that_is_mute_answers_and_heals_as_it_was_told_to(self):
+        for until, healed_by in (("scan", ENABLE), ("reset", RESET)):
+            with self.subTest(until):
+                link = self.link()
+                self.send(link, ENABLE)
+                link.mute = until
+                self.assertEqual(self.hear(link), "mute")
+                self.send(link, ENABLE)  # it scans already: no new scan
+                self.assertEqual(self.hear(link), "mute")
+                self.send(link, DISABLE, healed_by, ENABLE)
+                self.assertIsNone(self.hear(link))
+
+    def test_a_command_that_it_does_not_know_is_refused(self):
+        self.assertEqual(self.send(self.link(), "01fffc00").hex(), "040e0401fffc01")
+
+
+class Adverts(unittest.TestCase):
+    def test_a_crowd_counts_up_and_takes_turns(self):
+        crowd = Advert({"name": "crowd", "address": "C0:00:00:01:00:FF", "uuid": UUID, "major": 1, "minor": 255, "rate": 10,
+                        "devices": 2})
+        found = [crowd.next() for _ in range(3)]
+        self.assertEqual([device for device, *_ in found], [0, 1, 0])
+        self.assertEqual([address.hex() for _, address, *_ in found][:2], ["ff00010000c0", "0001010000c0"])
+        self.assertEqual([data[-5:-1].hex() for *_, data in found], ["000100ff", "00010100", "000100ff"])
+
+    def test_what_varies_is_a_byte_after_the_beacon(self):
+        item = {"name": "a", "address": "C0:00:00:01:00:01", "uuid": UUID, "major": 1, "minor": 1, "every": 1, "vary": True}
+        advert = Advert(item)
+        first, second = advert.next(), advert.next()
+        self.assertEqual((first[3][-1], second[3][-1]), (0, 1))
+        self.assertEqual(first[3][:-1], second[3][:-1])
+        self.assertEqual((first[2], second[2]), (-60, -61))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,121 @@
+"""The second writing of the rules: each claim by hand, both sides of each bound."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from lab.implied import Ambiguous, World, implied  # noqa: E402
+from lab.outcome import Ear, Report  # noqa: E402
+from lab.scenario import NONE, STAFF, Condition  # noqa: E402
+
+BADGE = (STAFF, 1, 1)
+SETTINGS = {"exit_timeout": 4.0, "deaf_after": 2.0, "outage_timeout": 6.0}
+STAFF_ONLY = [Condition("staff")]
+
+
+def steady(begin, end, adapter="hci0", beacon=BADGE, every=0.5):
+    """Reports from `begin` until before `end`."""
+    return [Report(begin + n * every, adapter, beacon) for n in range(int((end - begin) / every))]
+
+
+def said(reports, ears, ending, conditions=None, settings=None):
+    """subject → [(state, earliest, latest)]"""
+    found = implied(conditions or STAFF_ONLY, settings or SETTINGS, sorted(reports, key=lambda each: each.time), ears, 0.0,
+                    ending)
+    return {subject: [(each.state, each.earliest, each.latest) for each in events] for subject, events in found.items()}
+
+
+class Undisturbed(unittest.TestCase):
+    ears = [Ear(0.0, "hci0", True)]
+    noise = steady(0, 60, beacon=None)
+
+    def test_enters_at_the_first_report_and_leaves_after_the_timeout(self):
+        found = said(self.noise + steady(1, 3), self.ears, 60)
+        self.assertEqual(found, {("staff", None): [("satisfied", 1, 1), ("unsatisfied", 6.5, 6.5)]})
+
+    def test_a_gap_below_the_timeout_is_no_exit_and_one_that_reaches_it_is(self):
+        two = [Report(1, "hci0", BADGE), Report(4.999, "hci0", BADGE)]
+        self.assertEqual([state for state, _, _ in said(self.noise + two, self.ears, 8)["staff", None]], ["satisfied"])
+        two = [Report(1, "hci0", BADGE), Report(5, "hci0", BADGE)]
+        self.assertEqual([state for state, _, _ in said(self.noise + two, self.ears, 8)["staff", None]],
+                         ["satisfied", "unsatisfied", "satisfied"])
+
+    def test_what_never_comes_leaves_after_one_timeout_of_listening(self):
+        found = said(self.noise, [Ear(3.0, "hci0", True)], 20, [Condition("absent", NONE)])
+        self.assertEqual(found["absent", None], [("unsatisfied", 7, 7)])
+
+    def test_beacons_under_a_condition_have_events_of_their_own(self):
+        other = (STAFF, 1, 2)
+        found = said(self.noise + steady(1, 3) + steady(2, 5, beacon=other), self.ears, 60,
+                     [Condition("staff", per_beacon=True)])
+        self.assertEqual(found["staff", None], [("satisfied", 1, 1), ("unsatisfied", 8.5, 8.5)])
+        self.assertEqual(found["staff", BADGE], [("satisfied", 1, 1), ("unsatisfied", 6.5, 6.5)])
+        self.assertEqual(found["staff", other], [("satisfied", 2, 2), ("unsatisfied", 8.5, 8.5)])
+
+    def test_what_is_due_at_the_end_may_come_or_not(self):
+        reports = sorted(self.noise + steady(1, 3), key=lambda each: each.time)
+        found = implied(STAFF_ONLY, SETTINGS, reports, self.ears, 0.0, 6.7)["staff", None]
+        self.assertEqual([each.optional for each in found], [False, True])
+        self.assertEqual(len(implied(STAFF_ONLY, SETTINGS, reports, self.ears, 0.0, 6.4)["staff", None]), 1)
+
+
+class Faults(unittest.TestCase):
+    def test_an_adapter_that_is_away_makes_nobody_leave(self):
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(14.0, "hci0", True)]
+        found = said(steady(1, 10) + steady(14, 20), ears, 19)
+        self.assertEqual(found, {("staff", None): [("satisfied", 1, 1)]})
+
+    def test_who_leaves_during_an_outage_leaves_later_by_about_as_much(self):
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(14.0, "hci0", True)]
+        found = said(steady(1, 10) + steady(14, 30, beacon=None), ears, 29)
+        state, earliest, latest = found["staff", None][1]
+        self.assertEqual(state, "unsatisfied")
+        # The last report was at 9.5. Told at once that it stopped, half a second was used; else two, until it is deaf.
+        self.assertEqual((earliest, latest), (14 + 4 - 2, 14 + 4 - 0.5))
+
+    def test_a_long_outage_makes_unknown_and_the_next_report_satisfied(self):
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(20.0, "hci0", True)]
+        found = said(steady(1, 10) + steady(20.5, 30), ears, 29)["staff", None]
+        self.assertEqual([state for state, _, _ in found], ["satisfied", "unknown", "satisfied"])
+        self.assertEqual(found[1][1:], (15.5, 16))
+        self.assertEqual(found[2][1:], (20.5, 20.5))
+
+    def test_who_was_away_already_becomes_unknown_too_and_away_again(self):
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(20.0, "hci0", True)]
+        found = said(steady(0, 10, beacon=None) + steady(20, 40, beacon=None), ears, 39, [Condition("absent", NONE)])
+        self.assertEqual(found["absent", None], [("unsatisfied", 4, 4), ("unknown", 15.5, 16), ("unsatisfied", 24, 24)])
+
+    def test_silence_of_everything_is_deafness_and_no_exit(self):
+        # Without the ear closing: only that nothing is heard any more.
+        ears = [Ear(0.0, "hci0", True)]
+        found = said(steady(1, 10) + steady(14, 20), ears, 19)
+        self.assertEqual([state for state, _, _ in found["staff", None]], ["satisfied"])
+
+    def test_a_second_adapter_makes_nobody_leave_whom_the_first_one_held(self):
+        ears = [Ear(0.0, "hci0", True), Ear(0.0, "hci1", True), Ear(5.0, "hci0", False)]
+        noise = steady(0, 40, "hci1", None)
+        found = said(noise + steady(1, 5), ears, 10)
+        self.assertEqual([state for state, _, _ in found["staff", None]], ["satisfied"])
+        # … and what nobody holds who listens is unknown in the end, while the other adapter goes on.
+        found = said(noise + steady(1, 5), ears, 20)["staff", None]
+        self.assertEqual([state for state, _, _ in found], ["satisfied", "unknown"])
+        self.assertEqual(found[1][1:], (10.5, 11))
+
+    def test_an_outage_that_may_be_too_long_or_not_is_the_scenario_s_mistake(self):
+        # From the last report on it lasts 6.2 s, from the end of the scan 5.7 s.
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(15.7, "hci0", True)]
+        with self.assertRaises(Ambiguous):
+            said(steady(1, 10) + steady(15.7, 20), ears, 19)
+
+
+class Clocks(unittest.TestCase):
+    def test_time_does_not_go_back(self):
+        world = World(STAFF_ONLY, SETTINGS, 0.0)
+        world.listen("hci0", True, 1.0)
+        world.sighted(BADGE, "hci0", 3.0)
+        world.advance(2.0)
+        self.assertEqual(world.now, 3.0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""Scenarios are sound: what they say by hand is what the rules imply of them, were all machines quick and nothing late."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from lab import scenario  # noqa: E402
+from lab.checks import Back, Implied, States, name  # noqa: E402
+from lab.implied import implied  # noqa: E402
+from lab.outcome import Ear, Report  # noqa: E402
+
+CLOSING, OPENING = {"unplug", "hang", "mute"}, {"plug", "unhang", "unmute"}
+
+
+def ears(each):
+    """When the adapters of a scenario hear, if every action works at once."""
+    adapters = ["hci%d" % n for n in range(len(each.controllers))]
+    found = [Ear(0.0, adapter, True) for adapter in adapters]
+    for action in sorted(each.actions, key=lambda action: action["at"]):
+        change, which = None, adapters
+        if action["do"] == "controller":
+            change = True if action["say"]["do"] in OPENING else False if action["say"]["do"] in CLOSING else None
+            which = [adapters[action["which"]]]
+        elif action["do"] in ("rfkill", "power"):
+            change = action.get("on", not action.get("block"))
+        elif action["do"] == "bluetoothd" and (each.backend == "dbus" or action["what"] != "kill"):
+            change = action["what"] == "start"
+        if change is not None:
+            found += [Ear(action["at"], adapter, change) for adapter in which]
+            if not change and action.get("say", {}).get("until") in ("scan", "reset"):
+                found += [Ear(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's work
+    return sorted(found, key=lambda ear: ear.time)
+
+
+def reports(each, heard):
+    """What the controllers send, if they do at the moment that the script says."""
+    found = []
+    for number, controller in enumerate(each.controllers):
+        adapter = "hci%d" % number
+        for item in (one.item() for one in controller.air):
+            time, end = item.get("from", 0.0), item.get("until", each.seconds)
+            beacon = (item["uuid"], item["major"], item["minor"]) if "uuid" in item else None
+            while time < end:
+                if [ear.hears for ear in heard if ear.adapter == adapter and ear.time <= time][-1]:
+                    found.append(Report(time, adapter, beacon))
+                time += item["every"]
+    return sorted(found, key=lambda report: report.time)
+
+
+class Scenarios(unittest.TestCase):
+    all = scenario.load()
+
+    def test_settings_are_within_their_bounds(self):
+        for each in self.all:
+            settings = each.all_settings()
+            with self.subTest(each.name):
+                self.assertLess(settings["deaf_after"], settings["exit_timeout"])
+                self.assertLess(settings["deaf_after"], settings["outage_timeout"])
+                self.assertLessEqual(settings["enter_window"], settings["outage_timeout"])
+
+    def test_states_said_by_hand_are_those_that_are_implied(self):
+        for each in self.all:
+            said = [check.states for check in each.checks if isinstance(check, States)]
+            if not said or not any(isinstance(check, Implied) for check in each.checks):
+                continue
+            with self.subTest(each.name):
+                heard = ears(each)
+                found = implied(each.conditions, each.all_settings(), reports(each, heard), heard, 0.0, each.seconds)
+                # None of it so near the end that it could be missed on a slow machine.
+                self.assertFalse([subject for subject, events in found.items() if events[-1].optional])
+                self.assertEqual({name(subject): " ".join(event.state for event in events)
+                                  for subject, events in found.items()}, said[0])
+
+    def test_checks_name_actions_and_subjects_that_are_there(self):
+        for each in self.all:
+            moments = {action["at"] for action in each.actions}
+            with self.subTest(each.name):
+                for check in (one for one in each.checks if isinstance(one, Back)):
+                    self.assertIn(check.at, moments)
+                for begin, end in each.blind:
+                    self.assertLessEqual({begin, end}, moments)
+                self.assertTrue(all(action["at"] <= each.seconds for action in each.actions))
+                # "/run/lab/NAME/status.sock" has to fit into a socket's address.
+                self.assertLess(len(each.name), 80)
+
+    def test_configurations_name_what_the_rules_need(self):
+        text = self.all[0].configuration()
+        for words in ("backend: ", "  exit_timeout: 4000ms\n", "  directory: @FOLDER@/events\n",
+                      "  - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}\n",
+                      "major: 100, minor: 7}"):
+            self.assertIn(words, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
