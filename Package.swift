@@ -70,7 +70,12 @@ let package = Package(
             ],
             swiftSettings: ours),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
-        .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
+        .testTarget(
+            name: "BeaconMonitoringTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
         .testTarget(
             name: "EventLogTests",
