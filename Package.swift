@@ -83,11 +83,16 @@ let package = Package(
             dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
         .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
-        .testTarget(name: "BeaconMonitoringTests", dependencies: ["BeaconMonitoring", "BluetoothLE"]),
         .testTarget(
             name: "BlueZTests",
             dependencies: [
                 "BlueZ", "BeaconScanning", "BluetoothLE", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "BeaconMonitoringTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),

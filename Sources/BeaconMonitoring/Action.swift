@@ -42,6 +42,21 @@ public struct ConditionChange: Sendable, Hashable {
     public var settings: ConditionSettings
     /// The state that it started from, where it started.
     public var assumed: State?
+
+    /// Makes one, as an engine does or a line says.
+    package init(
+        monitor: String, identifier: String, kind: Kind, time: Instant, clockOffset: ClockOffset,
+        condition: Condition, settings: ConditionSettings, assumed: State?
+    ) {
+        self.monitor = monitor
+        self.identifier = identifier
+        self.kind = kind
+        self.time = time
+        self.clockOffset = clockOffset
+        self.condition = condition
+        self.settings = settings
+        self.assumed = assumed
+    }
 }
 
 /// What happened to an adapter.
@@ -69,6 +84,18 @@ public struct AdapterChange: Sendable, Hashable {
     public var time: Instant
     /// The wall clock against the timeline then.
     public var clockOffset: ClockOffset
+
+    /// Makes one, as an engine does or a line says.
+    package init(
+        adapter: String, state: Condition, since: Instant, reason: String?, time: Instant, clockOffset: ClockOffset
+    ) {
+        self.adapter = adapter
+        self.state = state
+        self.since = since
+        self.reason = reason
+        self.time = time
+        self.clockOffset = clockOffset
+    }
 }
 
 /// Where an engine puts its actions, in order, for whoever drives it to take.

@@ -21,6 +21,8 @@ struct AdapterState: Sendable {
     var reported: AdapterChange.Condition?
     /// Whether it was taken out (rule L3).
     var isGone = false
+    /// Whether it is no more than a name in what was remembered over a restart (rule N4).
+    var isRemembered = false
     var isListening = false
     /// The timeline minus the listening clock while it listens.
     var offset: Int64 = 0
@@ -29,6 +31,8 @@ struct AdapterState: Sendable {
     /// When it stopped, for rules L2 and L3; meaningful once it has listened.
     var stoppedAt: Int64
     var hasListened = false
+    /// When it really stopped, for rule L3's forgetting: earlier than ``stoppedAt`` after a restart (rule N4).
+    var silentSince: Int64
     /// Its last report, or when it began to listen (rule L5).
     var lastReport: Int64 = 0
     /// How many of the monitors' outage timeouts have been seen to since it stopped, the shortest first.
@@ -42,6 +46,7 @@ struct AdapterState: Sendable {
     init(name: String, start: Int64) {
         self.name = name
         stoppedAt = start
+        silentSince = start
     }
 
     /// What the listening clock shows at `time`.

@@ -8,6 +8,12 @@ public struct Event: Sendable, Hashable {
         public var state: State
         /// Its event's date, as it was printed then.
         public var date: WallDate
+
+        /// Makes one.
+        package init(state: State, date: WallDate) {
+            self.state = state
+            self.date = date
+        }
     }
 
     /// The monitor's name.
@@ -37,6 +43,26 @@ public struct Event: Sendable, Hashable {
 
     /// When it began, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
+
+    /// Makes one, as an engine does or a line says.
+    package init(
+        monitor: String, identifier: String, scope: Scope, state: State, time: Instant, clockOffset: ClockOffset,
+        condition: Condition, refinement: BeaconIdentity?, previous: Previous?, sighting: Sighting?,
+        lastSeen: Instant?, diagnostics: Diagnostics
+    ) {
+        self.monitor = monitor
+        self.identifier = identifier
+        self.scope = scope
+        self.state = state
+        self.time = time
+        self.clockOffset = clockOffset
+        self.condition = condition
+        self.refinement = refinement
+        self.previous = previous
+        self.sighting = sighting
+        self.lastSeen = lastSeen
+        self.diagnostics = diagnostics
+    }
 }
 
 /// A subject's time from `satisfied` to `unsatisfied` (rule P3).
@@ -61,6 +87,14 @@ public struct Visit: Sendable, Hashable {
         public var count: Int
         /// dBm.
         public var maximum: Int8
+
+        /// Makes one; `count` is at least 1.
+        package init(minimum: Int8, sum: Int64, count: Int, maximum: Int8) {
+            self.minimum = minimum
+            self.sum = sum
+            self.count = count
+            self.maximum = maximum
+        }
     }
 
     /// The monitor's name.
@@ -90,4 +124,24 @@ public struct Visit: Sendable, Hashable {
 
     /// When its end was established, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
+
+    /// Makes one, as an engine does or a line says.
+    package init(
+        monitor: String, identifier: String, scope: Scope, time: Instant, clockOffset: ClockOffset,
+        condition: Condition, refinement: BeaconIdentity?, arrival: Instant?, departure: Instant?, sightings: Int,
+        strength: Strength?, reason: Reason
+    ) {
+        self.monitor = monitor
+        self.identifier = identifier
+        self.scope = scope
+        self.time = time
+        self.clockOffset = clockOffset
+        self.condition = condition
+        self.refinement = refinement
+        self.arrival = arrival
+        self.departure = departure
+        self.sightings = sightings
+        self.strength = strength
+        self.reason = reason
+    }
 }

@@ -8,7 +8,8 @@ extension MonitorEngine {
         let monitor = monitors[Int(matches[condition].monitor)].name.text
         let isBeacon = subjects[subject].isBeacon
         let isRefreshed = subjects[subject].isRefreshed
-        let last = subjects[subject].last.sighting(uuid: uuid(of: condition))
+        var last = subjects[subject].last.sighting(uuid: uuid(of: condition))
+        last.time = moment(subjects[subject].last.time)
         actions.append(
             .event(
                 Event(
@@ -55,8 +56,8 @@ extension MonitorEngine {
                     scope: visited.isBeacon ? .beacon : .condition, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition,
                     refinement: visited.isBeacon ? beacon(of: subject) : nil,
-                    arrival: arrival < 0 ? nil : Instant(nanoseconds: arrival),
-                    departure: visited.refreshes > 0 ? Instant(nanoseconds: visited.last.time) : nil,
+                    arrival: arrival == SubjectDetails.assumed ? nil : moment(arrival),
+                    departure: visited.refreshes > 0 ? moment(visited.last.time) : nil,
                     sightings: visited.refreshes,
                     strength: visited.strengthCount > 0 ? strength : nil, reason: reason)))
     }

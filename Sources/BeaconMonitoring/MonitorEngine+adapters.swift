@@ -6,13 +6,25 @@ extension MonitorEngine {
     ///
     /// - Throws: ``MonitorError/adaptersTooMany(_:)`` past ``adaptersMax``.
     public mutating func adapter(named name: String) throws(MonitorError) -> AdapterID {
-        if let place = adapterPlaces[name] { return AdapterID(index: place) }
+        if let place = adapterPlaces[name] {
+            if adapters[place].isRemembered {
+                adapters[place].isRemembered = false
+                if adapters[place].isGone {
+                    adapters[place].isGone = false
+                    silentCount += 1
+                }
+            }
+            return AdapterID(index: place)
+        }
         guard adapters.count <= Self.adaptersMax else { throw .adaptersTooMany(Self.adaptersMax) }
         adapterPlaces[name] = adapters.count
         adapters.append(AdapterState(name: name, start: present))
         silentCount += 1
         return AdapterID(index: adapters.count - 1)
     }
+
+    /// The adapters that the engine has heard of, in the order in which it did; those restored among them (rule N4).
+    public var knownAdapters: [AdapterID] { adapters.indices.dropFirst().map { AdapterID(index: $0) } }
 
     /// The name of an adapter that this engine gave an ID.
     public func name(of adapter: AdapterID) -> String {
@@ -69,6 +81,7 @@ extension MonitorEngine {
     mutating func stop(_ place: Int, since: Int64) {
         freeze(place)
         adapters[place].stoppedAt = since
+        adapters[place].silentSince = since
         listeningCount -= 1
         silentCount += 1
         adapters[0].stoppedAt = max(adapters[0].stoppedAt, since)

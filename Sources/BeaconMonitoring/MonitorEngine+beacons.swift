@@ -25,6 +25,18 @@ extension MonitorEngine {
         if subjects[subject].isOnTheWayIn { queueWayIn(subject) }
     }
 
+    /// Whether a beacon is held under a condition.
+    func isTracked(_ beacon: BeaconIdentity, under condition: Int32) -> Bool {
+        beaconTable.find(beacon.uuid, extra: Self.extra(condition, beacon)) >= 0
+    }
+
+    /// Counts a beacon's subject, which is not on its way in, among those that are held.
+    mutating func track(_ subject: Int, _ beacon: BeaconIdentity, under condition: Int32) {
+        beaconTable.set(beacon.uuid, extra: Self.extra(condition, beacon), to: Int32(subject))
+        conditions[Int(condition)].beacons += 1
+        beaconCount += 1
+    }
+
     private mutating func queueWayIn(_ subject: Int) {
         let due = details[subject].lastQualifying + conditions[Int(subjects[subject].condition)].enterWindow
         wayIn.insert(WayInEntry(time: due, subject: Int32(subject)))

@@ -105,8 +105,9 @@ extension MonitorEngine {
         conditionPlaces[identifier].map { subjects[Int(matches[Int($0)].subject)].state }
     }
 
-    private mutating func makeCondition(
-        _ condition: Condition, _ identifier: Identifier, monitor: Int, _ settings: ConditionSettings
+    mutating func makeCondition(
+        _ condition: Condition, _ identifier: Identifier, monitor: Int, _ settings: ConditionSettings,
+        takesPlace: Bool = true
     ) -> Int32 {
         placesGiven += 1
         let state = ConditionState(
@@ -125,13 +126,13 @@ extension MonitorEngine {
             index = Int32(conditions.count - 1)
         }
         conditionPlaces[identifier] = index
-        conditions[Int(index)].isLimited = takePlace(index)
+        if takesPlace { conditions[Int(index)].isLimited = takePlace(index) }
         return index
     }
 
     /// Counts a condition among the monitored; whether it is past the limit (rule C4). One that can't be evaluated
     /// takes no place.
-    private mutating func takePlace(_ condition: Int32) -> Bool {
+    mutating func takePlace(_ condition: Int32) -> Bool {
         guard conditions[Int(condition)].isSupported else { return false }
         if settings.conditionLimit > 0, monitoredCount >= settings.conditionLimit {
             limitedCount += 1
@@ -142,7 +143,7 @@ extension MonitorEngine {
     }
 
     /// Copies the settings to where the path of a sighting reads them.
-    private mutating func applySettings(_ condition: Int32) {
+    mutating func applySettings(_ condition: Int32) {
         memo.removeAll()
         let settings = conditions[Int(condition)].settings
         matches[Int(condition)].exitRSSI = settings.exitRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI
@@ -242,7 +243,7 @@ extension MonitorEngine {
     }
 
     /// Puts a condition where sightings find it.
-    private mutating func link(_ condition: Int32) {
+    mutating func link(_ condition: Int32) {
         memo.removeAll()
         guard case .beacon(let identity) = conditions[Int(condition)].condition else { return }
         var place = conditionTable.find(identity.uuid, extra: 0)

@@ -61,7 +61,7 @@ extension MonitorEngine {
             next = adapter.stoppedAt + outages[adapter.outagesHandled].timeout
         }
         if place > 0, adapter.forgettingsHandled < forgettings.count {
-            next = min(next, adapter.stoppedAt + forgettings[adapter.forgettingsHandled].timeout)
+            next = min(next, adapter.silentSince + forgettings[adapter.forgettingsHandled].timeout)
         }
         return next
     }
@@ -100,7 +100,7 @@ extension MonitorEngine {
         guard !adapter.isListening, adapter.hasListened, adapter.forgettingsHandled < forgettings.count else {
             return false
         }
-        return adapter.stoppedAt + forgettings[adapter.forgettingsHandled].timeout <= present
+        return adapter.silentSince + forgettings[adapter.forgettingsHandled].timeout <= present
     }
 
     /// The subjects for which something is due now.

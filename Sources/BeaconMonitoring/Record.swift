@@ -7,11 +7,17 @@ public struct Record: Sendable, Hashable {
     /// Before there is one, a placeholder of the state that the condition started from, dated at the adding, which
     /// is delivered to nobody (rule C1).
     public var lastEvent: Event
+
+    /// Makes one.
+    package init(condition: Condition, lastEvent: Event) {
+        self.condition = condition
+        self.lastEvent = lastEvent
+    }
 }
 
 extension Record {
     /// The record of a condition that was added or replaced just now.
-    init(beginning change: ConditionChange) {
+    package init(beginning change: ConditionChange) {
         condition = change.condition
         lastEvent = Event(
             monitor: change.monitor, identifier: change.identifier, scope: .condition,
@@ -22,5 +28,5 @@ extension Record {
 
 extension Identifier {
     /// Text that is an identifier already, or that need only be looked up: what is none is found nowhere.
-    init(lookup text: String) { self.text = text }
+    package init(lookup text: String) { self.text = text }
 }

@@ -40,5 +40,6 @@ public struct AdapterID: Sendable, Hashable {
     /// The place in the table, from 1.
     public let index: UInt16
 
-    @inlinable init(index: Int) { self.index = UInt16(truncatingIfNeeded: index) }
+    /// The adapter at a place.
+    @inlinable package init(index: Int) { self.index = UInt16(truncatingIfNeeded: index) }
 }

@@ -5,12 +5,18 @@
 ///
 /// Bounds: ``earliest`` … ``latest``. Between them no sum or difference with a duration of at most a year overflows.
 public struct Instant: Sendable, Hashable, Comparable {
-    /// Nanoseconds since the timeline's beginning, 0 … 9·10¹⁸.
+    /// Nanoseconds since the timeline's beginning, 0 … 9·10¹⁸; less than 0 only where ``init(remembered:)`` made it.
     public let nanoseconds: Int64
 
     /// Makes an instant, moved to the nearest bound where `nanoseconds` lies outside of them.
     @inlinable public init(nanoseconds: Int64) {
         self.nanoseconds = min(max(nanoseconds, 0), 9_000_000_000_000_000_000)
+    }
+
+    /// An instant that may lie before the timeline's beginning, −9·10¹⁸ … 9·10¹⁸: what is remembered from before this
+    /// start of the machine, as far as it can be placed. Nothing is ever due at one; it is only printed.
+    package init(remembered nanoseconds: Int64) {
+        self.nanoseconds = min(max(nanoseconds, -9_000_000_000_000_000_000), 9_000_000_000_000_000_000)
     }
 
     /// The timeline's beginning.
@@ -36,7 +42,8 @@ public struct Instant: Sendable, Hashable, Comparable {
 
     /// The time from `right` to `left`; negative where `left` is the earlier.
     public static func - (left: Instant, right: Instant) -> Duration {
-        .nanoseconds(left.nanoseconds - right.nanoseconds)
+        // One of them may be remembered from before the beginning: `Duration` has room for what lies between.
+        .nanoseconds(left.nanoseconds) - .nanoseconds(right.nanoseconds)
     }
 }
 

@@ -31,6 +31,14 @@ public import BluetoothLE
     /// Forgets what waits and keeps the memory.
     public mutating func removeAll() { count = 0 }
 
+    /// Forgets the first `size` octets that wait.
+    mutating func removeFirst(_ size: Int) {
+        let size = min(max(size, 0), count)
+        guard size > 0, let start = unsafe storage.baseAddress else { return }
+        unsafe start.update(from: start + size, count: count - size)
+        count -= size
+    }
+
     /// Takes back the octet that was appended last.
     mutating func dropLast() { count -= 1 }
 

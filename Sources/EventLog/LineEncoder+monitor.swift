@@ -5,6 +5,12 @@ import BluetoothLE
 extension LineEncoder {
     mutating func encode(_ event: Event, into buffer: inout LineBuffer) {
         begin("event", event.identifier, into: &buffer)
+        appendBody(of: event, adapter: event.sighting.map { adapterName($0.adapter) } ?? "", into: &buffer)
+        end(&buffer)
+    }
+
+    /// What a line says of an event after its number; `adapter` is the one that heard its sighting.
+    func appendBody(of event: Event, adapter: String, into buffer: inout LineBuffer) {
         appendSubject(event.monitor, event.identifier, event.scope, into: &buffer)
         buffer.append("\",\"state\":\"")
         buffer.append(event.state.word)
@@ -19,14 +25,13 @@ extension LineEncoder {
             buffer.append(previous.date)
             buffer.append("\"}")
         }
-        if let sighting = event.sighting { append(sighting, into: &buffer) }
+        if let sighting = event.sighting { append(sighting, adapter: adapter, into: &buffer) }
         if let lastSeen = event.lastSeen {
             buffer.append(",\"lastSeen\":\"")
             buffer.append(WallDate(lastSeen, offset: event.clockOffset))
             buffer.append(octet: UInt8(ascii: "\""))
         }
         append(event.diagnostics, into: &buffer)
-        end(&buffer)
     }
 
     mutating func encode(_ visit: Visit, into buffer: inout LineBuffer) {
@@ -50,8 +55,11 @@ extension LineEncoder {
             buffer.append(",\"duration\":")
             let offset = visit.clockOffset
             buffer.append(
-                seconds: WallDate(departure, offset: offset).microseconds
-                    - WallDate(arrival, offset: offset).microseconds)
+                // An arrival before the machine was started, and a clock that has not been set since.
+                seconds: max(
+                    0,
+                    WallDate(departure, offset: offset).microseconds
+                        - WallDate(arrival, offset: offset).microseconds))
         }
         buffer.append(",\"sightings\":")
         buffer.append(visit.sightings)
@@ -95,7 +103,7 @@ extension LineEncoder {
         buffer.append(Int(time.nanoseconds / 1000))
     }
 
-    private func append(_ condition: Condition, into buffer: inout LineBuffer) {
+    func append(_ condition: Condition, into buffer: inout LineBuffer) {
         switch condition {
         case .beacon(let identity):
             buffer.append(",\"condition\":{\"uuid\":\"")
@@ -121,7 +129,7 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "}"))
     }
 
-    private func append(_ refinement: BeaconIdentity, into buffer: inout LineBuffer) {
+    func append(_ refinement: BeaconIdentity, into buffer: inout LineBuffer) {
         buffer.append(",\"refinement\":{\"uuid\":\"")
         buffer.append(refinement.uuid)
         buffer.append("\",\"major\":")
@@ -146,7 +154,7 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "}"))
     }
 
-    private func append(_ settings: ConditionSettings, assumed: State?, into buffer: inout LineBuffer) {
+    func append(_ settings: ConditionSettings, assumed: State?, into buffer: inout LineBuffer) {
         buffer.append(",\"settings\":{")
         if let assumed {
             buffer.append("\"assuming\":\"")
@@ -185,7 +193,7 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "]"))
     }
 
-    private func append(_ sighting: Sighting, into buffer: inout LineBuffer) {
+    private func append(_ sighting: Sighting, adapter: String, into buffer: inout LineBuffer) {
         buffer.append(",\"sighting\":{")
         if let rssi = sighting.rssi {
             buffer.append("\"rssi\":")
@@ -200,7 +208,7 @@ extension LineEncoder {
             buffer.append(octet: UInt8(ascii: "\""))
         }
         buffer.append(",\"adapter\":\"")
-        buffer.append(escaped: adapterName(sighting.adapter))
+        buffer.append(escaped: adapter)
         buffer.append("\"}")
     }
 }

@@ -29,10 +29,13 @@ public struct LineEncoder: Sendable {
     private let topicStart: [UInt8]
     private let payloadStart: [UInt8]
     private let gateway: [UInt8]
+    // The same without a number to follow.
+    private let gatewayAlone: [UInt8]
 
-    /// An encoder that begins with sequence 1.
-    public init(_ options: Options) {
+    /// An encoder that begins with the number after `sequence`.
+    public init(_ options: Options, after sequence: Int = 0) {
         self.options = options
+        self.sequence = sequence
         var buffer = LineBuffer(capacity: 1024)
         buffer.append("{\"topic\":\"")
         buffer.append(escaped: options.prefix)
@@ -50,6 +53,7 @@ public struct LineEncoder: Sendable {
             buffer.append("\",\"boot\":\"")
             buffer.append(escaped: boot)
         }
+        gatewayAlone = buffer.bytes + [UInt8(ascii: "\"")]
         buffer.append("\",\"sequence\":")
         gateway = buffer.bytes
     }
@@ -76,19 +80,28 @@ public struct LineEncoder: Sendable {
     }
 
     /// Begins a line of qos 1: the envelope, and the payload up to the value of `sequence`.
-    mutating func begin(_ type: StaticString, _ name: String, into buffer: inout LineBuffer) {
+    mutating func begin(_ type: StaticString, _ name: String?, into buffer: inout LineBuffer) {
         sequence += 1
         if options.envelope {
             buffer.append(topicStart)
             buffer.append(type)
-            buffer.append(octet: UInt8(ascii: "/"))
-            buffer.append(escaped: name)
+            if let name {
+                buffer.append(octet: UInt8(ascii: "/"))
+                buffer.append(escaped: name)
+            }
             buffer.append("\",\"qos\":1,\"retain\":false,\"payload\":")
         }
         buffer.append(payloadStart)
         buffer.append(type)
         buffer.append(gateway)
         buffer.append(sequence)
+    }
+
+    /// Begins a line that is not published: the payload alone, without a number, up to the gateway and the boot.
+    func beginUnpublished(_ type: StaticString, into buffer: inout LineBuffer) {
+        buffer.append(payloadStart)
+        buffer.append(type)
+        buffer.append(gatewayAlone)
     }
 
     /// Ends the payload and the envelope.

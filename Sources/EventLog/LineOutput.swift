@@ -78,6 +78,12 @@ public enum EventLogError: Error, Hashable {
     case directoryNotEmpty(String)
     /// A file could not be written on.
     case writeFailed(String, Errno)
+    /// A file or folder could not be read.
+    case readFailed(String, Errno)
+    /// A file is of a version of its format that came after this program.
+    case newerVersion(String, Int)
+    /// Another process, or this one, holds what only one may have (rule N1): what, who, where.
+    case inUse(String, holder: String, lock: String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -87,6 +93,11 @@ extension EventLogError: CustomStringConvertible {
         case .createFailed(let path, let error): "\(path) can't be made: \(error)"
         case .directoryNotEmpty(let path): "\(path) is not empty; name a new folder, or empty it"
         case .writeFailed(let path, let error): "\(path) can't be written on: \(error)"
+        case .readFailed(let path, let error): "\(path) can't be read: \(error)"
+        case .newerVersion(let path, let version):
+            "\(path) has version \(version), which this program does not know; use the one that wrote it, or a newer one"
+        case .inUse(let what, let holder, let lock):
+            "\(what) is in use by \(holder) (\(lock)); end it first, or use another state directory"
         }
     }
 }

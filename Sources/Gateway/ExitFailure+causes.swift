@@ -20,9 +20,13 @@ extension ExitFailure {
     /// The failure that an event log's error is.
     public init(_ error: EventLogError) {
         switch error {
-        case .createFailed(_, .permissionDenied): self.init(.noPermission, error.description)
+        case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
+            self.init(.noPermission, error.description)
         case .createFailed, .directoryNotEmpty: self.init(.cannotCreate, error.description)
         case .writeFailed: self.init(.cannotWrite, error.description)
+        case .readFailed: self.init(.inputMissing, error.description)
+        case .newerVersion: self.init(.dataInvalid, error.description)
+        case .inUse: self.init(.serviceUnavailable, error.description)
         }
     }
 }

@@ -15,6 +15,8 @@ extension ReferenceMonitor {
         guard !adapter.listens else { return }
         adapter.lastSign = now
         adapter.stopped = nil
+        adapter.stoppedInFact = nil
+        adapter.isOnlyRemembered = false
         becomes(.listening, adapter, since: now, reason: reason)
     }
 
@@ -128,7 +130,8 @@ extension ReferenceMonitor {
                 consider(deafAfter.map { adapter.lastSign + $0 }, .deaf(adapter))
             } else if let stopped = adapter.stopped {
                 for entry in entries where holdsSomething(adapter, in: entry) {
-                    consider(stopped + entry.monitor.settings.forgetAfter, .forgotten(adapter, entry))
+                    let since = adapter.stoppedInFact ?? stopped
+                    consider(since + entry.monitor.settings.forgetAfter, .forgotten(adapter, entry))
                 }
             }
         }

@@ -42,7 +42,13 @@ final class ReferenceMonitor: Monitoring {
     }
 
     func adapter(named name: String) throws(MonitorError) -> AdapterID {
-        if let known = adapters.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return known.id }
+        if let known = adapters.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            if known.isOnlyRemembered {
+                known.isOnlyRemembered = false
+                known.state = nil
+            }
+            return known.id
+        }
         let adapter = Adapter(id: AdapterID(index: adapters.count + 1), name: name)
         adapters.append(adapter)
         adapters.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -129,6 +135,10 @@ final class ReferenceMonitor: Monitoring {
         var lastSign: Instant = .earliest
         /// When it stopped for rules L2 and L3; absent while it listens and where it never did.
         var stopped: Instant?
+        /// When it really did, where a restart has moved that (rule N4).
+        var stoppedInFact: Instant?
+        /// Whether it is no more than a name in what was remembered over a restart.
+        var isOnlyRemembered = false
         var clock = Clock()
 
         init(id: AdapterID, name: String) {

@@ -1,0 +1,38 @@
+public import SystemPackage
+
+/// What a journal asks of the file system: the seam at which a test makes it fail, fill up, or lose power.
+///
+/// Each call is one system call or two, and none is tried again here: what becomes of an error is the journal's to say.
+public protocol FileSystemCalls: AnyObject {
+    /// An open file.
+    typealias Handle = Int32
+
+    /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
+    func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle
+    /// Opens a file that is only read.
+    func openForReading(_ path: FilePath) throws(Errno) -> Handle
+    /// How long an open file is (fstat(2)).
+    func size(of file: Handle) throws(Errno) -> Int
+    /// Reads up to `count` octets at `offset`, in place of what `buffer` holds; none at the end (pread(2)).
+    func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno)
+    /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
+    func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int
+    /// Cuts a file to `size` octets (ftruncate(2)).
+    func truncate(_ file: Handle, to size: Int) throws(Errno)
+    /// Returns when all of a file is on the disk (fdatasync(2)).
+    func synchronize(_ file: Handle) throws(Errno)
+    /// Closes a file (close(2)).
+    func close(_ file: Handle)
+    /// Gives a file another name, in place of what has it (rename(2)).
+    func rename(_ path: FilePath, to other: FilePath) throws(Errno)
+    /// Takes a name away (unlink(2)).
+    func remove(_ path: FilePath) throws(Errno)
+    /// Makes a link that shows `target` (symlink(2)).
+    func link(_ path: FilePath, to target: String) throws(Errno)
+    /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
+    func names(in directory: FilePath) throws(Errno) -> [String]
+    /// Makes a folder, where it is not there (mkdir(2)).
+    func makeDirectory(_ path: FilePath) throws(Errno)
+    /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
+    func synchronizeDirectory(_ path: FilePath) throws(Errno)
+}

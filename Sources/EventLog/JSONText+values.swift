@@ -1,0 +1,119 @@
+import BeaconMonitoring
+import BluetoothLE
+
+// The values of lines, read back. What is out of bounds is not there: a file is input like any other.
+extension JSONText {
+    /// A date as lines have it: RFC 3339 in UTC with microseconds.
+    func date(_ place: Int?) -> WallDate? {
+        guard let place, values[place].kind == .string, values[place].end - values[place].start == 27 else {
+            return nil
+        }
+        let start = Int(values[place].start)
+        func number(_ offset: Int, _ digits: Int) -> Int? {
+            var number = 0
+            for index in start + offset..<start + offset + digits {
+                guard (0x30...0x39).contains(bytes[index]) else { return nil }
+                number = number * 10 + Int(bytes[index] - 0x30)
+            }
+            return number
+        }
+        guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
+            let minute = number(14, 2), let second = number(17, 2), let fraction = number(20, 6),
+            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61,
+            bytes[start + 4] == UInt8(ascii: "-"), bytes[start + 7] == UInt8(ascii: "-"),
+            bytes[start + 10] | 0x20 == UInt8(ascii: "t"), bytes[start + 13] == UInt8(ascii: ":"),
+            bytes[start + 16] == UInt8(ascii: ":"), bytes[start + 19] == UInt8(ascii: "."),
+            bytes[start + 26] | 0x20 == UInt8(ascii: "z")
+        else { return nil }
+        let days = CivilDate.day(year: year, month: month, day: day)
+        let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+        return WallDate(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
+    }
+
+    func uuid(_ place: Int?) -> ProximityUUID? { string(place).flatMap { ProximityUUID($0) } }
+
+    func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }
+
+    func state(_ place: Int?) -> State? {
+        State.allCases.first { isText($0.word, at: place) }
+    }
+
+    /// A concrete beacon: `uuid`, `major`, `minor`.
+    func beacon(_ place: Int?) -> BeaconIdentity? {
+        guard let place, let uuid = uuid(find("uuid", in: place)),
+            let major = integer(find("major", in: place), as: UInt16.self),
+            let minor = integer(find("minor", in: place), as: UInt16.self)
+        else { return nil }
+        return BeaconIdentity(uuid: uuid, major: major, minor: minor)
+    }
+
+    /// What is monitored.
+    func condition(_ place: Int?) -> Condition? {
+        guard let place else { return nil }
+        if let center = find("center", in: place) {
+            let coordinates = elements(of: center).compactMap { double($0) }
+            guard coordinates.count == 2, let radius = double(find("radius", in: place)) else { return nil }
+            return
+                (try? CircularGeographicCondition(
+                    latitude: coordinates[0], longitude: coordinates[1], radius: radius)).map { .circle($0) }
+        }
+        guard let uuid = uuid(find("uuid", in: place)) else { return nil }
+        guard let majorPlace = find("major", in: place) else { return .beacon(BeaconIdentityCondition(uuid: uuid)) }
+        guard let major = integer(majorPlace, as: UInt16.self) else { return nil }
+        guard let minorPlace = find("minor", in: place) else {
+            return .beacon(BeaconIdentityCondition(uuid: uuid, major: major))
+        }
+        guard let minor = integer(minorPlace, as: UInt16.self) else { return nil }
+        return .beacon(BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
+    }
+
+    /// A condition's settings; the state that it starts from stands among them.
+    func settings(_ place: Int?) -> ConditionSettings? {
+        guard let place, let perBeacon = bool(find("perBeacon", in: place)),
+            let count = integer(find("enterCount", in: place)),
+            let window = microseconds(find("enterWindow", in: place)),
+            let timeout = microseconds(find("exitTimeout", in: place))
+        else { return nil }
+        var settings = ConditionSettings()
+        settings.perBeacon = perBeacon
+        settings.enterCount = count
+        settings.enterWindow = .microseconds(window)
+        settings.exitTimeout = .microseconds(timeout)
+        settings.enterRSSI = rssi(find("enterRSSI", in: place))
+        settings.exitRSSI = rssi(find("exitRSSI", in: place))
+        return (try? settings.validate()) == nil ? nil : settings
+    }
+
+    /// RSSI over the refreshes of a visit. A mean of one decimal does not give the sum back where there are many.
+    func strength(_ place: Int?, count: Int) -> Visit.Strength? {
+        guard let place, count > 0, let minimum = integer(find("minimum", in: place), as: Int8.self),
+            let maximum = integer(find("maximum", in: place), as: Int8.self),
+            let mean = double(find("mean", in: place)), (-128.0...127.0).contains(mean)
+        else { return nil }
+        let (sum, overflow) = Int64(mean * 10).multipliedReportingOverflow(by: Int64(count))
+        return overflow ? nil : Visit.Strength(minimum: minimum, sum: sum / 10, count: count, maximum: maximum)
+    }
+
+    func diagnostics(_ place: Int?) -> Diagnostics {
+        var diagnostics: Diagnostics = []
+        for element in elements(of: place) {
+            guard let name = string(element), let bit = Diagnostics.names.firstIndex(of: name) else { continue }
+            diagnostics.insert(Diagnostics(rawValue: 1 << UInt32(bit)))
+        }
+        return diagnostics
+    }
+}
+
+extension CivilDate {
+    /// How many days a date lies after 1970-01-01.
+    ///
+    /// Source: the civil-to-days algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    static func day(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+}

@@ -1,0 +1,314 @@
+/// A JSON text taken apart (RFC 8259): where each of its values stands, in the order of the text.
+///
+/// Used again and again for lines, it allocates only where one has more values than any before it. What is not JSON is
+/// refused as a whole, so a torn line never passes for one.
+struct JSONText {
+    enum Kind: UInt8 { case object, array, string, number, yes, no, null }
+
+    /// A value: its octets, without the quotation marks of a string.
+    struct Value {
+        var kind: Kind
+        var start: Int32
+        var end: Int32
+        /// The place of the value that follows it and all that is in it.
+        var next: Int32
+    }
+
+    /// The longest text: places are 32 bits wide.
+    static let sizeMax = 1 << 30
+    // Nothing of ours goes deeper than five.
+    private static let depthMax = 16
+
+    /// The text. Whoever changes it parses it anew.
+    var bytes: [UInt8] = []
+    /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
+    private(set) var values: ContiguousArray<Value> = []
+    private var position = 0
+
+    init() {}
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Takes the text apart.
+    ///
+    /// - Returns: whether it is one JSON value and nothing else.
+    mutating func parse() -> Bool {
+        values.removeAll(keepingCapacity: true)
+        position = 0
+        guard bytes.count <= Self.sizeMax, parseValue(depth: 0) else { return false }
+        skipSpace()
+        return position == bytes.count
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position]) {
+            position += 1
+        }
+    }
+
+    private mutating func take(_ octet: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == octet else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func parseValue(depth: Int) -> Bool {
+        skipSpace()
+        guard position < bytes.count, depth <= Self.depthMax else { return false }
+        switch bytes[position] {
+        case UInt8(ascii: "{"): return parseMembers(.object, closing: UInt8(ascii: "}"), depth: depth)
+        case UInt8(ascii: "["): return parseMembers(.array, closing: UInt8(ascii: "]"), depth: depth)
+        case UInt8(ascii: "\""): return parseString()
+        case UInt8(ascii: "t"): return parseWord("true", .yes)
+        case UInt8(ascii: "f"): return parseWord("false", .no)
+        case UInt8(ascii: "n"): return parseWord("null", .null)
+        default: return parseNumber()
+        }
+    }
+
+    private mutating func parseMembers(_ kind: Kind, closing: UInt8, depth: Int) -> Bool {
+        let place = values.count
+        values.append(Value(kind: kind, start: Int32(position), end: 0, next: 0))
+        position += 1
+        skipSpace()
+        if !take(closing) {
+            repeat {
+                skipSpace()
+                if kind == .object {
+                    guard parseString() else { return false }
+                    skipSpace()
+                    guard take(UInt8(ascii: ":")) else { return false }
+                }
+                guard parseValue(depth: depth + 1) else { return false }
+                skipSpace()
+            } while take(UInt8(ascii: ","))
+            guard take(closing) else { return false }
+        }
+        values[place].end = Int32(position)
+        values[place].next = Int32(values.count)
+        return true
+    }
+
+    private mutating func parseString() -> Bool {
+        guard take(UInt8(ascii: "\"")) else { return false }
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                append(.string, start, position)
+                position += 1
+                return true
+            case UInt8(ascii: "\\"): position += 2
+            case 0..<0x20: return false
+            default: position += 1
+            }
+        }
+        return false
+    }
+
+    private mutating func parseWord(_ word: StaticString, _ kind: Kind) -> Bool {
+        let end = position + word.utf8CodeUnitCount
+        guard end <= bytes.count, isEqual(position, end, word) else { return false }
+        append(kind, position, end)
+        position = end
+        return true
+    }
+
+    private mutating func parseNumber() -> Bool {
+        let start = position
+        _ = take(UInt8(ascii: "-"))
+        let digits = position
+        skipDigits()
+        guard position > digits else { return false }
+        if take(UInt8(ascii: ".")) {
+            let fraction = position
+            skipDigits()
+            guard position > fraction else { return false }
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            let exponent = position
+            skipDigits()
+            guard position > exponent else { return false }
+        }
+        append(.number, start, position)
+        return true
+    }
+
+    private mutating func skipDigits() {
+        while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+    }
+
+    private mutating func append(_ kind: Kind, _ start: Int, _ end: Int) {
+        values.append(Value(kind: kind, start: Int32(start), end: Int32(end), next: Int32(values.count + 1)))
+    }
+
+    private func isEqual(_ start: Int, _ end: Int, _ text: StaticString) -> Bool {
+        guard end - start == text.utf8CodeUnitCount else { return false }
+        for index in 0..<(end - start) where unsafe bytes[start + index] != text.utf8Start[index] { return false }
+        return true
+    }
+}
+
+// Looking things up.
+extension JSONText {
+    /// The place of what stands for `key` in the object at `object`.
+    func find(_ key: StaticString, in object: Int) -> Int? {
+        guard object < values.count, values[object].kind == .object else { return nil }
+        var place = object + 1
+        while place < values[object].next {
+            let value = Int(values[place].next)
+            if isEqual(Int(values[place].start), Int(values[place].end), key) { return value }
+            place = Int(values[value].next)
+        }
+        return nil
+    }
+
+    /// The places of what an array holds.
+    func elements(of array: Int?) -> [Int] {
+        guard let array, array < values.count, values[array].kind == .array else { return [] }
+        var places: [Int] = []
+        var place = array + 1
+        while place < values[array].next {
+            places.append(place)
+            place = Int(values[place].next)
+        }
+        return places
+    }
+
+    /// Whether the string at `place` is `text`, which needs no escapes.
+    func isText(_ text: StaticString, at place: Int?) -> Bool {
+        guard let place, values[place].kind == .string else { return false }
+        return isEqual(Int(values[place].start), Int(values[place].end), text)
+    }
+
+    func bool(_ place: Int?) -> Bool? {
+        guard let place else { return nil }
+        switch values[place].kind {
+        case .yes: return true
+        case .no: return false
+        default: return nil
+        }
+    }
+
+    /// A whole number that fits.
+    func integer(_ place: Int?) -> Int? {
+        guard let place, values[place].kind == .number else { return nil }
+        var index = Int(values[place].start)
+        let end = Int(values[place].end)
+        let isNegative = bytes[index] == UInt8(ascii: "-")
+        if isNegative { index += 1 }
+        var number = 0
+        while index < end {
+            let octet = bytes[index]
+            guard (0x30...0x39).contains(octet) else { return nil }
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflowed) = tens.subtractingReportingOverflow(Int(octet - 0x30))
+            if overflow || overflowed { return nil }
+            number = sum
+            index += 1
+        }
+        // Counted downwards, since there is one more number below zero than above.
+        return isNegative ? number : (number == .min ? nil : -number)
+    }
+
+    func integer<Number: FixedWidthInteger>(_ place: Int?, as type: Number.Type) -> Number? {
+        integer(place).flatMap { Number(exactly: $0) }
+    }
+
+    /// A decimal number of seconds in microseconds, what is finer cut off.
+    func microseconds(_ place: Int?) -> Int64? {
+        guard let place, values[place].kind == .number else { return nil }
+        var index = Int(values[place].start)
+        let end = Int(values[place].end)
+        let isNegative = bytes[index] == UInt8(ascii: "-")
+        if isNegative { index += 1 }
+        var number: Int64 = 0
+        var decimals = -1
+        while index < end, decimals < 6 {
+            let octet = bytes[index]
+            index += 1
+            if octet == UInt8(ascii: ".") {
+                decimals = 0
+                continue
+            }
+            guard (0x30...0x39).contains(octet) else { return nil }
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflowed) = tens.addingReportingOverflow(Int64(octet - 0x30))
+            if overflow || overflowed { return nil }
+            number = sum
+            if decimals >= 0 { decimals += 1 }
+        }
+        for _ in max(decimals, 0)..<6 {
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            if overflow { return nil }
+            number = tens
+        }
+        return isNegative ? -number : number
+    }
+
+    func double(_ place: Int?) -> Double? {
+        guard let place, values[place].kind == .number else { return nil }
+        return Double(String(decoding: bytes[Int(values[place].start)..<Int(values[place].end)], as: UTF8.self))
+    }
+
+    /// The text of a string, its escapes resolved; a half of a surrogate pair alone becomes U+FFFD.
+    func string(_ place: Int?) -> String? {
+        guard let place, values[place].kind == .string else { return nil }
+        let octets = bytes[Int(values[place].start)..<Int(values[place].end)]
+        guard octets.contains(UInt8(ascii: "\\")) else { return String(decoding: octets, as: UTF8.self) }
+        return Self.unescaped(octets)
+    }
+
+    /// The octets of a value as they stand in the text, a string with its quotation marks.
+    func octets(_ place: Int) -> ArraySlice<UInt8> {
+        let quote = values[place].kind == .string ? 1 : 0
+        return bytes[Int(values[place].start) - quote..<Int(values[place].end) + quote]
+    }
+
+    private static func unescaped(_ octets: ArraySlice<UInt8>) -> String {
+        var units: [UInt16] = []
+        var text = ""
+        var plain: [UInt8] = []
+        func flushUnits() {
+            text += String(decoding: units, as: UTF16.self)
+            units.removeAll()
+        }
+        func flushPlain() {
+            text += String(decoding: plain, as: UTF8.self)
+            plain.removeAll()
+        }
+        var index = octets.startIndex
+        while index < octets.endIndex {
+            guard octets[index] == UInt8(ascii: "\\"), index + 1 < octets.endIndex else {
+                if !units.isEmpty { flushUnits() }
+                plain.append(octets[index])
+                index += 1
+                continue
+            }
+            let escape = octets[index + 1]
+            index += 2
+            if escape == UInt8(ascii: "u"), index + 4 <= octets.endIndex,
+                let unit = UInt16(String(decoding: octets[index..<index + 4], as: UTF8.self), radix: 16)
+            {
+                flushPlain()
+                units.append(unit)
+                index += 4
+                continue
+            }
+            if !units.isEmpty { flushUnits() }
+            switch escape {
+            case UInt8(ascii: "b"): plain.append(0x08)
+            case UInt8(ascii: "f"): plain.append(0x0C)
+            case UInt8(ascii: "n"): plain.append(0x0A)
+            case UInt8(ascii: "r"): plain.append(0x0D)
+            case UInt8(ascii: "t"): plain.append(0x09)
+            default: plain.append(escape)
+            }
+        }
+        flushUnits()
+        flushPlain()
+        return text
+    }
+}

@@ -1,0 +1,231 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// Reads lines back: the octets of one in, what it says out.
+///
+/// With an envelope or without one. Keys that it does not know are passed over; what a line of its type must have and
+/// lacks makes it no line.
+struct LineParser {
+    /// The types of lines.
+    enum Kind: CaseIterable {
+        case event, visit, condition, adapter, clock, ranging, evidence
+
+        var word: StaticString {
+            switch self {
+            case .event: "event"
+            case .visit: "visit"
+            case .condition: "condition"
+            case .adapter: "adapter"
+            case .clock: "clock"
+            case .ranging: "ranging"
+            case .evidence: "evidence"
+            }
+        }
+    }
+
+    /// What all lines begin with, and when they were made.
+    struct Head {
+        /// `nil`: a type that came after this version of the program.
+        var kind: Kind?
+        var version: Int
+        var sequence: Int?
+        var date: WallDate
+        /// The timeline in microseconds.
+        var monotonic: Int64
+
+        /// When the line was made, on its own timeline.
+        var time: Instant { Instant(nanoseconds: monotonic.multipliedReportingOverflow(by: 1000).partialValue) }
+        /// What all its dates are printed with, cut to microseconds (rule T1).
+        var offset: ClockOffset {
+            let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
+            return ClockOffset(nanoseconds: overflow ? 0 : nanoseconds &- time.nanoseconds)
+        }
+    }
+
+    /// The line. Whoever fills it calls ``parse()``.
+    var text = JSONText()
+    private(set) var head = Head(kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
+    /// The place of the payload.
+    private(set) var payload = 0
+    /// The adapters that lines name, each with a number of its own.
+    private(set) var adapters = AdapterNames()
+
+    /// Takes the line apart.
+    ///
+    /// - Returns: whether it is one.
+    mutating func parse() -> Bool {
+        guard text.parse() else { return false }
+        payload = text.find("payload", in: 0) ?? 0
+        guard let version = text.integer(text.find("version", in: payload)),
+            let type = text.find("type", in: payload), let date = text.date(text.find("date", in: payload)),
+            let monotonic = text.integer(text.find("monotonic", in: payload), as: Int64.self),
+            (0...9_000_000_000_000_000).contains(monotonic)
+        else { return false }
+        var sequence: Int?
+        if let place = text.find("sequence", in: payload) {
+            guard let number = text.integer(place), number > 0 else { return false }
+            sequence = number
+        }
+        let kind = Kind.allCases.first { text.isText($0.word, at: type) }
+        head = Head(kind: kind, version: version, sequence: sequence, date: date, monotonic: monotonic)
+        return true
+    }
+
+    /// The start that the line was written in; empty in a replay.
+    var boot: String { text.string(text.find("boot", in: payload)) ?? "" }
+
+    /// Whether the line was written in the start that is called so.
+    func isOf(boot: [UInt8]) -> Bool {
+        guard let place = text.find("boot", in: payload) else { return boot.isEmpty }
+        let octets = text.octets(place)
+        return octets.count == boot.count + 2 && octets.dropFirst().dropLast().elementsEqual(boot)
+    }
+
+    func string(_ key: StaticString) -> String? { text.string(text.find(key, in: payload)) }
+
+    /// A date of the line as a place on its timeline.
+    func instant(_ key: StaticString) -> Instant? { text.date(text.find(key, in: payload)).map { instant(of: $0) } }
+
+    func instant(of date: WallDate) -> Instant {
+        let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
+        return Instant(remembered: overflow ? .max : nanoseconds &- head.offset.nanoseconds)
+    }
+}
+
+/// The adapters that lines name, numbered in the order in which they come.
+struct AdapterNames {
+    /// More are taken for one, which has no name: a gateway tells 255 apart.
+    static let countMax = 4096
+
+    private(set) var names: [String] = [""]
+    private var places: [String: Int] = [:]
+
+    mutating func adapter(named name: String) -> AdapterID {
+        if let place = places[name] { return AdapterID(index: place) }
+        guard names.count <= Self.countMax else { return AdapterID(index: 0) }
+        places[name] = names.count
+        names.append(name)
+        return AdapterID(index: names.count - 1)
+    }
+
+    func name(of adapter: AdapterID) -> String {
+        Int(adapter.index) < names.count ? names[Int(adapter.index)] : ""
+    }
+}
+
+// What the lines of each type say.
+extension LineParser {
+    /// The event of an `event` line.
+    mutating func event() -> Event? { event(in: payload, time: head.time, offset: head.offset) }
+
+    /// The event whose keys stand in the object at `place`.
+    mutating func event(in place: Int, time: Instant, offset: ClockOffset) -> Event? {
+        guard let monitor = text.string(text.find("monitor", in: place)),
+            let identifier = text.string(text.find("identifier", in: place)),
+            let state = text.state(text.find("state", in: place)),
+            let condition = text.condition(text.find("condition", in: place))
+        else { return nil }
+        let scope: Scope = text.isText("beacon", at: text.find("scope", in: place)) ? .beacon : .condition
+        let refinement = text.beacon(text.find("refinement", in: place))
+        if scope == .beacon, refinement == nil { return nil }
+        var previous: Event.Previous?
+        if let object = text.find("previous", in: place), let state = text.state(text.find("state", in: object)),
+            let date = text.date(text.find("date", in: object))
+        {
+            previous = Event.Previous(state: state, date: date)
+        }
+        var lastSeen: Instant?
+        if let date = text.date(text.find("lastSeen", in: place)) {
+            let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
+            lastSeen = Instant(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
+        }
+        return Event(
+            monitor: monitor, identifier: identifier, scope: scope, state: state, time: time, clockOffset: offset,
+            condition: condition, refinement: refinement, previous: previous,
+            sighting: sighting(in: place, of: refinement ?? condition.anyBeacon, at: lastSeen ?? time),
+            lastSeen: lastSeen, diagnostics: text.diagnostics(text.find("diagnostics", in: place)))
+    }
+
+    private mutating func sighting(in place: Int, of beacon: BeaconIdentity, at time: Instant) -> Sighting? {
+        guard let object = text.find("sighting", in: place),
+            let power = text.integer(text.find("measuredPower", in: object), as: Int8.self),
+            let adapter = text.string(text.find("adapter", in: object))
+        else { return nil }
+        var sighting = Sighting(
+            time: time, adapter: adapters.adapter(named: adapter), beacon: beacon, measuredPower: power,
+            rssi: text.rssi(text.find("rssi", in: object)))
+        if let address = text.string(text.find("address", in: object)) {
+            sighting.address = DeviceAddress(address, kind: .unspecified)
+        }
+        return sighting
+    }
+
+    /// The visit of a `visit` line.
+    func visit() -> Visit? {
+        guard let monitor = string("monitor"), let identifier = string("identifier"),
+            let condition = text.condition(text.find("condition", in: payload)),
+            let sightings = text.integer(text.find("sightings", in: payload)), sightings >= 0,
+            let reason = [Visit.Reason.exitTimeout, .removed, .replaced].first(where: {
+                text.isText($0.word, at: text.find("reason", in: payload))
+            })
+        else { return nil }
+        let refinement = text.beacon(text.find("refinement", in: payload))
+        let scope: Scope = text.isText("beacon", at: text.find("scope", in: payload)) ? .beacon : .condition
+        if scope == .beacon, refinement == nil { return nil }
+        return Visit(
+            monitor: monitor, identifier: identifier, scope: scope, time: head.time, clockOffset: head.offset,
+            condition: condition, refinement: refinement, arrival: instant("arrival"), departure: instant("departure"),
+            sightings: sightings, strength: text.strength(text.find("rssi", in: payload), count: sightings),
+            reason: reason)
+    }
+
+    /// What happened to a condition, of a `condition` line.
+    func conditionChange() -> ConditionChange? {
+        guard let monitor = string("monitor"), let identifier = string("identifier"),
+            let condition = text.condition(text.find("condition", in: payload)),
+            let place = text.find("settings", in: payload), let settings = text.settings(place),
+            let kind = [ConditionChange.Kind.added, .replaced, .changed, .removed].first(where: {
+                text.isText($0.word, at: text.find("change", in: payload))
+            })
+        else { return nil }
+        return ConditionChange(
+            monitor: monitor, identifier: identifier, kind: kind, time: head.time, clockOffset: head.offset,
+            condition: condition, settings: settings, assumed: text.state(text.find("assuming", in: place)))
+    }
+
+    /// What happened to an adapter, of an `adapter` line.
+    func adapterChange() -> AdapterChange? {
+        guard let adapter = string("adapter"), let since = instant("since"),
+            let state = [AdapterChange.Condition.listening, .deaf, .off, .gone].first(where: {
+                text.isText($0.word, at: text.find("state", in: payload))
+            })
+        else { return nil }
+        return AdapterChange(
+            adapter: adapter, state: state, since: since, reason: string("reason"), time: head.time,
+            clockOffset: head.offset)
+    }
+
+    /// What became of the wall clock, of a `clock` line.
+    func clockChange() -> ClockChange? {
+        guard let before = text.microseconds(text.find("offsetBefore", in: payload)),
+            let after = text.microseconds(text.find("offsetAfter", in: payload)),
+            let isSynchronized = text.bool(text.find("synchronized", in: payload))
+        else { return nil }
+        let scaled = (before.multipliedReportingOverflow(by: 1000), after.multipliedReportingOverflow(by: 1000))
+        guard !scaled.0.overflow, !scaled.1.overflow else { return nil }
+        return ClockChange(
+            before: ClockOffset(nanoseconds: scaled.0.partialValue),
+            after: ClockOffset(nanoseconds: scaled.1.partialValue), isSynchronized: isSynchronized, time: head.time)
+    }
+}
+
+extension Condition {
+    /// A beacon that the condition is about, where a line does not tell which.
+    var anyBeacon: BeaconIdentity {
+        switch self {
+        case .beacon(let identity):
+            BeaconIdentity(uuid: identity.uuid, major: identity.major ?? 0, minor: identity.minor ?? 0)
+        case .circle: BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0)
+        }
+    }
+}

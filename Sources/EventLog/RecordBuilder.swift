@@ -1,0 +1,300 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// What the lines say, put together: a snapshot, brought up to date by each line that follows it (rule N4).
+struct RecordBuilder {
+    /// A record as the lines have it.
+    struct StoredRecord {
+        var event: Event
+        /// The adapter that heard its sighting.
+        var adapter: String
+        /// Rule C1: nobody was told of it.
+        var isPlaceholder: Bool
+    }
+
+    private struct Entry {
+        var condition: MonitorSnapshot.Condition
+        var beacons: [BeaconIdentity: MonitorSnapshot.Subject] = [:]
+    }
+
+    private struct AdapterEntry {
+        var stopped: PastMoment?
+        /// Since when it counts as stopped for rule L2, which a restart moves (rule N4).
+        var outage: Instant?
+    }
+
+    /// A leaving event whose `visit` line has not come yet.
+    private struct Leaving: Hashable {
+        var identifier: Identifier
+        var beacon: BeaconIdentity?
+    }
+
+    private var monitors: [MonitorSnapshot.Monitor] = []
+    private var entries: [Identifier: Entry] = [:]
+    /// The identifiers in the order of their places.
+    private var order: [Identifier] = []
+    private var adapters: [String: AdapterEntry] = [:]
+    private var adapterOrder: [String] = []
+    private(set) var records: [Identifier: StoredRecord] = [:]
+    private var leaving: Set<Leaving> = []
+
+    /// The number of the last line.
+    private(set) var sequence = 0
+    /// The start that the last line was written in.
+    private(set) var boot = ""
+    /// How far the wall clock was ahead of the timeline, in the last line.
+    private(set) var offset = ClockOffset.zero
+    /// Whether it was known to be set; `nil` where nothing has said so.
+    private(set) var isSynchronized: Bool?
+
+    init() {}
+
+    /// What a state file says.
+    init(_ state: StateFile) {
+        monitors = state.snapshot.monitors
+        for condition in state.snapshot.conditions {
+            var entry = Entry(condition: condition)
+            for beacon in condition.beacons {
+                if let identity = beacon.beacon { entry.beacons[identity] = beacon }
+            }
+            entry.condition.beacons = []
+            let identifier = Identifier(lookup: condition.identifier)
+            if entries[identifier] == nil { order.append(identifier) }
+            entries[identifier] = entry
+        }
+        for adapter in state.snapshot.adapters {
+            adapters[adapter.name] = AdapterEntry(stopped: adapter.stopped, outage: Self.instant(adapter.stopped))
+            adapterOrder.append(adapter.name)
+        }
+        records = state.records
+        sequence = state.sequence
+        boot = state.boot
+        offset = state.offset
+        isSynchronized = state.isSynchronized
+    }
+
+    private static func instant(_ moment: PastMoment?) -> Instant? {
+        guard case .timeline(let instant)? = moment else { return nil }
+        return instant
+    }
+
+    /// Whether a leaving event stands last, without the visit that belongs to it.
+    var isTorn: Bool { !leaving.isEmpty }
+
+    /// What there is after the last line. Of a machine that was started since, with dates for places on its timeline.
+    func snapshot(machine: String) -> MonitorSnapshot {
+        var snapshot = MonitorSnapshot()
+        snapshot.monitors = monitors
+        snapshot.adapters = adapterOrder.compactMap { name in
+            adapters[name].map { MonitorSnapshot.Adapter(name: name, stopped: $0.stopped) }
+        }
+        for identifier in order {
+            guard let entry = entries[identifier] else { continue }
+            var condition = entry.condition
+            condition.beacons = entry.beacons.sorted { $0.key < $1.key }.map(\.value)
+            snapshot.conditions.append(condition)
+        }
+        return BootID.machine(of: boot) == machine ? snapshot : snapshot.afterReboot(offset: offset)
+    }
+
+    // MARK: Lines
+
+    /// Takes in a line that has been parsed; one without a number only for what it tells of the start it was written in.
+    mutating func apply(_ parser: inout LineParser) {
+        let head = parser.head
+        if !parser.isOf(boot: Array(boot.utf8)) { startAnew(parser.boot, at: head.time) }
+        note(offset: head.offset)
+        guard let number = head.sequence else { return }
+        sequence = number
+        switch head.kind {
+        case .event: if let event = parser.event() { apply(event, adapters: parser.adapters) }
+        case .visit: if let visit = parser.visit() { apply(visit) }
+        case .condition: if let change = parser.conditionChange() { apply(change) }
+        case .adapter: if let change = parser.adapterChange() { apply(change) }
+        case .clock: if let change = parser.clockChange() { isSynchronized = change.isSynchronized }
+        case .ranging, .evidence, nil: break
+        }
+    }
+
+    /// Dates are cut to microseconds, so an offset that is read off one is up to one of them too small.
+    private mutating func note(offset: ClockOffset) {
+        let (difference, overflow) = offset.nanoseconds.subtractingReportingOverflow(self.offset.nanoseconds)
+        if overflow || difference.magnitude > 2000 { self.offset = offset }
+    }
+
+    /// The process, and perhaps the machine, was started again.
+    private mutating func startAnew(_ boot: String, at time: Instant) {
+        let isSameMachine = BootID.machine(of: boot) == BootID.machine(of: self.boot)
+        if !isSameMachine {
+            let moved = snapshot(machine: "-")
+            for condition in moved.conditions {
+                let identifier = Identifier(lookup: condition.identifier)
+                entries[identifier]?.condition.own = condition.own
+                for beacon in condition.beacons {
+                    if let identity = beacon.beacon { entries[identifier]?.beacons[identity] = beacon }
+                }
+            }
+            for adapter in moved.adapters { adapters[adapter.name]?.stopped = adapter.stopped }
+            isSynchronized = nil
+        }
+        self.boot = boot
+        for name in adapterOrder {
+            if adapters[name]?.stopped == nil { adapters[name]?.stopped = .timeline(time) }
+            adapters[name]?.outage = time
+        }
+    }
+
+    private mutating func apply(_ change: ConditionChange) {
+        let identifier = Identifier(lookup: change.identifier)
+        switch change.kind {
+        case .added, .replaced:
+            var own = MonitorSnapshot.Subject(state: change.assumed ?? .unknown)
+            if own.state == .satisfied {
+                own.visit = MonitorSnapshot.OpenVisit(arrival: nil, refreshes: 0, strength: nil)
+            }
+            if change.kind == .added {
+                order.removeAll { $0 == identifier }
+                order.append(identifier)
+            } else if entries[identifier] == nil {
+                order.append(identifier)
+            }
+            entries[identifier] = Entry(
+                condition: MonitorSnapshot.Condition(
+                    monitor: change.monitor, identifier: change.identifier, condition: change.condition,
+                    settings: change.settings, own: own))
+            records[identifier] = StoredRecord(
+                event: Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
+        case .changed:
+            entries[identifier]?.condition.settings = change.settings
+        case .removed:
+            entries[identifier] = nil
+            order.removeAll { $0 == identifier }
+            records[identifier] = nil
+        }
+        leaving = leaving.filter { $0.identifier != identifier }
+    }
+
+    private mutating func apply(_ event: Event, adapters names: AdapterNames) {
+        let identifier = Identifier(lookup: event.identifier)
+        let adapter = event.sighting.map { names.name(of: $0.adapter) } ?? ""
+        if entries[identifier] == nil {
+            // The line that added it has been deleted.
+            order.append(identifier)
+            entries[identifier] = Entry(
+                condition: MonitorSnapshot.Condition(
+                    monitor: event.monitor, identifier: event.identifier, condition: event.condition, settings: nil,
+                    own: MonitorSnapshot.Subject(state: .unknown)))
+        }
+        guard let condition = entries[identifier]?.condition else { return }
+        if event.scope == .condition {
+            var own = condition.own
+            change(&own, by: event, adapter, outageTimeout: outageTimeout(of: condition.monitor))
+            entries[identifier]?.condition.own = own
+            records[identifier] = StoredRecord(event: event, adapter: adapter, isPlaceholder: false)
+        } else if let beacon = event.refinement {
+            var subject =
+                entries[identifier]?.beacons[beacon] ?? MonitorSnapshot.Subject(beacon: beacon, state: .unsatisfied)
+            change(&subject, by: event, adapter, outageTimeout: outageTimeout(of: condition.monitor))
+            // Rule P1: forgotten once it is `unsatisfied`.
+            entries[identifier]?.beacons[beacon] = event.state == .unsatisfied ? nil : subject
+        }
+    }
+
+    private func outageTimeout(of monitor: String) -> Duration {
+        monitors.first { $0.name == monitor }?.settings.outageTimeout ?? MonitorSettings().outageTimeout
+    }
+
+    private mutating func change(
+        _ subject: inout MonitorSnapshot.Subject, by event: Event, _ adapter: String, outageTimeout: Duration
+    ) {
+        let before = subject.state
+        subject.state = event.state
+        subject.wasSatisfied = before == .satisfied && event.state == .unknown
+        subject.previous = Event.Previous(state: event.state, date: event.date)
+        if let sighting = event.sighting, let seen = event.lastSeen {
+            var beacon = sighting.beacon
+            if event.refinement == nil, let former = subject.lastRefresh?.beacon { beacon = former }
+            subject.lastRefresh = MonitorSnapshot.Refresh(
+                time: moment(seen), beacon: beacon, measuredPower: sighting.measuredPower, rssi: sighting.rssi,
+                address: sighting.address, adapter: adapter)
+        }
+        switch event.state {
+        case .satisfied:
+            // Rule L3: the refresh ends what adapters hold that stopped too long ago.
+            subject.holders.removeAll { name in
+                guard let entry = adapters[name], entry.stopped != nil, let outage = entry.outage else {
+                    return name == adapter
+                }
+                return name == adapter || outage + outageTimeout <= event.time
+            }
+            subject.holders.append(adapter)
+            subject.holders.removeFirst(max(0, subject.holders.count - MonitorEngine.holdersMax))
+            subject.visit =
+                subject.visit
+                ?? MonitorSnapshot.OpenVisit(arrival: moment(event.time), refreshes: 0, strength: nil)
+            subject.visit?.count(event.sighting?.rssi)
+        case .unsatisfied:
+            subject.holders = []
+            if subject.visit != nil {
+                leaving.insert(
+                    Leaving(
+                        identifier: Identifier(lookup: event.identifier),
+                        beacon: event.scope == .beacon ? event.refinement : nil))
+            }
+        case .unknown:
+            if before != .satisfied { subject.holders = [] }
+        case .unmonitored:
+            subject.holders = []
+            subject.visit = nil
+        }
+    }
+
+    private func moment(_ instant: Instant) -> PastMoment {
+        // What lies before the timeline's beginning was remembered from another.
+        instant.nanoseconds < 0 ? .date(WallDate(instant, offset: offset)) : .timeline(instant)
+    }
+
+    private mutating func apply(_ visit: Visit) {
+        let beacon = visit.scope == .beacon ? visit.refinement : nil
+        let identifier = Identifier(lookup: visit.identifier)
+        leaving.remove(Leaving(identifier: identifier, beacon: beacon))
+        if let beacon {
+            entries[identifier]?.beacons[beacon]?.visit = nil
+        } else {
+            entries[identifier]?.condition.own.visit = nil
+        }
+    }
+
+    private mutating func apply(_ change: AdapterChange) {
+        let name = change.adapter
+        if adapters[name] == nil {
+            adapters[name] = AdapterEntry()
+            adapterOrder.append(name)
+        }
+        switch change.state {
+        case .listening: adapters[name] = AdapterEntry()
+        case .deaf, .off: adapters[name] = AdapterEntry(stopped: moment(change.since), outage: change.since)
+        case .gone:
+            adapters[name] = nil
+            adapterOrder.removeAll { $0 == name }
+            for identifier in order {
+                entries[identifier]?.condition.own.holders.removeAll { $0 == name }
+                for beacon in entries[identifier]?.beacons.keys.map({ $0 }) ?? [] {
+                    entries[identifier]?.beacons[beacon]?.holders.removeAll { $0 == name }
+                }
+            }
+        }
+    }
+}
+
+extension MonitorSnapshot.OpenVisit {
+    /// Counts a refresh.
+    fileprivate mutating func count(_ rssi: RSSI?) {
+        refreshes += 1
+        guard let rssi = rssi?.dBm else { return }
+        let old = strength ?? Visit.Strength(minimum: rssi, sum: 0, count: 0, maximum: rssi)
+        strength = Visit.Strength(
+            minimum: min(old.minimum, rssi), sum: old.sum + Int64(rssi), count: old.count + 1,
+            maximum: max(old.maximum, rssi))
+    }
+}

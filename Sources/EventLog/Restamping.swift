@@ -1,0 +1,51 @@
+import BeaconMonitoring
+import BluetoothLE
+import SystemPackage
+
+/// What the `clock` lines say about dates that were printed before them.
+///
+/// The offset between wall clock and timeline is one number between steps, and a step corrects an error. So the dates of
+/// all lines of one start of the machine become right with the offset that it had last while it was synchronised, or
+/// had last where it never was.
+struct Restamping {
+    private var offsets: [String: (offset: ClockOffset, isSynchronized: Bool)] = [:]
+
+    init() {}
+
+    /// Takes in a `clock` line.
+    mutating func note(_ change: ClockChange, machine: String) {
+        if let known = offsets[machine], known.isSynchronized, !change.isSynchronized { return }
+        offsets[machine] = (change.after, change.isSynchronized)
+    }
+
+    /// What the dates of a start of the machine are to be printed with; `nil` where they are as they should be.
+    func offset(of machine: String) -> ClockOffset? { offsets[machine]?.offset }
+
+    /// A date of a line, put right.
+    func date(_ date: WallDate, printedWith offset: ClockOffset, machine: String) -> WallDate {
+        guard let right = offsets[machine]?.offset else { return date }
+        let (difference, overflow) = right.nanoseconds.subtractingReportingOverflow(offset.nanoseconds)
+        // Less is what cutting to microseconds leaves.
+        guard !overflow, difference.magnitude > 2000 else { return date }
+        let (moved, overflowed) = date.microseconds.addingReportingOverflow(difference / 1000)
+        return overflowed ? date : WallDate(microseconds: moved)
+    }
+
+    /// Takes in the `clock` lines of a segment.
+    ///
+    /// - Returns: whether its last line is of the start of the machine that is asked for, so that more may follow.
+    mutating func read(_ path: FilePath, _ files: any FileSystemCalls, until machine: String) -> Bool {
+        var parser = LineParser()
+        var isSame = false
+        guard var reader = try? SegmentReader(path, files: files) else { return false }
+        while (try? reader.next(into: &parser.text.bytes)) ?? false {
+            guard parser.parse() else { continue }
+            let boot = parser.boot
+            isSame = BootID.machine(of: boot) == machine
+            if parser.head.kind == .clock, let change = parser.clockChange() {
+                note(change, machine: String(BootID.machine(of: boot)))
+            }
+        }
+        return isSame
+    }
+}

@@ -1,0 +1,50 @@
+import BeaconMonitoring
+
+/// One event file of a folder, by its name.
+struct Segment: Hashable {
+    /// The number of its first line.
+    let first: Int
+    /// When it was begun, as the wall clock showed it, to the second.
+    let date: WallDate
+    let name: String
+    var size = 0
+    /// What is known of its last line's date: nothing until somebody asked.
+    var age: Age?
+
+    /// What its last line says of its age.
+    struct Age: Hashable {
+        var machine: String
+        /// As it was printed.
+        var date: WallDate
+        var monotonic: Int64
+        /// What the date is once the clock lines that follow are known; absent where they tell nothing.
+        var restamped: WallDate?
+    }
+
+    init?(name: String) {
+        // events-000000000042-20261121T074627Z.jsonl; more than twelve digits from line 10¹² on.
+        let octets = Array(name.utf8)
+        guard name.hasPrefix("events-"), name.hasSuffix("Z.jsonl"),
+            let hyphen = octets[7...].firstIndex(of: UInt8(ascii: "-")), hyphen >= 19,
+            octets.count == hyphen + 1 + 15 + 7, octets[hyphen + 9] == UInt8(ascii: "T"),
+            let first = Self.number(octets[7..<hyphen]),
+            let day = Self.number(octets[hyphen + 1..<hyphen + 9]),
+            let time = Self.number(octets[hyphen + 10..<hyphen + 16])
+        else { return nil }
+        self.first = first
+        self.name = name
+        let days = CivilDate.day(year: day / 10_000, month: day / 100 % 100, day: day % 100)
+        let seconds = days * 86_400 + time / 10_000 * 3600 + time / 100 % 100 * 60 + time % 100
+        date = WallDate(microseconds: Int64(seconds) * 1_000_000)
+    }
+
+    private static func number(_ octets: ArraySlice<UInt8>) -> Int? {
+        guard !octets.isEmpty, octets.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(String(decoding: octets, as: UTF8.self))
+    }
+
+    /// The order of their lines.
+    static func precedes(_ left: Segment, _ right: Segment) -> Bool {
+        left.first != right.first ? left.first < right.first : left.name < right.name
+    }
+}

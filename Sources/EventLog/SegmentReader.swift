@@ -1,0 +1,95 @@
+import SystemPackage
+
+/// Reads a segment line by line, in constant memory.
+struct SegmentReader: ~Copyable {
+    /// A line longer than this is none of ours: a condition's has some hundred octets, evidence some thousand.
+    static let lineMax = 4 << 20
+    private static let window = 256 << 10
+
+    private let files: any FileSystemCalls
+    private let file: FileSystemCalls.Handle
+    private var buffer: [UInt8] = []
+    private var begin = 0
+    private var chunk: [UInt8] = []
+    // How far the buffer has been searched for an end of line.
+    private var searched = 0
+    private var isAtEnd = false
+    /// Where the next line begins in the file.
+    private(set) var offset: Int
+    /// Lines that were passed over because they were too long.
+    private(set) var overlong = 0
+
+    /// Reads from `offset` on.
+    ///
+    /// - Throws: `Errno` of open(2).
+    init(_ path: FilePath, files: any FileSystemCalls, from offset: Int = 0) throws(Errno) {
+        self.files = files
+        self.offset = offset
+        file = try files.openForReading(path)
+    }
+
+    deinit { files.close(file) }
+
+    /// Puts the next whole line, without its end, into `line`.
+    ///
+    /// - Returns: whether there was one; what follows the last end of line is none.
+    /// - Throws: `Errno` of pread(2).
+    mutating func next(into line: inout [UInt8]) throws(Errno) -> Bool {
+        while true {
+            if let end = firstEnd() {
+                let length = end - begin
+                line.removeAll(keepingCapacity: true)
+                line.append(contentsOf: buffer[begin..<end])
+                begin = end + 1
+                searched = begin
+                offset += length + 1
+                return true
+            }
+            if isAtEnd { return false }
+            if begin > 0 {
+                buffer.removeFirst(begin)
+                searched -= begin
+                begin = 0
+            }
+            guard buffer.count <= Self.lineMax else {
+                try skipLine()
+                continue
+            }
+            try fill()
+        }
+    }
+
+    private mutating func fill() throws(Errno) {
+        try files.read(file, at: offset + buffer.count - begin, count: Self.window, into: &chunk)
+        isAtEnd = chunk.isEmpty
+        buffer.append(contentsOf: chunk)
+    }
+
+    private mutating func skipLine() throws(Errno) {
+        overlong += 1
+        while true {
+            offset += buffer.count
+            buffer.removeAll(keepingCapacity: true)
+            begin = 0
+            searched = 0
+            try fill()
+            if let end = firstEnd() {
+                offset += end + 1
+                begin = end + 1
+                searched = begin
+                return
+            }
+            if isAtEnd { return }
+        }
+    }
+
+    private mutating func firstEnd() -> Int? {
+        var index = searched
+        while index < buffer.count {
+            if buffer[index] == 0x0A { return index }
+            index += 1
+        }
+        searched = index
+        return nil
+    }
+}

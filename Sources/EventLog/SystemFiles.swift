@@ -1,0 +1,123 @@
+public import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// The machine's own file system.
+public final class SystemFiles: FileSystemCalls {
+    /// It has nothing of its own.
+    public init() {}
+
+    public func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
+        let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
+        return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
+    }
+
+    public func openForReading(_ path: FilePath) throws(Errno) -> Handle {
+        try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC) })
+    }
+
+    private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+        #if canImport(Glibc)
+            unsafe Glibc.open(path, flags, 0o644)
+        #else
+            unsafe Musl.open(path, flags, 0o644)
+        #endif
+    }
+
+    public func size(of file: Handle) throws(Errno) -> Int {
+        var status = stat()
+        _ = try Self.check(unsafe fstat(file, &status))
+        return Int(status.st_size)
+    }
+
+    public func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno) {
+        if buffer.count < count { buffer += [UInt8](repeating: 0, count: count - buffer.count) }
+        let taken = unsafe buffer.withUnsafeMutableBytes { unsafe pread(file, $0.baseAddress, count, off_t(offset)) }
+        let failure = errno
+        buffer.removeLast(buffer.count - max(taken, 0))
+        if taken < 0 { throw Errno(rawValue: failure) }
+    }
+
+    public func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+        let written = unsafe pwrite(file, bytes.baseAddress, bytes.count, off_t(offset))
+        if written < 0 { throw Errno(rawValue: errno) }
+        // A file that takes nothing and says nothing would be asked for ever.
+        if written == 0, unsafe !bytes.isEmpty { throw .noSpace }
+        return written
+    }
+
+    public func truncate(_ file: Handle, to size: Int) throws(Errno) {
+        _ = try Self.check(ftruncate(file, off_t(size)))
+    }
+
+    public func synchronize(_ file: Handle) throws(Errno) { _ = try Self.check(fdatasync(file)) }
+
+    public func close(_ file: Handle) {
+        // All that was written has been synchronised, or was said not to be.
+        #if canImport(Glibc)
+            _ = Glibc.close(file)
+        #else
+            _ = Musl.close(file)
+        #endif
+    }
+
+    public func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
+        let result = unsafe path.withPlatformString { path in
+            unsafe other.withPlatformString { unsafe Self.rename(path, $0) }
+        }
+        _ = try Self.check(result)
+    }
+
+    private static func rename(_ path: UnsafePointer<CChar>, _ other: UnsafePointer<CChar>) -> Int32 {
+        #if canImport(Glibc)
+            unsafe Glibc.rename(path, other)
+        #else
+            unsafe Musl.rename(path, other)
+        #endif
+    }
+
+    public func remove(_ path: FilePath) throws(Errno) {
+        _ = try Self.check(unsafe path.withPlatformString { unsafe unlink($0) })
+    }
+
+    public func link(_ path: FilePath, to target: String) throws(Errno) {
+        _ = try Self.check(unsafe path.withPlatformString { unsafe symlink(target, $0) })
+    }
+
+    public func names(in directory: FilePath) throws(Errno) -> [String] {
+        guard let folder = unsafe directory.withPlatformString({ unsafe opendir($0) }) else {
+            throw Errno(rawValue: errno)
+        }
+        defer { unsafe _ = closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    public func makeDirectory(_ path: FilePath) throws(Errno) {
+        let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
+        if result != 0, errno != EEXIST { throw Errno(rawValue: errno) }
+    }
+
+    public func synchronizeDirectory(_ path: FilePath) throws(Errno) {
+        let folder = try Self.check(
+            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+        defer { close(folder) }
+        // Not every file system can (EINVAL): those that can't keep names in order by themselves.
+        if fsync(folder) != 0, errno != EINVAL { throw Errno(rawValue: errno) }
+    }
+
+    private static func check(_ result: Int32) throws(Errno) -> Int32 {
+        guard result >= 0 else { throw Errno(rawValue: errno) }
+        return result
+    }
+}

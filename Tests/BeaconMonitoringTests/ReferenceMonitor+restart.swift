@@ -1,0 +1,284 @@
+import BluetoothLE
+
+@testable import BeaconMonitoring
+
+// Restarts (rule N4), as naively as the rest.
+extension ReferenceMonitor {
+    /// What the model would hand over.
+    var memory: MonitorSnapshot {
+        var memory = MonitorSnapshot()
+        memory.monitors = monitors.map { MonitorSnapshot.Monitor(name: $0.name.text, settings: $0.settings) }
+        for adapter in adapters where adapter.listens || adapter.stopped != nil {
+            let stopped = adapter.stoppedInFact ?? adapter.stopped
+            memory.adapters.append(
+                MonitorSnapshot.Adapter(name: adapter.name, stopped: stopped.map { .timeline($0) }))
+        }
+        for entry in entries {
+            var condition = MonitorSnapshot.Condition(
+                monitor: entry.monitor.name.text, identifier: entry.identifier.text, condition: entry.condition,
+                settings: entry.settings, own: remembered(entry.own))
+            condition.beacons = entry.beacons.filter { !$0.isOnItsWayIn }.map { remembered($0) }
+            memory.conditions.append(condition)
+        }
+        return memory
+    }
+
+    private func remembered(_ subject: Subject) -> MonitorSnapshot.Subject {
+        var memory = MonitorSnapshot.Subject(beacon: subject.beacon, state: subject.state)
+        memory.wasSatisfied = subject.wasSatisfied
+        memory.previous = subject.previous
+        memory.lastRefresh = subject.lastRefresh.map {
+            MonitorSnapshot.Refresh(
+                time: .timeline($0.time), beacon: $0.beacon, measuredPower: $0.measuredPower, rssi: $0.rssi,
+                address: $0.address, adapter: self[$0.adapter].name)
+        }
+        memory.holders = subject.holds.compactMap { $0.adapter?.name }
+        if let visit = subject.visit {
+            var strength: Visit.Strength?
+            if let minimum = visit.strengths.min(), let maximum = visit.strengths.max() {
+                strength = Visit.Strength(
+                    minimum: minimum, sum: visit.strengths.reduce(0) { $0 + Int64($1) },
+                    count: visit.strengths.count, maximum: maximum)
+            }
+            memory.visit = MonitorSnapshot.OpenVisit(
+                arrival: visit.arrival.map { .timeline($0) }, refreshes: visit.sightings, strength: strength)
+        }
+        return memory
+    }
+
+    /// Begins as one whose monitors are known and nothing else, from what another remembered.
+    func restore(_ memory: MonitorSnapshot, into actions: inout ActionBuffer) throws(MonitorError) {
+        let subjects = memory.conditions.flatMap { [$0.own] + $0.beacons }
+        for saved in memory.adapters where subjects.contains(where: { $0.holders.contains(saved.name) }) {
+            let adapter = self[try self.adapter(named: saved.name)]
+            adapter.stopped = now
+            guard case .timeline(let stopped)? = saved.stopped else { continue }
+            adapter.stoppedInFact = stopped
+        }
+        for saved in memory.conditions {
+            guard let monitor = monitors.first(where: { $0.name.text == saved.monitor }) else { continue }
+            let entry = Entry(
+                identifier: ScriptGenerator.identifier(saved.identifier), monitor: monitor,
+                condition: saved.condition, settings: saved.settings ?? ConditionSettings())
+            entries.append(entry)
+            entriesByIdentifier.append(entry)
+            entriesByIdentifier.sort { $0.identifier < $1.identifier }
+            try restore(entry.own, saved.own)
+            for beacon in saved.beacons {
+                let subject = Subject(beacon: beacon.beacon)
+                try restore(subject, beacon)
+                entry.beacons.append(subject)
+            }
+        }
+        restorePlaces()
+        for action in made.actions { actions.append(action) }
+        made.removeAll()
+    }
+
+    /// Rule C4, where an event that said who has a place was not durable, or the limit is another: who had a place
+    /// keeps it as long as there are some, and the first of the others take what is left.
+    private func restorePlaces() {
+        let limit = settings.conditionLimit
+        var hasPlace: Set<Identifier> = []
+        for hadPlace in [true, false] {
+            for entry in entries where (entry.own.state != .unmonitored) == hadPlace {
+                guard case .beacon = entry.condition, limit == 0 || hasPlace.count < limit else { continue }
+                hasPlace.insert(entry.identifier)
+            }
+        }
+        for entry in entries {
+            let isMonitored = entry.own.state != .unmonitored
+            guard isMonitored != hasPlace.contains(entry.identifier) else { continue }
+            if isMonitored {
+                for subject in [entry.own] + entry.beacons { endVisit(of: subject, entry, reason: .removed) }
+                (entry.beacons, entry.own.holds) = ([], [])
+                if case .circle = entry.condition {
+                    change(entry.own, entry, to: .unmonitored, because: .conditionUnsupported)
+                } else {
+                    change(entry.own, entry, to: .unmonitored, because: .conditionLimitExceeded)
+                }
+            } else {
+                (entry.own.visit, entry.own.holds) = (nil, [newHold(by: nil)])
+                change(entry.own, entry, to: .unknown)
+            }
+        }
+    }
+
+    private func restore(_ subject: Subject, _ saved: MonitorSnapshot.Subject) throws(MonitorError) {
+        subject.state = saved.state
+        subject.wasSatisfied = saved.wasSatisfied
+        subject.previous = saved.previous
+        if let refresh = saved.lastRefresh, case .timeline(let time) = refresh.time {
+            let adapter: Adapter
+            if let known = adapters.first(where: { $0.name == refresh.adapter }) {
+                adapter = known
+            } else {
+                adapter = self[try self.adapter(named: refresh.adapter)]
+                adapter.state = .gone
+                adapter.isOnlyRemembered = true
+            }
+            subject.lastRefresh = Sighting(
+                time: time, adapter: adapter.id, beacon: refresh.beacon, measuredPower: refresh.measuredPower,
+                rssi: refresh.rssi, address: refresh.address)
+        }
+        if let visit = saved.visit {
+            var open = OpenVisit()
+            if case .timeline(let arrival)? = visit.arrival { open.arrival = arrival }
+            open.sightings = visit.refreshes
+            if visit.refreshes > 0 { open.departure = subject.lastRefresh?.time }
+            if let strength = visit.strength {
+                // Any that have this minimum, maximum and sum.
+                open.strengths = ReferenceMonitor.strengths(strength)
+            }
+            subject.visit = open
+        }
+        guard subject.state == .satisfied || subject.state == .unknown else { return }
+        for holder in saved.holders {
+            guard let adapter = adapters.first(where: { $0.name == holder }) else { continue }
+            subject.holds.append(newHold(by: adapter))
+        }
+        if subject.holds.isEmpty { subject.holds = [newHold(by: nil)] }
+    }
+
+    private static func strengths(_ strength: Visit.Strength) -> [Int8] {
+        var values = [Int8](repeating: strength.minimum, count: strength.count)
+        var left = strength.sum - Int64(strength.minimum) * Int64(strength.count)
+        for index in values.indices {
+            let more = min(left, Int64(strength.maximum) - Int64(strength.minimum))
+            values[index] += Int8(more)
+            left -= more
+        }
+        // The maximum has to be among them; the sum allows it, since it was.
+        if !values.contains(strength.maximum), values.count > 1 {
+            let index = values.count - 1
+            let missing = Int64(strength.maximum) - Int64(values[index])
+            values[index] = strength.maximum
+            var take = missing
+            for other in values.indices.dropLast() where take > 0 {
+                let less = min(take, Int64(values[other]) - Int64(strength.minimum))
+                values[other] -= Int8(less)
+                take -= less
+            }
+        }
+        return values
+    }
+}
+
+/// What is remembered after lines that follow a snapshot, put together a second time.
+struct RestartMemory {
+    var snapshot: MonitorSnapshot
+    /// Since when adapters count as stopped for rule L2, where that is not when they stopped.
+    var outages: [String: Instant] = [:]
+
+    mutating func apply(_ action: Action, adapterName: (AdapterID) -> String) {
+        switch action {
+        case .event(let event): apply(event, adapterName)
+        case .visit(let visit):
+            edit(visit.identifier, visit.scope == .beacon ? visit.refinement : nil) { $0.visit = nil }
+        case .condition(let change): apply(change)
+        case .adapter(let change): apply(change)
+        case .trackingLimitExceeded: break
+        }
+    }
+
+    private func place(_ identifier: String) -> Int? {
+        snapshot.conditions.firstIndex { $0.identifier.utf8.elementsEqual(identifier.utf8) }
+    }
+
+    private mutating func edit(
+        _ identifier: String, _ beacon: BeaconIdentity?, _ body: (inout MonitorSnapshot.Subject) -> Void
+    ) {
+        guard let place = place(identifier) else { return }
+        guard let beacon else { return body(&snapshot.conditions[place].own) }
+        if let index = snapshot.conditions[place].beacons.firstIndex(where: { $0.beacon == beacon }) {
+            body(&snapshot.conditions[place].beacons[index])
+        }
+    }
+
+    private mutating func apply(_ change: ConditionChange) {
+        let old = place(change.identifier)
+        switch change.kind {
+        case .changed: if let old { snapshot.conditions[old].settings = change.settings }
+        case .removed: if let old { snapshot.conditions.remove(at: old) }
+        case .added, .replaced:
+            var own = MonitorSnapshot.Subject(state: change.assumed!)
+            if own.state == .satisfied {
+                own.visit = MonitorSnapshot.OpenVisit(arrival: nil, refreshes: 0, strength: nil)
+            }
+            let new = MonitorSnapshot.Condition(
+                monitor: change.monitor, identifier: change.identifier, condition: change.condition,
+                settings: change.settings, own: own)
+            if let old { snapshot.conditions[old] = new } else { snapshot.conditions.append(new) }
+        }
+    }
+
+    private mutating func apply(_ change: AdapterChange) {
+        snapshot.adapters.removeAll { $0.name == change.adapter }
+        outages[change.adapter] = nil
+        switch change.state {
+        case .listening: snapshot.adapters.append(MonitorSnapshot.Adapter(name: change.adapter, stopped: nil))
+        case .deaf, .off:
+            snapshot.adapters.append(
+                MonitorSnapshot.Adapter(name: change.adapter, stopped: .timeline(change.since)))
+        case .gone:
+            for condition in snapshot.conditions.indices {
+                snapshot.conditions[condition].own.holders.removeAll { $0 == change.adapter }
+                for beacon in snapshot.conditions[condition].beacons.indices {
+                    snapshot.conditions[condition].beacons[beacon].holders.removeAll { $0 == change.adapter }
+                }
+            }
+        }
+    }
+
+    private func isOut(_ adapter: String, _ monitor: String, at time: Instant) -> Bool {
+        guard let saved = snapshot.adapters.first(where: { $0.name == adapter }) else { return false }
+        guard case .timeline(let stopped)? = saved.stopped else { return false }
+        let timeout = snapshot.monitors.first { $0.name == monitor }?.settings.outageTimeout ?? .seconds(60)
+        return (outages[adapter] ?? stopped) + timeout <= time
+    }
+
+    private mutating func apply(_ event: Event, _ adapterName: (AdapterID) -> String) {
+        guard let place = place(event.identifier) else { return }
+        let beacon = event.scope == .beacon ? event.refinement : nil
+        if let beacon, !snapshot.conditions[place].beacons.contains(where: { $0.beacon == beacon }) {
+            snapshot.conditions[place].beacons.append(MonitorSnapshot.Subject(beacon: beacon, state: .unsatisfied))
+            snapshot.conditions[place].beacons.sort { $0.beacon! < $1.beacon! }
+        }
+        let memory = self
+        edit(event.identifier, beacon) { subject in
+            subject.wasSatisfied = subject.state == .satisfied && event.state == .unknown
+            if event.state == .unknown, subject.state != .satisfied { subject.holders = [] }
+            subject.state = event.state
+            subject.previous = Event.Previous(state: event.state, date: event.date)
+            if let sighting = event.sighting {
+                subject.lastRefresh = MonitorSnapshot.Refresh(
+                    time: .timeline(event.lastSeen!), beacon: sighting.beacon,
+                    measuredPower: sighting.measuredPower, rssi: sighting.rssi, address: sighting.address,
+                    adapter: adapterName(sighting.adapter))
+            }
+            switch event.state {
+            case .satisfied:
+                let adapter = adapterName(event.sighting!.adapter)
+                subject.holders.removeAll { $0 == adapter || memory.isOut($0, event.monitor, at: event.time) }
+                subject.holders = (subject.holders + [adapter]).suffix(8)
+                var visit =
+                    subject.visit
+                    ?? MonitorSnapshot.OpenVisit(arrival: .timeline(event.time), refreshes: 0, strength: nil)
+                visit.refreshes += 1
+                if let rssi = event.sighting?.rssi?.dBm {
+                    let old = visit.strength
+                    visit.strength = Visit.Strength(
+                        minimum: min(old?.minimum ?? rssi, rssi), sum: (old?.sum ?? 0) + Int64(rssi),
+                        count: (old?.count ?? 0) + 1, maximum: max(old?.maximum ?? rssi, rssi))
+                }
+                subject.visit = visit
+            case .unsatisfied: subject.holders = []
+            case .unmonitored: (subject.holders, subject.visit) = ([], nil)
+            case .unknown: break
+            }
+        }
+        if let beacon, event.state == .unsatisfied {
+            snapshot.conditions[place].beacons.removeAll { $0.beacon == beacon }
+        }
+    }
+}

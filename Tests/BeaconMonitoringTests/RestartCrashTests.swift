@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// Processes that are killed at every call that changes something on the disk, in generated worlds.
+///
+/// `BEACON_RESTART_WORLDS` sets how many worlds, `BEACON_SEED` runs the one with that seed.
+@Suite struct RestartCrashTests {
+    private static let stepsPerWorld = 70
+
+    @Test func `N3, N4: killed at each write, fsync and rename, a gateway goes on as the rules say, in every world`()
+        async throws
+    {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
+            _ = await Self.check([seed])
+            return
+        }
+        let count = environment["BEACON_RESTART_WORLDS"].flatMap { UInt64($0) } ?? 16
+        let kills = await withTaskGroup(of: Int.self) { group in
+            for half in 0..<2 as Range<UInt64> {
+                group.addTask { await Self.check(stride(from: half, to: count, by: 2)) }
+            }
+            return await group.reduce(0, +)
+        }
+        if count >= 16 { #expect(kills >= 1000) }
+    }
+
+    /// - Returns: how many processes were killed.
+    private static func check(_ seeds: some Sequence<UInt64>) async -> Int {
+        var kills = 0
+        for seed in seeds {
+            let script = ScriptGenerator.script(seed: seed, steps: stepsPerWorld)
+            var points: [Int] = []
+            do {
+                var world = RestartWorld(script)
+                points = try world.run(killing: [])
+            } catch {
+                Issue.record("seed \(seed), not killed: \(error)")
+                return kills
+            }
+            // Every call of a life that is not killed; of the second and third life one by chance.
+            var random = SeededGenerator(state: seed)
+            for call in 1...max(1, points[0]) {
+                let kill: SimulatedDisk.Kill = random.chance(50) ? .power : .process
+                let later = [random, random].indices.map { _ in
+                    (1 + Int(random.next() % 60), random.chance(50) ? SimulatedDisk.Kill.power : .process)
+                }
+                var world = RestartWorld(script)
+                do {
+                    _ = try world.run(killing: [(call, kill)] + later)
+                    kills += world.kills
+                } catch {
+                    Issue.record("seed \(seed), killed by \(kill) at call \(call), then \(later): \(error)")
+                    return kills
+                }
+            }
+        }
+        return kills
+    }
+}

@@ -1,0 +1,450 @@
+import BluetoothLE
+import Foundation
+import SystemPackage
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// A gateway that is killed and started again, on a simulated disk, beside the reference model that is told of it.
+struct RestartWorld {
+    /// The first thing that was not as it should be.
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// How the journal of a world is set, by its seed.
+    struct Plan {
+        var durability: JournalOptions.Durability
+        var rotateSize: Int
+        var retainSize: Int
+        var envelope: Bool
+
+        init(seed: UInt64) {
+            var random = SeededGenerator(state: seed)
+            durability = random.pick([.event, .event, .every(.seconds(2))])
+            rotateSize = random.pick([2_000, 6_000, 1 << 20])
+            retainSize = random.pick([1 << 30, 1 << 30, 20_000])
+            envelope = random.chance(50)
+        }
+    }
+
+    /// A process that lives: engine, journal and model.
+    private struct Life {
+        var engine: MonitorEngine
+        var model: ReferenceMonitor
+        var journal: Journal
+        var modelEncoder: LineEncoder
+        var engineEncoder: LineEncoder
+        /// What followed from the present process's inputs, with the number of each.
+        var actions: [(number: Int, action: Action)] = []
+        var deafness = true
+    }
+
+    private static let events: FilePath = "/events"
+    private static let state: FilePath = "/state"
+
+    let script: Script
+    let plan: Plan
+    let disk: SimulatedDisk
+    private var life: Life?
+    private var starts: UInt32 = 0
+    /// What is to be monitored, as a configuration has it.
+    private var setups: [MonitorSetup] = []
+    private var offset: ClockOffset
+    private var ambient: Diagnostics = []
+    private var now: Instant
+    private var deafness = true
+    /// The text of each line by its number, as it had to be.
+    private var lines: [Int: String] = [:]
+    /// What is remembered as of the snapshot that is on the disk, and the number that it stands at.
+    private var memory: RestartMemory?
+    private var memorySequence = 0
+    /// The same of the snapshot that was being kept.
+    private var candidate: (memory: RestartMemory, sequence: Int, before: [UInt8]?)?
+    /// All that is known to be durable.
+    private var durable = 0
+    private(set) var kills = 0
+
+    init(_ script: Script) {
+        self.script = Self.onMicroseconds(script)
+        plan = Plan(seed: script.seed)
+        disk = SimulatedDisk(seed: script.seed &+ 77)
+        offset = self.script.clockOffset
+        now = self.script.start
+    }
+
+    /// Lines hold microseconds, and what is remembered of them alone no more: times here are whole ones.
+    private static func onMicroseconds(_ script: Script) -> Script {
+        func micro(_ nanoseconds: Int64) -> Int64 {
+            let milli = (nanoseconds + 500_000) / 1_000_000 * 1_000_000
+            return milli + (nanoseconds - milli) * 1000
+        }
+        func micro(_ instant: Instant) -> Instant { Instant(nanoseconds: micro(instant.nanoseconds)) }
+        var script = script
+        script.clockOffset = ClockOffset(nanoseconds: script.clockOffset.nanoseconds / 1000 * 1000)
+        script.steps = script.steps.map { step in
+            switch step {
+            case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
+                .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: micro(time))
+            case .remove(let identifier, let time): .remove(identifier, at: micro(time))
+            case .heard(let name, let time): .heard(name, at: micro(time))
+            case .sighted(let name, let beacon, let rssi, let time): .sighted(name, beacon, rssi, at: micro(time))
+            case .listening(let kind, let name, let reason, let time):
+                .listening(kind, name, reason: reason, at: micro(time))
+            case .advance(let time): .advance(to: micro(time))
+            case .clockOffset(let offset): .clockOffset(ClockOffset(nanoseconds: offset.nanoseconds / 1000 * 1000))
+            case .monitor, .adapter, .ambient, .deafness: step
+            }
+        }
+        return script
+    }
+
+    // MARK: A life
+
+    /// Starts a process. Where it is killed meanwhile there is none afterwards.
+    mutating func start(after silence: Duration) throws {
+        starts += 1
+        now = now + silence
+        var options = JournalOptions(
+            directory: Self.events, stateDirectory: Self.state, gateway: try Identifier("lobby"))
+        options.durability = plan.durability
+        options.rotateSize = plan.rotateSize
+        options.retainSize = plan.retainSize
+        options.envelope = plan.envelope
+        options.snapshotInterval = .seconds(20)
+        let boot = BootID(machine: "5f0c5f0c", process: starts)
+        let journal: Journal
+        do {
+            journal = try Journal(
+                options, boot: boot, now: now, clockOffset: offset, isClockSynchronized: true, files: disk)
+        } catch {
+            if disk.isDead { return }
+            throw Failure(description: "can't be opened: \(error)")
+        }
+        // Killed while it cut off what was torn: nothing that came of it counts.
+        if disk.isDead { return }
+        let survived = journal.recovery.sequence
+        guard survived >= durable else {
+            throw Failure(description: "line \(durable) was durable, and \(survived) is the last after the restart")
+        }
+        lines = lines.filter { $0.key <= survived }
+        try checkFiles(upTo: survived)
+        let memory = remembered(upTo: survived)
+        if starts > 1, memory != nil || journal.recovery.snapshot != nil {
+            try check(journal.recovery.snapshot ?? MonitorSnapshot(), memory?.snapshot ?? MonitorSnapshot())
+            try checkRecords(journal)
+        }
+        durable = survived
+        var encoding = LineEncoder.Options(gateway: options.gateway)
+        encoding.boot = boot.text
+        encoding.envelope = options.envelope
+        var life = Life(
+            engine: MonitorEngine(settings: script.settings, start: now, clockOffset: offset),
+            model: ReferenceMonitor(settings: script.settings, start: now, clockOffset: offset), journal: journal,
+            modelEncoder: LineEncoder(encoding, after: survived), engineEncoder: LineEncoder(encoding, after: survived))
+        self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
+        memorySequence = survived
+        candidate = nil
+        life.engine.takesSilenceForDeafness = deafness
+        life.model.takesSilenceForDeafness = deafness
+        life.engine.ambientDiagnostics = ambient
+        life.model.ambientDiagnostics = ambient
+        var buffer = ActionBuffer()
+        try life.engine.begin(setups, from: journal.recovery.snapshot, at: now, into: &buffer)
+        var expected = ActionBuffer()
+        for setup in setups { try life.model.addMonitor(setup.name, settings: setup.settings) }
+        if let memory { try life.model.restore(memory.snapshot, into: &expected) }
+        try Self.apply(setups, to: &life.model, memory?.snapshot, at: now, into: &expected)
+        self.life = life
+        try deliver(Array(buffer.actions), Array(expected.actions))
+    }
+
+    /// What ``MonitorEngine/begin(_:from:at:into:)`` does after restoring, said once more.
+    private static func apply(
+        _ setups: [MonitorSetup], to model: inout ReferenceMonitor, _ restored: MonitorSnapshot?, at time: Instant,
+        into actions: inout ActionBuffer
+    ) throws {
+        model.advance(to: time, into: &actions)
+        for condition in restored?.conditions ?? [] {
+            let identifier = ScriptGenerator.identifier(condition.identifier)
+            let isWanted = setups.contains { setup in
+                setup.name.text == condition.monitor && setup.conditions.contains { $0.identifier == identifier }
+            }
+            if !isWanted { try model.remove(identifier, at: time, into: &actions) }
+        }
+        for setup in setups {
+            for condition in setup.conditions {
+                try model.add(
+                    condition.condition, identifier: condition.identifier, monitor: setup.name,
+                    assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
+            }
+        }
+    }
+
+    /// Does a step of the script; whether the process lives afterwards.
+    mutating func step(_ step: Step) throws -> Bool {
+        guard var life else { return false }
+        switch step {
+        case .clockOffset(let new):
+            if new != offset {
+                let change = ClockChange(before: offset, after: new, isSynchronized: true, time: life.engine.now)
+                offset = new
+                life.journal.append(change)
+                var text = LineBuffer()
+                life.engineEncoder.encode(change, into: &text)
+                lines[life.engineEncoder.sequence] = String(decoding: text.bytes, as: UTF8.self)
+                var other = LineBuffer()
+                life.modelEncoder.encode(change, into: &other)
+            }
+        case .ambient(let flags): ambient = flags
+        case .deafness(let isTaken): deafness = isTaken
+        default: break
+        }
+        life.engine.prepare(for: step)
+        life.model.prepare(for: step)
+        let done = life.engine.perform(step)
+        let expected = life.model.perform(step)
+        self.life = life
+        if done.error == nil { note(step) }
+        now = life.engine.now
+        try deliver(done.actions, expected.actions)
+        return self.life != nil
+    }
+
+    /// What an operator would have written into the configuration.
+    private mutating func note(_ step: Step) {
+        switch step {
+        case .monitor(let name, let settings): setups.append(MonitorSetup(name: name, settings: settings))
+        case .add(let condition, let identifier, let monitor, let assuming, let settings, _):
+            guard let place = setups.firstIndex(where: { $0.name == monitor }) else { return }
+            let new = MonitorSetup.Condition(
+                identifier: identifier, condition: condition, assuming: assuming, settings: settings)
+            if let index = setups[place].conditions.firstIndex(where: { $0.identifier == identifier }) {
+                setups[place].conditions[index] = new
+            } else {
+                setups[place].conditions.append(new)
+            }
+        case .remove(let identifier, _):
+            for place in setups.indices { setups[place].conditions.removeAll { $0.identifier == identifier } }
+        default: break
+        }
+    }
+
+    /// Hands actions to the journal as a gateway does at the end of a turn, and compares them with the model's.
+    private mutating func deliver(_ actions: [Action], _ expected: [Action]) throws {
+        guard var life else { return }
+        let (engine, model) = (life.engine, life.model)
+        for adapter in engine.knownAdapters {
+            life.journal.name(adapter, engine.name(of: adapter))
+            life.engineEncoder.name(adapter, engine.name(of: adapter))
+        }
+        for adapter in model.adapters { life.modelEncoder.name(adapter.id, adapter.name) }
+        var texts: [String] = []
+        for action in actions {
+            var text = LineBuffer()
+            life.engineEncoder.encode(action, into: &text)
+            guard text.count > 0 else { continue }
+            texts.append(String(decoding: text.bytes, as: UTF8.self))
+            lines[life.engineEncoder.sequence] = texts.last
+            life.actions.append((life.engineEncoder.sequence, action))
+        }
+        let expectedTexts = expected.compactMap { action -> String? in
+            var text = LineBuffer()
+            life.modelEncoder.encode(action, into: &text)
+            return text.count > 0 ? String(decoding: text.bytes, as: UTF8.self) : nil
+        }
+        guard texts == expectedTexts else {
+            let place = zip(texts, expectedTexts).enumerated().first { $1.0 != $1.1 }?.offset
+            let index = place ?? min(texts.count, expectedTexts.count)
+            throw Failure(
+                description: "a line is\n  \(index < texts.count ? texts[index] : "nothing")\nexpected\n  "
+                    + "\(index < expectedTexts.count ? expectedTexts[index] : "nothing")")
+        }
+        for action in actions { life.journal.append(action) }
+        let journal = life.journal
+        self.life = life
+        journal.commit(at: now)
+        journal.advance(to: now)
+        guard !disk.isDead else { return kill() }
+        if let trouble = journal.trouble { throw Failure(description: trouble) }
+        if plan.durability == .event, journal.durableSequence != journal.sequence {
+            throw Failure(description: "committed and not durable")
+        }
+        durable = journal.durableSequence
+        guard journal.wantsSnapshot else { return }
+        let before = disk.contents("\(Self.state)/state.json")
+        candidate = (RestartMemory(snapshot: model.memory), journal.sequence, before)
+        let isKept = journal.keep(engine.snapshot, at: now)
+        guard !disk.isDead else { return kill() }
+        guard isKept else { throw Failure(description: "no snapshot: \(journal.trouble ?? "-")") }
+        durable = journal.durableSequence
+        takeCandidate()
+    }
+
+    private mutating func takeCandidate() {
+        guard let candidate else { return }
+        memory = candidate.memory
+        memorySequence = candidate.sequence
+        self.candidate = nil
+    }
+
+    // MARK: Death
+
+    /// The process is gone.
+    mutating func kill() { kills += 1 }
+
+    /// Takes the dead process away, and the power too where that is what killed it.
+    mutating func bury(_ kill: SimulatedDisk.Kill) {
+        disk.restart(after: kill)
+        if let life { dead = life.actions }
+        life = nil
+    }
+
+    private var dead: [(number: Int, action: Action)] = []
+
+    /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
+    private mutating func remembered(upTo survived: Int) -> RestartMemory? {
+        if let candidate, disk.contents("\(Self.state)/state.json") != candidate.before { takeCandidate() }
+        candidate = nil
+        guard var memory else { return nil }
+        for (number, action) in dead where number > memorySequence && number <= survived {
+            memory.apply(action, adapterName: { self.deadNames[$0.index] ?? "" })
+        }
+        dead = []
+        // Who listened when the process ended counts as stopped when the next one starts.
+        for index in memory.snapshot.adapters.indices {
+            memory.outages[memory.snapshot.adapters[index].name] = now
+            if memory.snapshot.adapters[index].stopped == nil { memory.snapshot.adapters[index].stopped = nil }
+        }
+        return memory
+    }
+
+    private var deadNames: [UInt16: String] = [:]
+
+    /// Keeps the names by which the dead process called its adapters.
+    mutating func rememberNames() {
+        guard let life else { return }
+        for adapter in life.engine.knownAdapters { deadNames[adapter.index] = life.engine.name(of: adapter) }
+    }
+
+    // MARK: What is checked
+
+    /// Every line of every file is what it had to be, and the numbers have neither gap nor repeat.
+    private func checkFiles(upTo survived: Int) throws {
+        var next: Int?
+        for name in disk.list("\(Self.events)") {
+            guard let segment = Segment(name: name), let bytes = disk.contents("\(Self.events)/\(name)") else {
+                continue
+            }
+            guard bytes.isEmpty || bytes.last == 0x0A else {
+                throw Failure(description: "\(name) ends in the middle of a line")
+            }
+            if let next, segment.first != next { throw Failure(description: "\(name) follows line \(next - 1)") }
+            next = next ?? segment.first
+            for line in bytes.split(separator: 0x0A) {
+                var parser = LineParser()
+                parser.text = JSONText(Array(line))
+                guard parser.parse(), let number = parser.head.sequence else {
+                    throw Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
+                }
+                guard number == next else { throw Failure(description: "line \(number) where \(next ?? 0) belongs") }
+                guard lines[number] == String(decoding: line, as: UTF8.self) + "\n" else {
+                    throw Failure(
+                        description: "line \(number) is \(String(decoding: line, as: UTF8.self)), expected "
+                            + "\(lines[number] ?? "none")")
+                }
+                next = number + 1
+            }
+        }
+        if let next, next != survived + 1 { throw Failure(description: "line \(survived) is not in the files") }
+    }
+
+    private func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
+        let (left, right) = (Self.comparable(found), Self.comparable(expected))
+        guard left.conditions == right.conditions else {
+            let place = zip(left.conditions, right.conditions).first { $0 != $1 }
+            throw Failure(
+                description: "remembered is\n  \(place.map { "\($0.0)" } ?? "\(left.conditions.map(\.identifier))")\n"
+                    + "expected\n  \(place.map { "\($0.1)" } ?? "\(right.conditions.map(\.identifier))")")
+        }
+        guard left.adapters == right.adapters else {
+            throw Failure(description: "adapters are\n  \(left.adapters)\nexpected\n  \(right.adapters)")
+        }
+    }
+
+    /// What decides: adapters that hold something, by name, and of a condition's last refresh not which beacon's.
+    private static func comparable(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
+        var snapshot = snapshot
+        var holders: Set<String> = []
+        for index in snapshot.conditions.indices {
+            for subject in [snapshot.conditions[index].own] + snapshot.conditions[index].beacons {
+                holders.formUnion(subject.holders)
+            }
+            let condition = snapshot.conditions[index].condition
+            snapshot.conditions[index].own.lastRefresh?.beacon = condition.anyBeacon
+        }
+        snapshot.adapters = snapshot.adapters.filter { holders.contains($0.name) }.sorted { $0.name < $1.name }
+        return snapshot
+    }
+
+    /// `record(for:)` gives what the last line of the condition said.
+    private func checkRecords(_ journal: Journal) throws {
+        var last: [Identifier: String] = [:]
+        for (_, line) in lines.sorted(by: { $0.key < $1.key }) {
+            var parser = LineParser()
+            parser.text = JSONText(Array(line.utf8.dropLast()))
+            guard parser.parse() else { continue }
+            if let event = parser.event(), parser.head.kind == .event, event.scope == .condition {
+                last[Identifier(lookup: event.identifier)] = Self.text(event)
+            } else if let change = parser.conditionChange(), change.kind != .changed {
+                last[Identifier(lookup: change.identifier)] =
+                    change.kind == .removed ? nil : Self.text(Record(beginning: change).lastEvent)
+            }
+        }
+        for identifier in Set(last.keys).union(journal.recordIdentifiers) {
+            let record = journal.record(for: identifier).map { Self.text($0.lastEvent) }
+            guard record == last[identifier] else {
+                throw Failure(
+                    description:
+                        "the record of \(identifier) is \(record ?? "none"), expected \(last[identifier] ?? "none")")
+            }
+        }
+    }
+
+    private static func text(_ event: Event) -> String {
+        var buffer = LineBuffer()
+        guard let gateway = try? Identifier("g") else { return "" }
+        LineEncoder(LineEncoder.Options(gateway: gateway)).appendBody(of: event, adapter: "-", into: &buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    // MARK: A run
+
+    /// Runs the script, killed at the calls of each process that are listed; the last one lives.
+    ///
+    /// - Returns: how many calls each process made.
+    mutating func run(killing: [(call: Int, kill: SimulatedDisk.Kill)]) throws -> [Int] {
+        var calls: [Int] = []
+        var pending = killing[...]
+        var random = SeededGenerator(state: script.seed ^ 0xABCD)
+        disk.killAt = pending.first?.call
+        try start(after: .zero)
+        var index = 0
+        while true {
+            if disk.isDead {
+                let kill = pending.removeFirst().kill
+                calls.append(disk.calls)
+                rememberNames()
+                bury(kill)
+                disk.killAt = pending.first?.call
+                try start(after: random.pick([.zero, .seconds(1), .seconds(7), .seconds(30)]))
+                continue
+            }
+            guard index < script.steps.count else { break }
+            index += 1
+            _ = try step(script.steps[index - 1])
+        }
+        calls.append(disk.calls)
+        return calls
+    }
+}
