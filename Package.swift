@@ -65,15 +65,15 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "BluetoothLE", "BeaconMonitoring", "Captures", "EventLog", "GatewayConfiguration",
-                .product(name: "HeapModule", package: "swift-collections"),
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "Captures", "EventLog",
+                "GatewayConfiguration", "Polling", .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "Gateway", "Captures", "GatewayConfiguration",
+                "BeaconScanning", "Captures", "Gateway", "GatewayConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

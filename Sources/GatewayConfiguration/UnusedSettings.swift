@@ -9,9 +9,7 @@ struct UnusedSettings {
 
     /// The one list of them: what begins to be used goes out of here.
     static let table = [
-        Entry(section: "", key: "scanner"),
         Entry(section: "", key: "location"),
-        Entry(section: "", key: "output"),
         Entry(section: "", key: "mqtt"),
         Entry(section: "monitor", key: "ranging", unless: "false"),
         Entry(section: "monitors", key: "ranging", unless: "false"),

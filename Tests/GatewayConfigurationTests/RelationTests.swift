@@ -312,7 +312,7 @@ import Testing
                 .joined())
         #expect(
             made.withoutEffect.map(\.description) == [
-                "g.yaml:1:1: scanner has no effect in this version", "g.yaml:2:1: mqtt has no effect in this version",
+                "g.yaml:2:1: mqtt has no effect in this version",
                 "g.yaml:7:3: conditions.ranging has no effect in this version, here and at 2 other places",
             ])
         #expect(

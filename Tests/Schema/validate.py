@@ -219,7 +219,7 @@ class Flat:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=("lines", "sighting", "stats"), default="lines", help="default: lines")
+    parser.add_argument("--kind", choices=("lines", "sighting", "stats", "status"), default="lines", help="default: lines")
     parser.add_argument("--first", type=int, help="the sequence that the first line must have")
     parser.add_argument("--bare", action="store_true", help="payloads alone, as with `envelope: false`")
     parser.add_argument("--empty", action="store_true", help="no line at all is right too")

@@ -1,0 +1,58 @@
+import BeaconMonitoring
+public import BeaconScanning
+public import BluetoothLE
+import Polling
+
+// What the supervisor tells.
+extension Daemon: ScanHandler {
+    /// An adapter gave a report: the engine hears of it and of the iBeacons in it.
+    public func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        decoder.hand(report, data, adapter, time, to: &monitor)
+    }
+
+    /// Something became of an adapter, or of the way of hearing.
+    public func changed(_ change: ScanChange, at time: Instant) {
+        switch change {
+        case .appeared(let adapter, _):
+            // Known from here on: it should listen, and while it does not, events say so.
+            _ = monitor.id(of: adapter)
+        case .disappeared: break
+        case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
+        case .stopped(let adapter, let since, let reason):
+            monitor.stopped(adapter, since: since, reason: reason, at: time)
+        case .lost(let adapter, let count, let since):
+            // Its next report proves that it listens again (rule T5).
+            let what = count > 0 ? "\(count) messages were lost" : "messages were lost"
+            monitor.stopped(adapter, since: since, reason: "\(what) on their way", at: time)
+        case .obstacles(let obstacles):
+            self.obstacles = obstacles
+            updateDiagnostics()
+        case .ended(let error):
+            failure = ExitFailure(error)
+            loop.stop()
+        }
+    }
+
+    /// What operators want to see of an action in the log; events are in the files.
+    func say(_ action: Action) {
+        switch action {
+        case .adapter(let change):
+            let reason = change.reason.map { ": \($0)" } ?? ""
+            log(change.state == .listening ? .notice : .warning, "\(change.adapter) is \(change.state)\(reason)")
+        case .trackingLimitExceeded(let identifier):
+            log(
+                .warning, "beacons under \(identifier) do not fit; max_beacons is \(monitor.engine.settings.maxBeacons)"
+            )
+        case .event(let event) where event.state == .unmonitored:
+            log(.warning, "\(event.identifier) is not monitored")
+        case .event, .visit, .condition: break
+        }
+    }
+}
+
+extension ExitFailure {
+    /// The failure that a scanner's error is.
+    init(_ error: ScannerError) {
+        self.init(error.kind == .denied ? .noPermission : .serviceUnavailable, error.description)
+    }
+}

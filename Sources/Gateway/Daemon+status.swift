@@ -1,0 +1,215 @@
+import BeaconMonitoring
+import BeaconScanning
+import BluetoothLE
+import EventLog
+import GatewayConfiguration
+import Polling
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+// What `status` shows, and what systemd is told.
+extension Daemon {
+    func startStatusServer() throws(ExitFailure) {
+        statusServer = try StatusServer(at: configuration.output.statusSocket, on: loop) { [unowned self] in
+            statusReport() + statusPage()
+        }
+    }
+
+    /// Tells systemd what is going on, where that is something else than before; READY once something is scanned.
+    func sayStatus() {
+        guard let status = supervisor?.status else { return }
+        let text = statusText(status)
+        if !isReady, status.isListening {
+            isReady = true
+            tell { () throws(Errno) in try notifier.ready(status: text) }
+        }
+        guard text != saidStatus else { return }
+        saidStatus = text
+        tell { () throws(Errno) in try notifier.status(text) }
+        if !isReady || !status.isListening { log(.notice, text) }
+    }
+
+    private func statusText(_ status: ScanStatus) -> String {
+        let listening = status.adapters.filter { $0.activity == .listening }.map { LiveMonitor.name(of: $0.number) }
+        if let backend = status.backend, !listening.isEmpty {
+            return "listens on \(listening.joined(separator: ", ")) by \(backend.rawValue)"
+        }
+        let present = status.adapters.filter { $0.activity != .absent }
+        let obstacles = Diagnostics(status.obstacles).listed.joined(separator: ", ")
+        let why = obstacles.isEmpty ? "" : " (\(obstacles))"
+        return present.isEmpty ? "waits for a Bluetooth adapter\(why)" : "waits for an adapter to scan\(why)"
+    }
+
+    /// The whole state as one JSON object: `docs/status.schema.json`.
+    func statusReport() -> String {
+        let now = loop.now
+        let status = supervisor?.status
+        var json = JSONWriter()
+        json.write("version", 1)
+        json.write("type", "status")
+        json.write("gateway", gateway.text)
+        json.write("boot", journal.boot.text)
+        json.write("process", Int(getpid()))
+        json.write("uptime", seconds: now - startTime)
+        json.write("state", status?.isListening ?? false ? "listening" : "waiting")
+        json.write("diagnostics", monitor.engine.ambientDiagnostics.listed)
+        if let status { write(status, at: now, to: &json) }
+        writeMonitors(to: &json)
+        writeOutput(to: &json)
+        json.object("counters") { json in
+            json.write("reports", monitor.reports)
+            json.write("sightings", monitor.sightings)
+            json.write("reportsOfOthers", monitor.reportsOfOthers)
+            json.write("lateInputs", monitor.engine.lateInputs)
+            json.write("untrackedBeacons", monitor.engine.untrackedBeacons)
+            json.write("reloads", reloads)
+            json.write("wakeUps", loop.wakeUps)
+            json.object("malformed") { json in
+                for (kind, count) in decoder.malformations.met { json.write(named: "\(kind)", count) }
+            }
+        }
+        return json.finish()
+    }
+
+    private func write(_ status: ScanStatus, at now: Instant, to json: inout JSONWriter) {
+        json.object("scanner") { json in
+            json.write("backend", status.backend?.rawValue)
+            json.write("reason", status.reason)
+            json.write("since", seconds: now - status.since)
+            json.objects("ways", status.ways) { json, way in
+                json.write("backend", way.backend.rawValue)
+                json.write("standing", way.standing)
+            }
+            json.write("changesOfWay", status.changesOfWay)
+            json.write("suspensions", status.suspensions)
+            json.write("suspended", seconds: status.suspended)
+            json.write("exitTimeoutsTooShort", status.exitTimeoutsTooShort)
+        }
+        json.objects("adapters", status.adapters) { json, adapter in
+            json.write("name", LiveMonitor.name(of: adapter.number))
+            json.write("controller", adapter.controller)
+            json.write("state", adapter.activity.rawValue)
+            json.write("since", seconds: now - adapter.since)
+            json.write("reason", adapter.reason)
+            json.write("reports", adapter.reports)
+            json.write("lost", adapter.lost)
+            json.write("losses", adapter.losses)
+            json.write("withheld", adapter.withheld)
+            if let last = adapter.lastReport { json.write("lastReport", seconds: now - last) }
+            if let canary = adapter.canary { json.write("canary", seconds: now - canary) }
+            json.write("thinned", adapter.isThinned)
+            json.object("watchdog") { json in
+                json.write("state", "\(adapter.watchdog)")
+                json.write("lastSkipped", adapter.lastSkipped)
+            }
+        }
+    }
+
+    private func writeMonitors(to json: inout JSONWriter) {
+        json.objects("monitors", configuration.monitors) { json, setup in
+            json.write("name", setup.name.text)
+            json.objects("conditions", setup.conditions) { json, condition in
+                json.write("identifier", condition.identifier.text)
+                if let state = monitor.engine.state(of: condition.identifier) { json.write("state", "\(state)") }
+                if let record = journal.record(for: condition.identifier) {
+                    json.object("lastEvent") { json in
+                        json.write("state", "\(record.lastEvent.state)")
+                        json.write("date", Self.text(of: record.lastEvent.date))
+                    }
+                }
+            }
+        }
+    }
+
+    private func writeOutput(to json: inout JSONWriter) {
+        let counters = journal.counters
+        let day = journal.day()
+        json.object("output") { json in
+            json.write("directory", configuration.output.directory)
+            json.write("sequence", journal.sequence)
+            json.write("durableSequence", journal.durableSequence)
+            json.write("trouble", journal.trouble)
+            json.write("waiting", journal.waiting)
+            json.write("lines", counters.lines)
+            json.write("dropped", counters.dropped)
+            json.write("droppedUnnumbered", counters.droppedUnnumbered)
+            json.write("deletedSegments", counters.deletedSegments)
+            json.write("deletedUnshipped", counters.deletedUnshipped)
+            json.write("failures", counters.failures)
+            json.write("snapshots", counters.snapshots)
+            json.write("bytesToday", day.bytes)
+            json.write("synchronizationsToday", day.synchronizations)
+        }
+    }
+}
+
+// The same for people: what `status` prints.
+extension Daemon {
+    /// A date as lines have it.
+    static func text(of date: WallDate) -> String {
+        var buffer = LineBuffer(capacity: 1024)
+        buffer.append(date)
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+
+    func statusPage() -> String {
+        let now = loop.now
+        guard let status = supervisor?.status else { return "" }
+        var lines = ["\(gateway): \(statusText(status)); runs since \((now - startTime).inWords)"]
+        for way in status.ways { lines.append("  \(way.backend.rawValue): \(way.standing)") }
+        lines.append("adapters")
+        if status.adapters.isEmpty { lines.append("  none") }
+        for adapter in status.adapters {
+            let last = adapter.lastReport.map { ", the last \((now - $0).inWords) ago" } ?? ""
+            let reason = adapter.reason.isEmpty ? "" : " (\(adapter.reason))"
+            lines.append(
+                """
+                  \(LiveMonitor.name(of: adapter.number)): \(adapter.activity.rawValue) for \
+                \((now - adapter.since).inWords)\(reason); \(adapter.reports) reports\(last), \(adapter.lost) lost
+                """)
+        }
+        lines.append("conditions")
+        for setup in configuration.monitors {
+            for condition in setup.conditions {
+                let state = monitor.engine.state(of: condition.identifier).map { "\($0)" } ?? "unknown"
+                let since = journal.record(for: condition.identifier).map {
+                    " since \(Self.text(of: $0.lastEvent.date))"
+                }
+                lines.append("  \(condition.identifier): \(state)\(since ?? "")")
+            }
+        }
+        let day = journal.day()
+        lines.append(
+            """
+            output
+              \(configuration.output.directory): line \(journal.sequence), \
+            \(journal.durableSequence == journal.sequence ? "all durable" : "durable up to \(journal.durableSequence)")
+              \(journal.waiting) octets wait, \(journal.counters.dropped) lines were dropped; \
+            in 24 hours \(day.bytes) octets and \(day.synchronizations) synchronisations
+            """)
+        if let trouble = journal.trouble { lines.append("  \(trouble)") }
+        let diagnostics = monitor.engine.ambientDiagnostics.listed
+        lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension Duration {
+    /// Roughly, for people: `3.2 s`, `12 min`, `5 h`, `3 d`.
+    var inWords: String {
+        let seconds = nanoseconds / 1_000_000_000
+        switch seconds {
+        case ..<60:
+            let tenths = nanoseconds / 100_000_000
+            return "\(tenths / 10).\(abs(tenths % 10)) s"
+        case ..<7200: return "\(seconds / 60) min"
+        case ..<172_800: return "\(seconds / 3600) h"
+        default: return "\(seconds / 86_400) d"
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// The engine while it is driven by scanners: what they tell goes in by the kernel's numbers of the adapters.
+struct LiveMonitor: ReportHandler {
+    var engine: MonitorEngine
+    var actions = ActionBuffer()
+    /// The adapters that the engine knows, by their numbers; few, and looked up for each report.
+    private(set) var adapters: [(number: Int, id: AdapterID)] = []
+    /// Whether there are adapters whose names the journal has not been told.
+    var namesChanged = true
+    /// How many reports and iBeacons were heard.
+    private(set) var reports = 0
+    private(set) var sightings = 0
+    /// The reports of adapters that the engine has no place for.
+    private(set) var reportsOfOthers = 0
+    /// What is called with each sighting after the engine: what remembers for `explain`.
+    var sighted: ((BeaconFrame, AdapterID, Instant) -> Void)?
+
+    init(engine: MonitorEngine) { self.engine = engine }
+
+    /// The ID of an adapter, made known where it is new.
+    mutating func id(of number: Int) -> AdapterID? {
+        if let entry = adapters.first(where: { $0.number == number }) { return entry.id }
+        guard let id = try? engine.adapter(named: Self.name(of: number)) else { return nil }
+        adapters.append((number, id))
+        namesChanged = true
+        return id
+    }
+
+    /// Handles what is due at or before `time`.
+    mutating func advance(to time: Instant) { engine.advance(to: max(time, engine.now), into: &actions) }
+
+    /// Starts the engine on what survived (rule N4).
+    mutating func begin(
+        _ setups: [MonitorSetup], from snapshot: MonitorSnapshot?, at time: Instant
+    ) throws(MonitorError) {
+        try engine.begin(setups, from: snapshot, at: time, into: &actions)
+    }
+
+    /// Makes the conditions those of `setups` (rules C2, C3).
+    mutating func apply(_ setups: [MonitorSetup], at time: Instant) throws(MonitorError) {
+        try engine.apply(setups, at: time, into: &actions)
+    }
+
+    /// An adapter's name, as rule L4 has it.
+    static func name(of number: Int) -> String { "hci\(number)" }
+
+    /// Goes on with another engine, which has begun; what is counted stays.
+    mutating func takeOver(_ other: LiveMonitor) {
+        engine = other.engine
+        actions = other.actions
+        adapters = []
+        namesChanged = true
+    }
+
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        reports &+= 1
+        guard let adapter, let time, let id = id(of: adapter) else {
+            reportsOfOthers &+= 1
+            return
+        }
+        engine.heard(id, at: time, into: &actions)
+    }
+
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        sightings &+= 1
+        guard let adapter, let time, let id = id(of: adapter) else { return }
+        let frame = BeaconFrame(beacon, in: report)
+        engine.sighted(frame, by: id, into: &actions)
+        sighted?(frame, id, time)
+    }
+
+    /// An adapter began to listen.
+    mutating func started(_ number: Int, reason: String, at time: Instant) {
+        change(.started, number, reason, at: time)
+    }
+
+    /// An adapter stopped at `since`.
+    mutating func stopped(_ number: Int, since: Instant, reason: String, at time: Instant) {
+        change(.stopped(since: since), number, reason, at: time)
+    }
+
+    /// An adapter was taken out of the configuration.
+    mutating func removed(_ number: Int, reason: String, at time: Instant) {
+        change(.removed, number, reason, at: time)
+        adapters.removeAll { $0.number == number }
+    }
+
+    private mutating func change(_ kind: ListeningChange.Kind, _ number: Int, _ reason: String, at time: Instant) {
+        guard let id = id(of: number) else { return }
+        engine.listening(ListeningChange(kind, adapter: id, reason: reason), at: time, into: &actions)
+    }
+}

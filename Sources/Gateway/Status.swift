@@ -1,0 +1,42 @@
+import GatewayConfiguration
+import SystemPackage
+
+/// What a gateway says of itself, or what the last one left.
+public struct Status: Sendable {
+    /// One JSON object, on one line.
+    public let json: String
+    /// The same for people.
+    public let page: String
+    /// Why this is not a running daemon's, where it is not.
+    public let remark: String?
+
+    // A gateway of 100,000 conditions says some 20 MiB.
+    private static let octetsMax = 256 << 20
+
+    /// Asks the daemon whose configuration is at `path`.
+    ///
+    /// - Throws: ``ExitFailure`` where the configuration is bad, the socket may not be asked, or nobody is there and
+    ///   nobody was.
+    public static func ask(configuration path: String) throws(ExitFailure) -> Status {
+        let configuration = try ConfigurationFile.load(path, isReplay: false)
+        let socket = configuration.output.statusSocket
+        let answer: [UInt8]?
+        do throws(Errno) {
+            answer = try UnixSocket.read(from: socket, atMost: octetsMax)
+        } catch {
+            throw ExitFailure(
+                error == .permissionDenied ? .noPermission : .serviceUnavailable, "\(socket) can't be asked: \(error)")
+        }
+        guard let answer, !answer.isEmpty else { return try last(configuration, socket: socket) }
+        let end = answer.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? answer.endIndex
+        return Status(
+            json: String(decoding: answer[..<end], as: UTF8.self),
+            page: String(decoding: answer[end...], as: UTF8.self),
+            remark: nil)
+    }
+
+    /// What the last gateway left, where there was one.
+    private static func last(_ configuration: Configuration, socket: String) throws(ExitFailure) -> Status {
+        throw ExitFailure(.serviceUnavailable, "no gateway answers at \(socket); start one with `beacon-gateway run`")
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Gateway
+import GatewayConfiguration
+
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Shows what the running daemon knows: adapters, conditions, output, diagnostics.",
+        discussion:
+            "Asks the status socket (output.status_socket). Without a daemon it shows what the last one left, and ends with 69."
+    )
+
+    @Option(help: ArgumentHelp("The configuration, for its status socket.", valueName: "file"))
+    var config = ConfigurationFile.defaultPath
+
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    func run() throws {
+        try Terminal.run {
+            let status = try Status.ask(configuration: config)
+            print(json ? status.json : status.page, terminator: "")
+            if let remark = status.remark {
+                Terminal.say(remark)
+                throw ExitCode(ExitFailure.Code.serviceUnavailable.rawValue)
+            }
+        }
+    }
+}
