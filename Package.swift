@@ -56,7 +56,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "BluetoothLE", "BeaconMonitoring", "Captures", "EventLog", "GatewayConfiguration",
+                "BluetoothLE", "BeaconMonitoring", "CLinux", "Captures", "EventLog", "GatewayConfiguration",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -87,6 +87,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],
     swiftLanguageModes: [.v6]
