@@ -18,7 +18,7 @@ SYSCONFDIR ?= /etc
 DESTDIR ?=
 
 BUILD_PACKAGES := libyaml-dev libzstd-dev pkg-config zlib1g-dev
-TEST_PACKAGES := gzip python3 python3-jsonschema systemd tshark zstd
+TEST_PACKAGES := dbus gzip python3 python3-jsonschema systemd tshark udev zstd
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 BINARY := $(BUILD_DIR)/release/beacon-gateway
