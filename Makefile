@@ -21,7 +21,7 @@ SCENARIOS ?= essential
 
 BUILD_PACKAGES := libdbus-1-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
-TEST_PACKAGES := dbus-daemon gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark zstd
+TEST_PACKAGES := dbus gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark udev zstd
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -102,15 +102,43 @@ release: deps-build ## Builds what is shipped: one stripped binary that brings S
 	strip $(BINARY)
 	@ls -l $(BINARY)
 
-install: ## Installs what `make release` built, below PREFIX; a configuration that is there already stays.
+# Where what is not the program belongs: $(PREFIX) below /usr/local is looked through by systemd and udev as well.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
+DBUSDIR ?= $(SYSCONFDIR)/dbus-1/system.d
+DOCDIR ?= $(PREFIX)/share/doc/beacon-gateway
+UNIT := $(UNITDIR)/beacon-gateway.service
+
+# The unit names the program and its documents, so it is written for the PREFIX that it is installed in.
+install: ## Installs what `make release` built, below PREFIX and DESTDIR; a configuration that is there already stays.
 	@test -x $(BINARY) || { echo '$(BINARY) is not there; run `make release` first (not as root)' >&2; exit 1; }
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/beacon-gateway
+	install -d $(DESTDIR)$(UNITDIR)
+	sed -e 's#/usr/local/bin/#$(PREFIX)/bin/#' -e 's#/usr/local/share/doc/beacon-gateway/#$(DOCDIR)/#' \
+	  -e 's#/etc/beacon-gateway/#$(SYSCONFDIR)/beacon-gateway/#' Config/beacon-gateway.service >$(DESTDIR)$(UNIT)
+	chmod 644 $(DESTDIR)$(UNIT)
+	install -D -m 644 Config/beacon-gateway.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf
+	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
+	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
+	install -d $(DESTDIR)$(DOCDIR)
+	install -m 644 README.md LICENSE docs/* Config/gateway.yaml $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
 	else set -x; install -D -m 644 Config/gateway.yaml $(DESTDIR)$(CONFIGURATION); fi
+	@test -n '$(DESTDIR)' || printf '%s\n' '' 'What is left to do, as root:' \
+	  '  systemd-sysusers && systemctl daemon-reload && udevadm control --reload' \
+	  '  systemctl reload dbus' \
+	  '  $${EDITOR:-nano} $(CONFIGURATION) && $(PREFIX)/bin/beacon-gateway check' \
+	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
 
-uninstall: ## Removes what `make install` installed, but for the configuration.
-	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway
+uninstall: ## Removes what `make install` installed, but for the configuration, the events and the user.
+	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
+	  set -x; systemctl disable --now beacon-gateway.service; fi
+	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
+	  $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
+	rm -rf $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
+	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
 
 clean: ## Removes what building made.
 	rm -rf $(BUILD_DIR)

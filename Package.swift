@@ -65,7 +65,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "Captures", "EventLog",
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "Captures", "EventLog",
                 "GatewayConfiguration", "Polling", .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -107,6 +107,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -4,3 +4,9 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
+#include <sys/ioctl.h>
+
+// Swift calls no function with a variable number of arguments.
+static inline int clinux_ioctl(int descriptor, unsigned long request, void *argument) {
+    return ioctl(descriptor, request, argument);
+}

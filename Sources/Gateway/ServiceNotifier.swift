@@ -38,11 +38,11 @@ public final class ServiceNotifier {
     /// What was last said of the status.
     public private(set) var lastStatus: String?
 
-    private let socket: FileDescriptor?
+    private let descriptor: FileDescriptor?
     private let address: Address?
 
     /// Whether anybody listens.
-    public var isActive: Bool { socket != nil && address != nil }
+    public var isActive: Bool { descriptor != nil && address != nil }
 
     /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
     ///
@@ -66,18 +66,18 @@ public final class ServiceNotifier {
             }
         }
         self.problem = problem
-        self.socket = socket
+        descriptor = socket
         self.address = address
         watchdogInterval = Self.interval(environment, processID ?? getpid())
     }
 
     deinit {
         // Nobody could act on it.
-        if let socket { _ = try? socket.close() }
+        if let descriptor { _ = try? descriptor.close() }
     }
 
     private static func makeSocket() -> Int32 {
-        Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     }
 
     private static func interval(_ environment: (String) -> String?, _ processID: Int32) -> Duration? {
@@ -141,7 +141,7 @@ extension ServiceNotifier {
     }
 
     private func send(_ text: String) throws(Errno) {
-        guard let socket, let address else { return }
+        guard let descriptor, let address else { return }
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
         let isAbstract: Int
@@ -161,7 +161,7 @@ extension ServiceNotifier {
             unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
                 unsafe message.withUnsafeBytes { bytes in
                     unsafe sendto(
-                        socket.rawValue, bytes.baseAddress, bytes.count,
+                        descriptor.rawValue, bytes.baseAddress, bytes.count,
                         Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT),
                         name, length)
                 }

@@ -11,5 +11,8 @@ struct BeaconGateway: ParsableCommand {
             73 and 74 can't write, 77 no permission, 78 bad configuration.
             """,
         version: "0.1.0",
-        subcommands: [RunCommand.self, StatusCommand.self, ReplayCommand.self, ConvertCommand.self, CheckCommand.self])
+        subcommands: [
+            RunCommand.self, StatusCommand.self, ReplayCommand.self, ConvertCommand.self, CheckCommand.self,
+            DoctorCommand.self,
+        ])
 }

@@ -1,0 +1,168 @@
+import BeaconMonitoring
+import GatewayConfiguration
+import SystemPackage
+
+// What the configuration asks of the machine around Bluetooth.
+extension Doctor {
+    // Below this a day's events may not fit.
+    private static let freeMin: Int64 = 16 << 20
+
+    mutating func examineConditions() {
+        guard let configuration else { return }
+        let conditions = configuration.monitors.flatMap(\.conditions)
+        let circles = conditions.count { if case .circle = $0.condition { true } else { false } }
+        let limit = configuration.engine.conditionLimit
+        let beacons = conditions.count - circles
+        if limit > 0, beacons > limit {
+            find(
+                "conditions", .warning, "\(beacons - limit) of \(beacons) beacon conditions are not monitored",
+                flags: .conditionLimitExceeded,
+                remedy: "raise monitor.condition_limit (\(limit)), or set it to 0 for no limit")
+        }
+        switch configuration.location {
+        case nil where circles > 0:
+            find(
+                "location", .warning, "\(circles) circles are not monitored: location names no source",
+                flags: .conditionUnsupported, remedy: "set location.source to gpsd or gpx")
+        case .gpsd(let host, let port)? where circles > 0:
+            if let failure = probes.connectFailure(host: host, port: port) {
+                find(
+                    "location", .wrong, "gpsd can't be reached: \(failure)", flags: .locationUnavailable,
+                    remedy: "sudo apt install gpsd; sudo systemctl enable --now gpsd")
+            } else {
+                find("location", .ok, "gpsd answers at \(host):\(port)")
+            }
+        case .gpx(let file)? where circles > 0:
+            if let failure = probes.readFailure(file) {
+                find(
+                    "location", .wrong, "the track \(file) can't be read: \(failure)", flags: .locationUnavailable,
+                    remedy: "set location.file, or: sudo chmod o+r \(file)")
+            } else {
+                find("location", .ok, "the track \(file) can be read")
+            }
+        default: break
+        }
+    }
+
+    mutating func examineMachine() {
+        switch probes.isClockSynchronized() {
+        case true?: find("clock", .ok, "the wall clock is synchronised")
+        case false?:
+            find(
+                "clock", .warning, "the wall clock has not been set: dates may be wrong, the order of events is right",
+                flags: .clockUnsynchronized, remedy: "sudo timedatectl set-ntp true; timedatectl timesync-status")
+        case nil: find("clock", .warning, "the kernel does not tell whether the wall clock has been set")
+        }
+        examineDirectory("output.directory", output.directory, retained: output.retainSize)
+        examineDirectory("output.state_directory", output.stateDirectory, retained: nil)
+    }
+
+    private mutating func examineDirectory(_ setting: String, _ path: String, retained: Int64?) {
+        let directory = probes.directory(path)
+        let make = "sudo install -d -o beacon-gateway -g beacon-gateway -m 750 \(path)"
+        if let failure = directory.failure {
+            find(
+                "disk", .wrong, "\(path) (\(setting)) can't be written to by this user: \(failure)",
+                flags: .persistenceUnavailable,
+                remedy: failure == .readOnlyFileSystem
+                    ? "sudo mount -o remount,rw $(findmnt -n -o TARGET -T \(path))"
+                    : "\(make); or run doctor as the service's user: sudo -u beacon-gateway beacon-gateway doctor")
+            return
+        }
+        guard let free = directory.free else { return find("disk", .ok, "\(path) can be written to") }
+        if free < Self.freeMin {
+            find(
+                "disk", .wrong, "\(path) has \(Self.size(free)) left", flags: .persistenceUnavailable,
+                remedy: "make room (sudo journalctl --vacuum-size=100M; sudo apt clean), or lower output.retain_size")
+        } else if let retained, free < retained {
+            find(
+                "disk", .warning,
+                "\(path) has \(Self.size(free)) left, and output.retain_size may take \(Self.size(retained))",
+                remedy: "lower output.retain_size, or make room; what is there already counts towards it")
+        } else {
+            find(
+                "disk", .ok,
+                "\(path) \(directory.exists ? "can be written to" : "will be made"), with \(Self.size(free)) left")
+        }
+    }
+
+    // Whole units, cut off.
+    private static func size(_ octets: Int64) -> String {
+        for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] where octets >= 1 << Int64(shift) {
+            return "\(octets >> Int64(shift)) \(unit)"
+        }
+        return "\(max(octets, 0)) octets"
+    }
+
+    mutating func examineBroker() {
+        guard let mqtt = configuration?.mqtt else { return }
+        if let failure = probes.connectFailure(host: mqtt.host, port: mqtt.port) {
+            find(
+                "broker", .wrong, "the broker can't be reached: \(failure)",
+                remedy: "compare mqtt.host and mqtt.port with the broker's; events wait in the files meanwhile")
+        } else {
+            find("broker", .ok, "the broker takes connections at \(mqtt.host):\(mqtt.port)")
+        }
+        let files = [
+            ("mqtt.password_file", mqtt.passwordFile), ("mqtt.tls.ca_file", mqtt.tls?.caFile),
+            ("mqtt.tls.ca_directory", mqtt.tls?.caDirectory),
+            ("mqtt.tls.certificate_file", mqtt.tls?.certificateFile), ("mqtt.tls.key_file", mqtt.tls?.keyFile),
+        ]
+        for case (let setting, let path?) in files {
+            guard let failure = probes.readFailure(path) else { continue }
+            find(
+                "broker", .wrong, "\(path) (\(setting)) can't be read by this user: \(failure)",
+                remedy: failure == .noSuchFileOrDirectory
+                    ? "sudo install -m 640 -g beacon-gateway FILE \(path)"
+                    : "sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)")
+        }
+    }
+
+    mutating func examineDaemon() {
+        let daemon = probes.daemon(statusSocket: output.statusSocket)
+        guard daemon.isRunning else {
+            return find(
+                "daemon", .warning, "no gateway runs with this configuration",
+                remedy: "sudo systemctl enable --now beacon-gateway")
+        }
+        guard let diagnostics = daemon.diagnostics, !diagnostics.isEmpty else {
+            return find("daemon", .ok, "the gateway runs")
+        }
+        for (bit, name) in Diagnostics.names.enumerated() {
+            let flag = Diagnostics(rawValue: 1 << UInt32(bit))
+            guard diagnostics.contains(flag) else { continue }
+            let (state, summary, remedy) = Self.words(for: flag)
+            find("daemon", state, "the gateway says \(name): \(summary)", flags: flag, remedy: remedy)
+        }
+    }
+
+    // What a flag that the daemon holds means, and what to do. Those that doctor finds out by itself point there.
+    private static func words(for flag: Diagnostics) -> (DoctorFinding.State, String, String) {
+        switch flag {
+        case .insufficientlyInUse, .serviceSessionRequired:
+            (
+                .wrong, "explicit service sessions are demanded and none is held",
+                "hold one, or demand none: see docs/monitor.md"
+            )
+        case .scannerUnavailable:
+            (
+                .wrong, "an adapter that should listen does not",
+                "beacon-gateway status; sudo journalctl -u beacon-gateway -n 50"
+            )
+        case .accuracyLimited:
+            (
+                .warning, "reports are thinned out",
+                "give it CAP_NET_ADMIN (the unit that ships has it) and scanner.backend auto or management"
+            )
+        case .trackingLimitExceeded:
+            (
+                .warning, "more beacons under conditions than are held",
+                "raise monitor.max_beacons, or narrow the conditions"
+            )
+        case .locationUnavailable: (.wrong, "circles are monitored and there is no fix", "cgps, and a view of the sky")
+        case .conditionLimitExceeded, .conditionUnsupported, .clockUnsynchronized:
+            (.warning, "see above", "beacon-gateway status")
+        default: (.wrong, "see above", "beacon-gateway status")
+        }
+    }
+}

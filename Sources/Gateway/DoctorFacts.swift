@@ -1,0 +1,147 @@
+public import BeaconMonitoring
+public import SystemPackage
+
+/// What an examination rests on, as it was found; what can't be known is absent.
+public enum DoctorFacts {
+    /// What the kernel has of Bluetooth.
+    public struct Bluetooth: Sendable, Hashable {
+        /// What socket(2) says to AF_BLUETOOTH; absent where it gives one.
+        public var socketFailure: Errno?
+        /// The adapters, by name.
+        public var adapters: [Adapter] = []
+        /// What rfkill has of Bluetooth.
+        public var switches: [Switch] = []
+
+        /// Bluetooth without an adapter.
+        public init() {}
+    }
+
+    /// One adapter.
+    public struct Adapter: Sendable, Hashable {
+        /// As the kernel names it: `hci0`.
+        public var name: String
+        /// Whether it is switched on.
+        public var isPowered: Bool?
+        /// Whether USB may suspend it, and where that stands in sysfs.
+        public var autosuspend: String?
+
+        /// Makes an adapter.
+        public init(name: String, isPowered: Bool? = nil, autosuspend: String? = nil) {
+            self.name = name
+            self.isPowered = isPowered
+            self.autosuspend = autosuspend
+        }
+    }
+
+    /// One of rfkill's switches of the type Bluetooth.
+    public struct Switch: Sendable, Hashable {
+        /// Its name: `hci0`, or the maker's.
+        public var name: String
+        /// Software blocks it.
+        public var isSoftBlocked: Bool
+        /// Hardware does.
+        public var isHardBlocked: Bool
+
+        /// Makes a switch.
+        public init(name: String, isSoftBlocked: Bool, isHardBlocked: Bool) {
+            self.name = name
+            self.isSoftBlocked = isSoftBlocked
+            self.isHardBlocked = isHardBlocked
+        }
+    }
+
+    /// The system bus, and bluetoothd on it.
+    public struct Bus: Sendable, Hashable {
+        /// Where the bus should be.
+        public var socket: String
+        /// What connect(2) says to it; absent where it is accepted.
+        public var failure: Errno?
+        /// Whether bluetoothd runs.
+        public var isDaemonRunning: Bool
+        /// Whether its unit is installed.
+        public var isDaemonInstalled: Bool
+        /// What the bus says where it refuses to let this user talk to bluetoothd; absent where it does not, or was not
+        /// asked.
+        public var refusal: String?
+
+        /// Makes a bus.
+        public init(
+            socket: String, failure: Errno? = nil, isDaemonRunning: Bool, isDaemonInstalled: Bool,
+            refusal: String? = nil
+        ) {
+            self.socket = socket
+            self.failure = failure
+            self.isDaemonRunning = isDaemonRunning
+            self.isDaemonInstalled = isDaemonInstalled
+            self.refusal = refusal
+        }
+    }
+
+    /// What this process may.
+    public struct Rights: Sendable, Hashable {
+        /// Who it is, for people.
+        public var user: String
+        /// CAP_NET_ADMIN: the management socket, receive buffers of any size.
+        public var hasNetworkAdministration: Bool
+        /// CAP_NET_RAW: the raw channel.
+        public var hasRawNetwork: Bool
+
+        /// Makes rights.
+        public init(user: String, hasNetworkAdministration: Bool, hasRawNetwork: Bool) {
+            self.user = user
+            self.hasNetworkAdministration = hasNetworkAdministration
+            self.hasRawNetwork = hasRawNetwork
+        }
+    }
+
+    /// A folder that is written to.
+    public struct Directory: Sendable, Hashable {
+        /// What stands in the way of writing there; absent where nothing does.
+        public var failure: Errno?
+        /// Whether it is there already; where it is not, what is said is of the folder that it would be made in.
+        public var exists: Bool
+        /// How many octets are free for this user.
+        public var free: Int64?
+
+        /// Makes a folder.
+        public init(failure: Errno? = nil, exists: Bool, free: Int64?) {
+            self.failure = failure
+            self.exists = exists
+            self.free = free
+        }
+    }
+
+    /// The daemon of this configuration.
+    public struct Daemon: Sendable, Hashable {
+        /// Whether it answers at its status socket.
+        public var isRunning: Bool
+        /// The flags that it holds at present; absent where it was not asked.
+        public var diagnostics: Diagnostics?
+
+        /// Makes a daemon.
+        public init(isRunning: Bool, diagnostics: Diagnostics? = nil) {
+            self.isRunning = isRunning
+            self.diagnostics = diagnostics
+        }
+    }
+}
+
+/// Finds out what an examination rests on. The machine's own is ``SystemDoctorProbes``; a test has others.
+public protocol DoctorProbes {
+    /// What the kernel has of Bluetooth.
+    func bluetooth() -> DoctorFacts.Bluetooth
+    /// The system bus, and bluetoothd on it.
+    func bus() -> DoctorFacts.Bus
+    /// What this process may.
+    func rights() -> DoctorFacts.Rights
+    /// Whether the kernel says that the wall clock has been set; `nil` where it does not tell.
+    func isClockSynchronized() -> Bool?
+    /// A folder that would be written to.
+    func directory(_ path: String) -> DoctorFacts.Directory
+    /// What stands in the way of reading a file; `nil` where nothing does.
+    func readFailure(_ path: String) -> Errno?
+    /// What stands in the way of a TCP connection, for operators; `nil` where nothing does. Waits five seconds at most.
+    func connectFailure(host: String, port: UInt16) -> String?
+    /// The daemon that listens at a status socket.
+    func daemon(statusSocket: String) -> DoctorFacts.Daemon
+}
