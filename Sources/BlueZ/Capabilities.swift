@@ -11,7 +11,7 @@ public import SystemPackage
 public enum Capabilities {
     /// The capabilities that hearing takes.
     public enum Capability: Int, Sendable, Hashable, CaseIterable {
-        /// CAP_NET_ADMIN: the management socket, when it is bound; power and reset over the raw channel; large buffers.
+        /// CAP_NET_ADMIN: the management socket, when it is bound; large buffers, when a socket is opened.
         case networkAdministration = 12
         /// CAP_NET_RAW: the raw HCI channel.
         case rawNetwork = 13
@@ -32,8 +32,8 @@ public enum Capabilities {
     /// To be called when the scanner has been started: a management socket works on, as the kernel looked when it was bound.
     /// For the calling thread and those that it starts afterwards: call it before there are others. What it starts later
     /// (execve) gets nothing either. It is no harm where there is nothing to give up.
-    /// - Parameter kept: what is still needed: ``Capability/networkAdministration`` to power and reset over the raw channel,
-    ///   ``Capability/rawNetwork`` for adapters that the raw channel opens later.
+    /// - Parameter kept: what is still needed: ``Capability/rawNetwork`` for an ``HCIScanner``;
+    ///   ``Capability/networkAdministration`` beside it where adapters that come later are to have large buffers too.
     /// - Throws: `Errno` of capset(2) or prctl(2): a mistake of ours, or a sandbox that forbids them.
     public static func drop(keeping kept: Set<Capability> = []) throws(Errno) {
         var sets: [UInt64] = [0, 0, 0]

@@ -10,7 +10,7 @@ extension ManagedAdapter {
         self.settings = settings
         if settings.contains(.powered) {
             powerAt = nil
-            if !was.contains(.powered) { expectProof(at: now) }
+            if !was.contains(.powered), monitor != nil { expectProof(at: now) }
         } else if was.contains(.powered) {
             // A discovery ends with the power.
             discovering = false

@@ -78,9 +78,12 @@ extension ManagedAdapter {
     ) {
         guard let command = pending?.command, command.opcode == opcode else {
             // The answer to one that was given up. A monitor that was put up nevertheless is one too many.
-            if case .handle(let handle) = result, handle != monitor, handle != wideMonitor {
+            switch result {
+            case .handle(let handle) where handle != monitor && handle != wideMonitor:
                 leftovers.append(handle)
                 actions.append(.record)
+            case .settings(let settings): update(settings, at: now, "it was switched off", into: &actions)
+            default: break
             }
             return
         }

@@ -5,12 +5,10 @@
 // socket(7), sock_diag(7), capabilities(7), prctl(2). Each function returns -1 and sets errno where it fails.
 #pragma once
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -32,35 +30,6 @@ struct gateway_hci_filter {
     uint16_t opcode;
 };
 
-// struct hci_dev_req and hci_dev_list_req (hci_sock.h), the list with room for HCI_MAX_DEV (16) and more.
-#define GATEWAY_HCI_DEVICES_MAX 64
-struct gateway_hci_device_request {
-    uint16_t device;
-    uint32_t option;
-};
-struct gateway_hci_device_list {
-    uint16_t count;
-    struct gateway_hci_device_request devices[GATEWAY_HCI_DEVICES_MAX];
-};
-
-// struct hci_dev_info (hci_sock.h).
-struct gateway_hci_device_info {
-    uint16_t device;
-    char name[8];
-    uint8_t address[6];
-    uint32_t flags;
-    uint8_t type;
-    uint8_t features[8];
-    uint32_t packet_type;
-    uint32_t link_policy;
-    uint32_t link_mode;
-    uint16_t acl_mtu;
-    uint16_t acl_packets;
-    uint16_t sco_mtu;
-    uint16_t sco_packets;
-    uint32_t statistics[10];
-};
-
 enum {
     GATEWAY_AF_BLUETOOTH = 31,
     GATEWAY_BTPROTO_HCI = 1,
@@ -72,28 +41,6 @@ enum {
     GATEWAY_SO_MEMINFO = 55,
     GATEWAY_MEMINFO_DROPS = 8,
 };
-
-// ioctls of hci_sock.h: _IOW('H', n, int) and _IOR('H', n, int).
-static inline unsigned long gateway_hci_up(void) { return _IOW('H', 201, int); }
-static inline unsigned long gateway_hci_down(void) { return _IOW('H', 202, int); }
-static inline unsigned long gateway_hci_reset(void) { return _IOW('H', 203, int); }
-
-// Does one of the three above to a device.
-static inline int gateway_hci_control(int fd, unsigned long request, uint16_t device) {
-    return ioctl(fd, request, (unsigned long)device);
-}
-
-static inline int gateway_hci_list(int fd, struct gateway_hci_device_list *list) {
-    memset(list, 0, sizeof *list);
-    list->count = GATEWAY_HCI_DEVICES_MAX;
-    return ioctl(fd, _IOR('H', 210, int), list);
-}
-
-static inline int gateway_hci_info(int fd, uint16_t device, struct gateway_hci_device_info *info) {
-    memset(info, 0, sizeof *info);
-    info->device = device;
-    return ioctl(fd, _IOR('H', 211, int), info);
-}
 
 static inline int gateway_bluetooth_socket(void) {
     return socket(GATEWAY_AF_BLUETOOTH, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, GATEWAY_BTPROTO_HCI);

@@ -279,6 +279,12 @@ import Testing
         #expect(world.told == [])
     }
 
+    @Test func `a power that changed by a command that was given up is taken nevertheless`() {
+        let world = ManagementWorld.listening()
+        world.receive(.reply(opcode: 0x05, status: .success, result: .settings([.lowEnergy])))
+        #expect(!world.isListening)
+    }
+
     @Test func `a kernel that knows no monitors, and one that refuses, end it`() {
         for (status, kind) in [
             (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
