@@ -94,7 +94,7 @@ fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 
 lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(PYTHON) -m unittest discover -q -s Tests/Lab/tests
+	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
 	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.

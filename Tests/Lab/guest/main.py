@@ -67,6 +67,7 @@ class Run:
             wait_until("the gateway says that it listens", self.plan["wait"], lambda: self._alive() and len(
                 set(self._gateway.listening())) >= len(self._controllers))
         except StackError as problem:
+            self._alive()
             self.report["problems"].append(str(problem))
 
     def _alive(self):
