@@ -10,10 +10,7 @@ extension DBusAdapter {
         if step == .reset {
             return .skipped(reason: "a controller can't be reset over D-Bus; unplug it and plug it in again")
         }
-        switch phase {
-        case .switchingOff, .switchingOn, .retryingPower: return .skipped(reason: "it is being switched off and on")
-        default: break
-        }
+        if isSwitchingPower { return .skipped(reason: "it is being switched off and on") }
         guard isPowered else { return .skipped(reason: "the adapter is off") }
         switch step {
         case .widen: return widen(at: now, into: &actions)
@@ -77,12 +74,20 @@ extension DBusAdapter {
         request(.stopDiscovery, into: &actions)
     }
 
+    /// Whether it was switched off by us and is not on again.
+    var isSwitchingPower: Bool {
+        switch phase {
+        case .switchingOff, .switchingOn, .retryingPower: true
+        default: false
+        }
+    }
+
     /// What has to be said before the connection is closed, so that nothing of ours stays.
     var farewell: [DBusRequest.AdapterRequest] {
         var requests: [DBusRequest.AdapterRequest] = []
         switch phase {
         case .starting, .started: requests.append(.stopDiscovery)
-        case .switchingOff, .switchingOn, .retryingPower: requests.append(.setPowered(true))
+        case _ where isSwitchingPower: requests.append(.setPowered(true))
         default: break
         }
         if monitor == .registered || monitor == .active || phase == .registering { requests.append(.unregisterMonitor) }

@@ -241,11 +241,8 @@ extension DBusAdapter {
             reset()
         } else {
             isDiscovering = false
-            switch phase {
-            // We owe it that it comes on again.
-            case .switchingOff, .switchingOn, .retryingPower: break
-            default: reset()
-            }
+            // Else we owe it that it comes on again.
+            if !isSwitchingPower { reset() }
             updateListening("the adapter was switched off", at: now, into: &actions)
         }
     }

@@ -15,8 +15,8 @@ struct DBusDeviceTable {
         var rssi: RSSI?
         /// The AD structures of its last manufacturer specific data.
         var data: [UInt8] = []
-        /// When a monitor found it, where what changed with that has not been told yet.
-        var foundAt: Instant?
+        /// When it was last handed over with data, where no monitor's word of that report has come yet.
+        var unpairedAt: Instant?
         /// When its manufacturer specific data were heard last.
         var dataHeardAt: Instant?
         fileprivate var newer = -1
@@ -50,7 +50,7 @@ struct DBusDeviceTable {
             devices[place].address = newValue.address
             devices[place].rssi = newValue.rssi
             devices[place].data = newValue.data
-            devices[place].foundAt = newValue.foundAt
+            devices[place].unpairedAt = newValue.unpairedAt
             devices[place].dataHeardAt = newValue.dataHeardAt
         }
     }
@@ -85,7 +85,7 @@ struct DBusDeviceTable {
         guard let place = places.removeValue(forKey: key) else { return }
         unlink(place)
         devices[place].data = []
-        devices[place].foundAt = nil
+        devices[place].unpairedAt = nil
         free.append(place)
     }
 

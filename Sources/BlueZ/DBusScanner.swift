@@ -62,6 +62,9 @@ public final class DBusScanner: Scanner {
     var session: DBusSession
     var connection: BusConnection?
     var calls = BusCallTable<DBusRequest>()
+    // Switching an adapter off takes some hundred milliseconds; nobody wants to wait longer for the end.
+    private static let powerMax = 3000
+
     private weak var handler: (any ScanHandler)?
     private var timer: EventLoop.Timer?
     private var actions: [DBusAction] = []
@@ -118,11 +121,7 @@ public final class DBusScanner: Scanner {
     }
 
     /// Hands over everything that has been received up to the call.
-    public func drain() {
-        connection?.drain()
-        // What monitors found can wait no longer for what changed with it.
-        perform { $0.tellFound(foundUntil: .latest, at: $1, into: &$2) }
-    }
+    public func drain() { connection?.drain() }
 
     /// Takes a step of the watchdog's ladder on one adapter.
     public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
@@ -140,6 +139,11 @@ public final class DBusScanner: Scanner {
         if let timer { loop.end(timer) }
         timer = nil
         if let connection {
+            // An adapter that was just switched off by us takes no order to come on before it has obeyed the first.
+            _ = connection.pump(milliseconds: Self.powerMax) {
+                self.perform { $0.advance(to: $1, into: &$2) }
+                return !self.session.isSwitchingPower || !connection.isOpen
+            }
             for request in session.farewell { _ = connection.send(Self.call(request, wantsReply: false)) }
             // bluetoothd forgets what a closed connection asked for, all but the power that is to come on again; only
             // that it is all written is waited for, and not long.
@@ -159,6 +163,7 @@ public final class DBusScanner: Scanner {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
+        expireCalls()
         var next = 0
         while next < actions.count {
             let action = actions[next]
@@ -167,7 +172,6 @@ public final class DBusScanner: Scanner {
             if next == actions.count {
                 actions.removeAll(keepingCapacity: true)
                 next = 0
-                expireCalls()
             }
         }
         actions.removeAll(keepingCapacity: true)

@@ -7,9 +7,9 @@ import BluetoothLE
 // sends other frames too. It is handed over without data, as proof that the adapter hears (rule L5). Without the filter
 // only what changed is told, and the data are those of last time.
 //
-// A monitor's DeviceFound says that a report matched, so its data are those of last time unless a PropertiesChanged for
-// the same report follows. The two are one report: a DeviceFound waits for its PropertiesChanged, until the next one of
-// that device, until 50 ms have passed, or until everything received has to be handed over.
+// A monitor's DeviceFound says that a report matched, and nothing more. What changed with that report was told right
+// before: bluetoothd sends all changes that are waiting before it calls anybody (bluez gdbus/object.c, g_dbus_send_message;
+// measured with 5.66). The two are one report. A DeviceFound that nothing was told before is a report like the last one.
 extension DBusSession {
     /// Takes what is said of a device as known, not as heard.
     mutating func remember(_ key: DBusDeviceKey, _ properties: DBusDeviceProperties) {
@@ -37,44 +37,21 @@ extension DBusSession {
             return update(place, properties)
         }
         let place = devices.heard(key)
-        let wasFound = devices[place].foundAt != nil
         update(place, properties)
-        let hasData = properties.data != nil || wasFound || !isFilterSet(on: key.adapter)
+        let hasData = properties.data != nil || !isFilterSet(on: key.adapter)
         report(place, hasData: hasData, at: now, into: &actions)
-    }
-
-    /// bluetoothd has forgotten a device.
-    mutating func disappeared(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
-        if let place = devices.place(of: key), devices[place].foundAt != nil {
-            report(place, hasData: true, at: now, into: &actions)
-        }
-        devices.remove(key)
     }
 
     /// A monitor found a device: it matched the pattern of an iBeacon.
     mutating func monitorFound(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
         guard adapters[key.adapter]?.isThere == true else { return counters.foreign &+= 1 }
         let place = devices.heard(key)
-        // The one before brought nothing new.
-        if devices[place].foundAt != nil { report(place, hasData: true, at: now, into: &actions) }
-        if found.count >= Self.foundCountMax { tellFound(foundUntil: .latest, at: now, into: &actions) }
-        devices[place].foundAt = now
-        found.append(Found(key: key, time: now))
-    }
-
-    /// Tells of the devices that monitors found up to `time`, and for which nothing followed.
-    mutating func tellFound(foundUntil time: Instant, at now: Instant, into actions: inout [DBusAction]) {
-        var passed = 0
-        for entry in found {
-            // Those at the front that were told already need no waiting for.
-            if let place = devices.place(of: entry.key), devices[place].foundAt == entry.time {
-                guard entry.time <= time else { break }
-                devices[place].foundAt = nil
-                report(place, hasData: true, at: now, into: &actions)
-            }
-            passed += 1
+        if let told = devices[place].unpairedAt, now - told <= Self.pairMax {
+            // It has been handed over.
+        } else {
+            report(place, hasData: true, at: now, into: &actions)
         }
-        found.removeFirst(passed)
+        devices[place].unpairedAt = nil
     }
 
     private mutating func update(_ place: Int, _ properties: DBusDeviceProperties) {
@@ -90,8 +67,8 @@ extension DBusSession {
 
     private mutating func report(_ place: Int, hasData: Bool, at now: Instant, into actions: inout [DBusAction]) {
         let device = devices[place]
-        devices[place].foundAt = nil
         let hasData = hasData && !device.data.isEmpty
+        devices[place].unpairedAt = hasData ? now : nil
         if hasData {
             if let earlier = device.dataHeardAt { measure(now - earlier, on: device.key.adapter) }
             devices[place].dataHeardAt = now

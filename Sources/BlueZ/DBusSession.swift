@@ -27,18 +27,11 @@ struct DBusSession {
         var devicesMax = 8192
     }
 
-    /// A device that a monitor found, and when.
-    struct Found: Sendable, Hashable {
-        var key: DBusDeviceKey
-        var time: Instant
-    }
-
-    /// How long a device that a monitor found waits for what changed with it, before what is known is told.
+    /// How long before a monitor's word what changed was told, at most.
     ///
-    /// bluetoothd sends DeviceFound at once and PropertiesChanged when it next has nothing to do.
-    static let foundMax: Duration = .milliseconds(50)
-    // Past this the oldest no longer wait: more in 50 ms than any adapter hears.
-    static let foundCountMax = 4096
+    /// They are sent in one breath, but a process that is starved reads them apart. Another frame of the device that is
+    /// taken for the one costs nothing: it was handed over with the same data.
+    static let pairMax: Duration = .seconds(1)
     // The kernel has 65,536 numbers; no machine this many adapters.
     static let adaptersMax = 64
 
@@ -50,8 +43,6 @@ struct DBusSession {
     private(set) var lastFailure: BusFailure?
     private(set) var adapters: [Int: DBusAdapter] = [:]
     var devices: DBusDeviceTable
-    /// Devices that monitors found, in that order; those told meanwhile are passed over.
-    var found: [Found] = []
     var counters: DBusScanner.Counters
 
     // Whether what a device said may have changed what stands in the way.
@@ -76,7 +67,6 @@ struct DBusSession {
         var times = adapters.values.compactMap(\.nextDeadline)
         if let listAt { times.append(listAt) }
         if let connectAt { times.append(connectAt) }
-        if let first = found.first { times.append(first.time + Self.foundMax) }
         return times.min()
     }
 }
@@ -199,7 +189,6 @@ extension DBusSession {
         }
         if let time = listAt, time <= now { list(into: &actions) }
         for index in adapters.keys.sorted() { adapters[index]?.advance(to: now, into: &actions) }
-        tellFound(foundUntil: now - Self.foundMax, at: now, into: &actions)
         tellObstacles(at: now, into: &actions)
     }
 
@@ -213,6 +202,9 @@ extension DBusSession {
         tellObstacles(at: now, into: &actions)
         return outcome
     }
+
+    /// Whether an adapter was switched off by us and is not on again.
+    var isSwitchingPower: Bool { adapters.values.contains(where: \.isSwitchingPower) }
 
     /// What has to be said before the connection is closed.
     var farewell: [DBusRequest] {
@@ -247,7 +239,6 @@ extension DBusSession {
     }
 
     private mutating func lose(reason: String, at now: Instant, into actions: inout [DBusAction]) {
-        tellFound(foundUntil: .latest, at: now, into: &actions)
         owner = nil
         listAt = nil
         for index in adapters.keys.sorted() { adapters[index]?.lost(reason: reason, at: now, into: &actions) }
@@ -313,7 +304,7 @@ extension DBusSession {
             }
         case .device(let key):
             guard interfaces.contains(DBusName.device) else { return }
-            disappeared(key, at: now, into: &actions)
+            devices.remove(key)
         case .other: break
         }
     }

@@ -66,56 +66,47 @@ import Testing
         #expect(desk.reports().map(\.rssi) == [RSSI(dBm: -60), nil])
     }
 
-    @Test func `DeviceFound and what follows for the same report are one report`() {
-        let desk = Desk.listening(monitors: true)
-        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
-        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.receive(.deviceChanged(Self.key, Self.said(rssi: -70)))
-        desk.wait(.seconds(1))
-        #expect(desk.reports().map(\.data) == [[1], [1]])
-    }
-
-    @Test func `DeviceFound thrice and one change, merged, are three reports`() {
+    @Test func `what changed and the monitor's word right after it are one report`() {
         let desk = Desk.listening(monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
-        for _ in 0..<3 { desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions) }
+        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
+        desk.wait(.milliseconds(100))
         desk.receive(.deviceChanged(Self.key, Self.said(rssi: -70, data: [1])))
-        desk.wait(.seconds(1))
-        #expect(desk.reports().map(\.rssi) == [-60, -60, -60, -70].map { RSSI(dBm: $0) })
+        desk.session.monitorFound(Self.key, at: desk.now + DBusSession.pairMax, into: &desk.actions)
+        #expect(desk.reports().map(\.rssi) == [-60, -70].map { RSSI(dBm: $0) })
     }
 
-    @Test func `DeviceFound that nothing follows is a report after 50 ms, not before`() {
+    @Test func `the monitor's word alone is a report like the last one, each time`() {
         let desk = Desk.listening(isPassive: true, monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
-        _ = desk.take()
+        for _ in 0..<4 { desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions) }
+        #expect(desk.reports().map(\.data) == [[1], [1], [1], [1]])
+    }
+
+    @Test func `what changed long before the monitor's word was another report`() {
+        let desk = Desk.listening(isPassive: true, monitors: true)
+        desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
+        desk.wait(DBusSession.pairMax + .nanoseconds(1))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.wait(.milliseconds(50) - .nanoseconds(1))
+        #expect(desk.reports().count == 2)
+    }
+
+    @Test func `a frame of another kind is not the one that the monitor's word is about`() {
+        let desk = Desk.listening(monitors: true)
+        desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
+        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
+        desk.receive(.deviceChanged(Self.key, Self.said(rssi: -50)))
+        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
+        #expect(desk.reports().map(\.data) == [[1], [], [1]])
+    }
+
+    @Test func `the monitor's word of a device that nothing is known of proves that the adapter hears`() {
+        let desk = Desk.listening(isPassive: true, monitors: true)
+        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
+        #expect(desk.reports().map(\.data) == [[]])
+        desk.session.monitorFound(DBusDeviceKey(adapter: 5, address: 1), at: desk.now, into: &desk.actions)
         #expect(desk.reports() == [])
-        #expect(desk.session.nextDeadline == desk.now + .nanoseconds(1))
-        desk.wait(.nanoseconds(1))
-        #expect(desk.reports().map(\.data) == [[1]])
-        #expect(desk.session.nextDeadline == nil)
-    }
-
-    @Test func `T5: what is waited for is told at once where a deadline wants it`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
-        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.session.tellFound(foundUntil: .latest, at: desk.now, into: &desk.actions)
-        #expect(desk.reports().count == 1)
-        desk.wait(.seconds(1))
-        #expect(desk.reports().count == 0)
-    }
-
-    @Test func `a found device that is removed, or whose bluetoothd goes, was heard`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
-        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.receive(.removed(.device(Self.key), interfaces: [DBusName.device]))
-        #expect(desk.reports().count == 1)
-        desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
-        desk.owner(nil)
-        #expect(desk.reports().count == 1)
-        #expect(desk.session.devices.count == 0)
+        #expect(desk.session.counters.foreign == 1)
     }
 
     @Test func `the table forgets who was heard least recently, and counts it`() {

@@ -285,6 +285,28 @@ struct DBusScannerTests {
         scanner.stop()
     }
 
+    @Test func `a call that is never answered is given up after ten seconds, and tried again`() throws {
+        // Behind the machine's time the loop never sleeps too long, wherever it is moved to.
+        var offset: Duration = .seconds(-100)
+        let world = try DBusWorld(offset: { offset })
+        try world.startMock()
+        world.tell(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
+        try world.until("it will hang") { world.isDone("fail") == 1 }
+        let scanner = world.scanner()
+        try scanner.start(world.recorder)
+        try world.until("it hangs") { world.calls("StartDiscovery").count == 1 }
+        scanner.drain()
+        #expect(scanner.counters.unanswered == 0)
+        offset += .seconds(10)
+        try world.until("it listens") { world.recorder.listening == [0] }
+        #expect(scanner.counters.unanswered == 1)
+        #expect(
+            world.calls.compactMap { $0["call"] as? String }.suffix(3) == [
+                "StopDiscovery", "SetDiscoveryFilter", "StartDiscovery",
+            ])
+        scanner.stop()
+    }
+
     // MARK: Starting
 
     @Test func `without a bus, start says what to install`() throws {
@@ -347,6 +369,16 @@ struct DBusScannerTests {
         try scanner.start(world.recorder)
         try world.until("it listens") { world.recorder.starts == 2 }
         scanner.stop()
+    }
+
+    @Test func `an adapter that was switched off by a step is on again when stop returns`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening { $0.mayPowerCycle = true }
+        #expect(scanner.take(.powerCycle, on: 0) == .taken)
+        scanner.stop()
+        try world.until("it was switched on") { world.calls("Set").count >= 2 }
+        #expect(world.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
     }
 
     @Test func `a scanner that is stopped from within what it tells stops at once`() throws {

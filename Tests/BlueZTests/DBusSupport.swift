@@ -114,8 +114,9 @@ final class DBusWorld {
         }
 
     /// - Parameter policy: more rules of the bus, as dbus-daemon(1) writes them.
-    init(policy: String = "", startsBus: Bool = true) throws {
-        loop = try EventLoop()
+    /// - Parameter offset: how far the scanner's time is from the machine's.
+    init(policy: String = "", startsBus: Bool = true, offset: @escaping () -> Duration = { .zero }) throws {
+        loop = try EventLoop { BootClock.now + offset() }
         self.policy = policy
         // sockaddr_un holds 107 octets.
         folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")

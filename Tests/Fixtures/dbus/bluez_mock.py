@@ -98,9 +98,16 @@ class Adapter(dbus.service.Object):
             raise Failure("org.bluez.Error.NotReady")
         self.filters[sender] = properties
 
-    @dbus.service.method(ADAPTER, sender_keyword="sender")
-    def StartDiscovery(self, sender=None):
-        self.mock.called("StartDiscovery", self.index, sender)
+    @dbus.service.method(ADAPTER, sender_keyword="sender", async_callbacks=("reply", "fail"))
+    def StartDiscovery(self, reply, fail, sender=None):
+        try:
+            if self.mock.called("StartDiscovery", self.index, sender) != "hang":
+                self.start(sender)
+                reply()
+        except Failure as failure:
+            fail(failure)
+
+    def start(self, sender):
         if not self.powered:
             raise Failure("org.bluez.Error.NotReady")
         if sender in self.clients:
@@ -211,13 +218,14 @@ class Adapter(dbus.service.Object):
             moved = abs(int(old.get("RSSI", 0)) - rssi) >= 8
             changed = {k: v for k, v in changed.items() if (moved if k == "RSSI" else old.get(k) != v)}
         device.properties.update(changed)
-        for client, path in watchers:
-            self.tell(client, path, "DeviceFound", device.path)
         if is_new:
             self.mock.signal("/", OM, "InterfacesAdded", "oa{sa{sv}}", device.path, {DEVICE: device.properties})
         elif changed:
             self.mock.signal(device.path, PROPERTIES, "PropertiesChanged", "sa{sv}as", DEVICE,
                              dbus.Dictionary(changed, signature="sv"), [])
+        # What changed goes out before any call does.
+        for client, path in watchers:
+            self.tell(client, path, "DeviceFound", device.path)
 
 
 class Mock:
@@ -244,6 +252,8 @@ class Mock:
         for fault in self.faults:
             if fault["method"] == member and fault.get("adapter", adapter) == adapter and fault.get("count", 1) > 0:
                 fault["count"] = fault.get("count", 1) - 1
+                if fault["error"] == "hang":
+                    return "hang"
                 raise Failure(fault["error"])
 
     def owner(self, name, old, new):
