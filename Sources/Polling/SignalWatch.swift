@@ -37,13 +37,13 @@ public final class SignalWatch {
     }
 
     private func read(_ body: (Int32) -> Void) {
-        var information = unsafe signalfd_siginfo()
+        var information = signalfd_siginfo()
         while true {
             let count = unsafe withUnsafeMutableBytes(of: &information) {
                 unsafe Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count)
             }
             guard count == MemoryLayout<signalfd_siginfo>.size else { return }
-            body(Int32(truncatingIfNeeded: unsafe information.ssi_signo))
+            body(Int32(truncatingIfNeeded: information.ssi_signo))
         }
     }
 }
