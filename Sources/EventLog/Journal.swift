@@ -166,6 +166,29 @@ public final class Journal {
         for action in actions.actions { append(action) }
     }
 
+    /// Appends the same, and beside each exit what it rests on.
+    public func append(_ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder) {
+        for action in actions.actions {
+            append(recorder.evidence(before: action))
+            append(action)
+            recorder.note(action, number: encoder.sequence)
+        }
+        append(recorder.evidence(before: nil))
+    }
+
+    private func append(_ evidence: Evidence?) {
+        guard let evidence else { return }
+        let count = buffer.count
+        encoder.encode(evidence, into: &buffer)
+        if let last = groups.indices.last, last >= writtenGroups, groups[last].last >= evidence.event {
+            groups[last].size += buffer.count - count
+            groups[last].lines += 1
+        } else {
+            groups.append(
+                Group(size: buffer.count - count, lines: 1, first: encoder.sequence + 1, last: encoder.sequence))
+        }
+    }
+
     /// Appends the line of an action, where it has one.
     public func append(_ action: Action) {
         let (count, sequence) = (buffer.count, encoder.sequence)

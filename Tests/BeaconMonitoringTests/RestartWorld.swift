@@ -37,7 +37,8 @@ struct RestartWorld {
         var engineEncoder: LineEncoder
         /// What followed from the present process's inputs, with the number of each.
         var actions: [(number: Int, action: Action)] = []
-        var deafness = true
+        /// Its number among the starts, the last line before it, and when it was.
+        var begin: (start: UInt32, sequence: Int, time: Instant)
     }
 
     private static let events: FilePath = "/events"
@@ -59,6 +60,8 @@ struct RestartWorld {
     /// What is remembered as of the snapshot that is on the disk, and the number that it stands at.
     private var memory: RestartMemory?
     private var memorySequence = 0
+    /// The start whose process kept it.
+    private var memoryStart: UInt32 = 0
     /// The same of the snapshot that was being kept.
     private var candidate: (memory: RestartMemory, sequence: Int, before: [UInt8]?)?
     /// All that is known to be durable.
@@ -141,7 +144,8 @@ struct RestartWorld {
         var life = Life(
             engine: MonitorEngine(settings: script.settings, start: now, clockOffset: offset),
             model: ReferenceMonitor(settings: script.settings, start: now, clockOffset: offset), journal: journal,
-            modelEncoder: LineEncoder(encoding, after: survived), engineEncoder: LineEncoder(encoding, after: survived))
+            modelEncoder: LineEncoder(encoding, after: survived), engineEncoder: LineEncoder(encoding, after: survived),
+            begin: (starts, survived, now))
         self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
         memorySequence = survived
         candidate = nil
@@ -285,6 +289,7 @@ struct RestartWorld {
         guard let candidate else { return }
         memory = candidate.memory
         memorySequence = candidate.sequence
+        memoryStart = life?.begin.start ?? deadBegin.start
         self.candidate = nil
     }
 
@@ -296,26 +301,34 @@ struct RestartWorld {
     /// Takes the dead process away, and the power too where that is what killed it.
     mutating func bury(_ kill: SimulatedDisk.Kill) {
         disk.restart(after: kill)
-        if let life { dead = life.actions }
+        if let life {
+            dead = life.actions
+            deadBegin = life.begin
+        }
         life = nil
     }
 
     private var dead: [(number: Int, action: Action)] = []
+    /// How the process that died began.
+    private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
 
     /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
     private mutating func remembered(upTo survived: Int) -> RestartMemory? {
         if let candidate, disk.contents("\(Self.state)/state.json") != candidate.before { takeCandidate() }
         candidate = nil
         guard var memory else { return nil }
+        if survived > deadBegin.sequence, memoryStart < deadBegin.start {
+            // The snapshot is of the process before it: who listened then had stopped when it began.
+            for index in memory.snapshot.adapters.indices where memory.snapshot.adapters[index].stopped == nil {
+                memory.snapshot.adapters[index].stopped = .timeline(deadBegin.time)
+            }
+        }
         for (number, action) in dead where number > memorySequence && number <= survived {
             memory.apply(action, adapterName: { self.deadNames[$0.index] ?? "" })
         }
         dead = []
-        // Who listened when the process ended counts as stopped when the next one starts.
-        for index in memory.snapshot.adapters.indices {
-            memory.outages[memory.snapshot.adapters[index].name] = now
-            if memory.snapshot.adapters[index].stopped == nil { memory.snapshot.adapters[index].stopped = nil }
-        }
+        // Rule N4: for L2 they count as stopped from this start on.
+        for adapter in memory.snapshot.adapters { memory.outages[adapter.name] = now }
         return memory
     }
 

@@ -1,0 +1,104 @@
+public import BeaconMonitoring
+public import BluetoothLE
+
+/// What an exit rests on: the `evidence` line beside it, from which `explain` tells why.
+public struct Evidence: Sendable, Hashable {
+    /// An adapter that held the subject.
+    public struct Holder: Sendable, Hashable {
+        /// Its name.
+        public var adapter: String
+        /// The last sighting of its that was strong enough.
+        public var lastRefresh: Instant
+        /// How long it listened since.
+        public var listened: Duration
+    }
+
+    /// One of the last sightings.
+    public struct Heard: Sendable, Hashable {
+        /// When.
+        public var time: Instant
+        /// By whom.
+        public var adapter: String
+        /// How strong; absent where the controller did not know.
+        public var rssi: RSSI?
+    }
+
+    /// How long the beacon was silent between sightings since it has been followed.
+    public struct Gaps: Sendable, Hashable {
+        /// How many.
+        public var count: Int
+        /// Half of them were shorter.
+        public var median: Duration?
+        /// 99 of a hundred were.
+        public var p99: Duration?
+        /// The longest.
+        public var maximum: Duration?
+    }
+
+    /// The number of the event's line.
+    public var event: Int
+    /// The monitor's name.
+    public var monitor: String
+    /// The condition's identifier.
+    public var identifier: String
+    /// The rule that decided: `X2` silence, `X1` sightings too weak to count, `L2` an outage.
+    public var rule: String
+    /// When, on the timeline.
+    public var time: Instant
+    /// The wall clock against it then.
+    public var clockOffset: ClockOffset
+    /// Who held the subject; at most eight.
+    public var holders: [Holder]
+    /// The last sightings of the beacon that was heard last, oldest first; at most ``EvidenceRecorder/sightingsMax``.
+    public var sightings: [Heard]
+    /// Its silences.
+    public var gaps: Gaps
+}
+
+/// A histogram of silences in a fixed place: eight buckets for each doubling from 16 ms to 18 hours.
+struct GapSketch {
+    static let bucketCount = 176
+    private static let first: Int64 = 16_000_000
+
+    private(set) var count = 0
+    private(set) var maximum: Int64 = 0
+    private var buckets = InlineArray<176, UInt16>(repeating: 0)
+
+    mutating func add(_ nanoseconds: Int64) {
+        let bucket = Self.bucket(of: nanoseconds)
+        if buckets[bucket] == .max {
+            // Halved together they keep their shape, and what is new counts for more.
+            for index in 0..<Self.bucketCount { buckets[index] /= 2 }
+        }
+        buckets[bucket] += 1
+        count += 1
+        maximum = max(maximum, nanoseconds)
+    }
+
+    private static func bucket(of nanoseconds: Int64) -> Int {
+        guard nanoseconds >= first else { return 0 }
+        let scaled = UInt64(nanoseconds / (first / 8))
+        let doubling = 60 - scaled.leadingZeroBitCount
+        return min(doubling * 8 + Int(scaled >> UInt64(doubling)) - 8 + 1, bucketCount - 1)
+    }
+
+    private static func upperBound(of bucket: Int) -> Int64 {
+        guard bucket > 0 else { return first }
+        let (doubling, mantissa) = ((bucket - 1) / 8, (bucket - 1) % 8)
+        return (Int64(8 + mantissa + 1) << Int64(doubling)) * (first / 8)
+    }
+
+    /// The silence that `perMille` of a thousand do not exceed, within an eighth; `nil` without any.
+    func quantile(perMille: Int) -> Int64? {
+        var total = 0
+        for index in 0..<Self.bucketCount { total += Int(buckets[index]) }
+        guard total > 0 else { return nil }
+        let rank = max(1, (total * perMille + 999) / 1000)
+        var seen = 0
+        for index in 0..<Self.bucketCount {
+            seen += Int(buckets[index])
+            if seen >= rank { return min(Self.upperBound(of: index), maximum) }
+        }
+        return maximum
+    }
+}

@@ -1,0 +1,224 @@
+public import BeaconMonitoring
+public import BluetoothLE
+
+/// Remembers the last sightings of each beacon, so that an exit can be explained.
+///
+/// It stands beside the engine and not in it: what it knows decides nothing. A beacon that is known costs a table look-up
+/// and no allocation. Bounded: beacons that were heard once or twice give way to each other and to nobody else, so a
+/// flood of invented ones pushes out none that is here.
+public struct EvidenceRecorder {
+    /// How many sightings of a beacon are remembered.
+    public static let sightingsMax = 24
+
+    private struct Heard {
+        var time: Int64 = 0
+        var adapter: UInt16 = 0
+        var rssi: UInt8 = 0
+    }
+
+    private struct Slot {
+        var beacon: BeaconIdentity
+        var sightings = InlineArray<24, Heard>(repeating: Heard())
+        /// How many there were, ever.
+        var count = 0
+        var gaps = GapSketch()
+        // The list that it is in, from the one heard last to the one heard longest ago.
+        var newer: Int32 = -1
+        var older: Int32 = -1
+    }
+
+    private struct List {
+        var newest: Int32 = -1
+        var oldest: Int32 = -1
+    }
+
+    /// An adapter's listening: what it has come to, and since when it goes on.
+    private struct Listening {
+        var name = ""
+        /// The stretches that are over, oldest first; a few are enough for what the sightings reach back to.
+        var past: [(start: Int64, end: Int64)] = []
+        var since: Int64?
+
+        mutating func end(at time: Int64) {
+            guard let start = since else { return }
+            past.append((start, time))
+            if past.count > 64 { past.removeFirst() }
+            since = nil
+        }
+
+        func between(_ start: Int64, _ end: Int64) -> Int64 {
+            var sum: Int64 = 0
+            for stretch in past { sum += max(0, min(stretch.end, end) - max(stretch.start, start)) }
+            if let since { sum += max(0, end - max(since, start)) }
+            return sum
+        }
+    }
+
+    // Heard so often, a beacon is one that is here.
+    private static let settledCount = 3
+    // One that has been silent for so long gives way to a new one where there is no room.
+    private static let silence: Int64 = 600_000_000_000
+
+    private let beaconsMax: Int
+    private var slots: ContiguousArray<Slot> = []
+    private var places: [BeaconIdentity: Int32] = [:]
+    private var passing = List()
+    private var settled = List()
+    private var adapters: [UInt16: Listening] = [:]
+    private var settings: [Identifier: ConditionSettings] = [:]
+    private var owed: Evidence?
+
+    /// Sightings of beacons that were not remembered because there was no room.
+    public private(set) var unfollowed = 0
+
+    /// A recorder that remembers nothing yet.
+    public init(beaconsMax: Int = 10_000) { self.beaconsMax = max(beaconsMax, 1) }
+
+    // MARK: What it is told
+
+    /// Says what lines call an adapter.
+    public mutating func name(_ adapter: AdapterID, _ name: String) {
+        adapters[adapter.index, default: Listening()].name = name
+    }
+
+    /// Says how a condition that was restored is entered and left; what changes later, the actions tell.
+    public mutating func know(_ identifier: Identifier, _ settings: ConditionSettings) {
+        self.settings[identifier] = settings
+    }
+
+    /// A beacon was heard.
+    public mutating func sighted(_ beacon: BeaconIdentity, by adapter: AdapterID, rssi: RSSI?, at time: Instant) {
+        guard let place = places[beacon].map({ Int($0) }) ?? makePlace(for: beacon, at: time.nanoseconds) else {
+            unfollowed &+= 1
+            return
+        }
+        let count = slots[place].count
+        if count > 0 {
+            let last = slots[place].sightings[(count - 1) % Self.sightingsMax].time
+            slots[place].gaps.add(max(0, time.nanoseconds - last))
+        }
+        slots[place].sightings[count % Self.sightingsMax] = Heard(
+            time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
+        unlink(place)
+        slots[place].count = count + 1
+        link(place)
+    }
+
+    /// Takes in an action whose line has the number `number`. It may owe evidence then: see ``evidence(before:)``.
+    public mutating func note(_ action: Action, number: Int) {
+        switch action {
+        case .event(let event) where event.state == .unsatisfied || event.state == .unknown:
+            owed = evidence(for: event, number: number)
+        case .adapter(let change):
+            guard let adapter = adapters.first(where: { $0.value.name == change.adapter })?.key else { return }
+            if change.state == .listening {
+                adapters[adapter]?.since = change.time.nanoseconds
+            } else {
+                adapters[adapter]?.end(at: change.time.nanoseconds)
+            }
+        case .condition(let change):
+            settings[Identifier(lookup: change.identifier)] = change.kind == .removed ? nil : change.settings
+        case .event, .visit, .trackingLimitExceeded: break
+        }
+    }
+
+    /// The evidence whose line comes before that of `action`, or at the end of all: an event's stands behind its visit's.
+    public mutating func evidence(before action: Action?) -> Evidence? {
+        guard let evidence = owed else { return nil }
+        if case .visit(let visit)? = action, visit.identifier == evidence.identifier, visit.reason == .exitTimeout {
+            return nil
+        }
+        owed = nil
+        return evidence
+    }
+
+    // MARK: What it makes of it
+
+    private func evidence(for event: Event, number: Int) -> Evidence? {
+        // A subject that was never refreshed has not left: there is nothing to be explained by sightings.
+        guard let sighting = event.sighting, let lastSeen = event.lastSeen else { return nil }
+        let now = event.time.nanoseconds
+        let threshold = settings[Identifier(lookup: event.identifier)]?.exitRSSI
+        var heard: [Heard] = []
+        var gaps = Evidence.Gaps(count: 0)
+        if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
+            let count = slots[place].count
+            for index in max(0, count - Self.sightingsMax)..<count {
+                heard.append(slots[place].sightings[index % Self.sightingsMax])
+            }
+            let sketch = slots[place].gaps
+            gaps = Evidence.Gaps(
+                count: sketch.count, median: sketch.quantile(perMille: 500).map { .nanoseconds($0) },
+                p99: sketch.quantile(perMille: 990).map { .nanoseconds($0) },
+                maximum: sketch.count > 0 ? .nanoseconds(sketch.maximum) : nil)
+        }
+        var refreshes: [UInt16: Int64] = [sighting.adapter.index: lastSeen.nanoseconds]
+        for one in heard where one.time <= lastSeen.nanoseconds && Self.reaches(one.rssi, threshold) {
+            refreshes[one.adapter] = max(refreshes[one.adapter] ?? 0, one.time)
+        }
+        let holders = refreshes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(MonitorEngine.holdersMax).map
+        {
+            Evidence.Holder(
+                adapter: adapters[$0.key]?.name ?? "", lastRefresh: Instant(remembered: $0.value),
+                listened: .nanoseconds(adapters[$0.key]?.between($0.value, now) ?? 0))
+        }
+        let isWeak = heard.contains { $0.time > lastSeen.nanoseconds && !Self.reaches($0.rssi, threshold) }
+        return Evidence(
+            event: number, monitor: event.monitor, identifier: event.identifier,
+            rule: event.state == .unknown ? "L2" : isWeak ? "X1" : "X2", time: event.time,
+            clockOffset: event.clockOffset, holders: holders,
+            sightings: heard.map {
+                Evidence.Heard(
+                    time: Instant(nanoseconds: $0.time), adapter: adapters[$0.adapter]?.name ?? "",
+                    rssi: RSSI(reported: $0.rssi))
+            }, gaps: gaps)
+    }
+
+    private static func reaches(_ octet: UInt8, _ threshold: RSSI?) -> Bool {
+        guard let threshold else { return true }
+        guard let rssi = RSSI(reported: octet) else { return false }
+        return rssi >= threshold
+    }
+
+    // MARK: Places
+
+    private mutating func makePlace(for beacon: BeaconIdentity, at time: Int64) -> Int? {
+        if slots.count < beaconsMax {
+            slots.append(Slot(beacon: beacon))
+            places[beacon] = Int32(slots.count - 1)
+            link(slots.count - 1)
+            return slots.count - 1
+        }
+        var place = Int(passing.oldest)
+        if place < 0 {
+            place = Int(settled.oldest)
+            let count = slots[place].count
+            guard time - slots[place].sightings[(count - 1) % Self.sightingsMax].time > Self.silence else { return nil }
+        }
+        unlink(place)
+        places[slots[place].beacon] = nil
+        slots[place] = Slot(beacon: beacon)
+        places[beacon] = Int32(place)
+        link(place)
+        return place
+    }
+
+    private mutating func link(_ place: Int) {
+        let isSettled = slots[place].count >= Self.settledCount
+        var list = isSettled ? settled : passing
+        slots[place].newer = -1
+        slots[place].older = list.newest
+        if list.newest >= 0 { slots[Int(list.newest)].newer = Int32(place) } else { list.oldest = Int32(place) }
+        list.newest = Int32(place)
+        if isSettled { settled = list } else { passing = list }
+    }
+
+    private mutating func unlink(_ place: Int) {
+        let isSettled = slots[place].count >= Self.settledCount
+        var list = isSettled ? settled : passing
+        let (newer, older) = (slots[place].newer, slots[place].older)
+        if newer >= 0 { slots[Int(newer)].older = older } else { list.newest = older }
+        if older >= 0 { slots[Int(older)].newer = newer } else { list.oldest = newer }
+        if isSettled { settled = list } else { passing = list }
+    }
+}

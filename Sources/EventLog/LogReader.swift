@@ -1,0 +1,303 @@
+public import BeaconMonitoring
+public import BluetoothLE
+public import SystemPackage
+
+/// One line of the event files, and when it really was.
+public struct LogLine {
+    /// What it says.
+    public enum Entry: Sendable {
+        /// A subject's new state.
+        case event(Event)
+        /// A visit ended.
+        case visit(Visit)
+        /// A condition was added, replaced, changed or removed.
+        case condition(ConditionChange)
+        /// An adapter began or ceased to listen.
+        case adapter(AdapterChange)
+        /// The wall clock stepped or became synchronised.
+        case clock(ClockChange)
+        /// What an exit rests on.
+        case evidence(Evidence)
+    }
+
+    /// What it says.
+    public var entry: Entry
+    /// Its number; absent in `evidence`.
+    public var sequence: Int?
+    /// The start that it was written in; empty in a replay.
+    public var boot: String
+    /// When it was made, on its own timeline.
+    public var time: Instant
+    /// What its dates are to be printed with: what later `clock` lines say, else what they were printed with.
+    public var offset: ClockOffset
+    /// What they were printed with.
+    public var printedOffset: ClockOffset
+    /// The name of an adapter that its event names.
+    public var adapter: String
+
+    /// When it was made.
+    public var date: WallDate { WallDate(time, offset: offset) }
+
+    /// The date of a moment on the line's timeline; what lies before its beginning stays as it was printed.
+    public func date(of instant: Instant) -> WallDate {
+        WallDate(instant, offset: instant.nanoseconds < 0 ? printedOffset : offset)
+    }
+}
+
+/// Reads event files from the first line to the last, in constant memory, with the dates that later lines put right.
+public struct LogReader {
+    /// The types of lines that are asked for; the others are passed over.
+    public struct Types: OptionSet, Sendable {
+        /// The set's bits.
+        public let rawValue: UInt8
+        /// Makes a set of bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// `event` lines.
+        public static let event = Types(rawValue: 1)
+        /// `visit` lines.
+        public static let visit = Types(rawValue: 2)
+        /// `condition` lines.
+        public static let condition = Types(rawValue: 4)
+        /// `adapter` lines.
+        public static let adapter = Types(rawValue: 8)
+        /// `clock` lines.
+        public static let clock = Types(rawValue: 16)
+        /// `evidence` lines.
+        public static let evidence = Types(rawValue: 32)
+    }
+
+    /// What the reader met that no line could be made of.
+    public private(set) var damagedLines = 0
+    /// Lines that were there, whatever their type.
+    public private(set) var lines = 0
+    /// How many octets all files have.
+    public let size: Int
+    /// How many of them have been read; all of them are read twice.
+    public private(set) var position = 0
+
+    private let paths: [FilePath]
+    private let files: any FileSystemCalls
+
+    /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.
+    ///
+    /// - Throws: ``EventLogError/readFailed(_:_:)``.
+    public init(_ places: [FilePath], files: any FileSystemCalls = SystemFiles()) throws(EventLogError) {
+        self.files = files
+        var paths: [FilePath] = []
+        var size = 0
+        for place in places {
+            do throws(Errno) {
+                do throws(Errno) {
+                    let segments = try files.names(in: place).compactMap { Segment(name: $0) }
+                        .sorted(by: Segment.precedes)
+                    paths += segments.map { place.appending($0.name) }
+                } catch .notDirectory {
+                    paths.append(place)
+                }
+            } catch {
+                throw .readFailed(place.string, error)
+            }
+        }
+        for path in paths {
+            do throws(Errno) {
+                let file = try files.openForReading(path)
+                defer { files.close(file) }
+                size += try files.size(of: file)
+            } catch {
+                throw .readFailed(path.string, error)
+            }
+        }
+        self.paths = paths
+        self.size = size
+    }
+
+    /// Reads all lines of the types asked for and hands them over in order.
+    ///
+    /// - Parameters:
+    ///   - types: which lines.
+    ///   - progress: called now and then with how many lines were read.
+    ///   - body: takes a line; `false` ends it.
+    /// - Throws: ``EventLogError``, and what `body` throws.
+    public mutating func read(
+        _ types: Types, progress: (Int, Int) -> Void = { _, _ in }, _ body: (LogLine) throws -> Bool
+    ) throws {
+        var stamping = Restamping()
+        position = 0
+        // First what the clock lines say of the dates before them.
+        for path in paths {
+            try each(path, progress) { parser in
+                guard LineKind(parser.text.bytes) == .clock else { return true }
+                guard parser.parse(), let change = parser.clockChange() else { return true }
+                stamping.note(change, machine: String(BootID.machine(of: parser.boot)))
+                return true
+            }
+        }
+        damagedLines = 0
+        lines = 0
+        var boot = Boot()
+        var (goesOn, damaged) = (true, 0)
+        for path in paths where goesOn {
+            try each(path, progress) { parser in
+                guard let kind = LineKind(parser.text.bytes) else {
+                    damaged += 1
+                    return true
+                }
+                guard types.contains(kind.type) else { return true }
+                guard parser.parse() else {
+                    damaged += 1
+                    return true
+                }
+                guard let line = Self.line(&parser, &boot, stamping) else { return true }
+                goesOn = try body(line)
+                return goesOn
+            }
+        }
+        damagedLines += damaged
+    }
+
+    private mutating func each(
+        _ path: FilePath, _ progress: (Int, Int) -> Void, _ body: (inout LineParser) throws -> Bool
+    ) throws {
+        let begin = position
+        var parser = LineParser()
+        var unreported = 0
+        do {
+            var reader = try SegmentReader(path, files: files)
+            while try reader.next(into: &parser.text.bytes) {
+                unreported += 1
+                if unreported == 8192 {
+                    lines += unreported
+                    position = begin + reader.offset
+                    progress(unreported, position)
+                    unreported = 0
+                }
+                guard try body(&parser) else { return }
+            }
+            damagedLines += reader.overlong
+            position = begin + reader.offset
+        } catch let error as Errno {
+            throw EventLogError.readFailed(path.string, error)
+        }
+        lines += unreported
+        progress(unreported, position)
+    }
+
+    /// The start of the lines read last, and what it means for their dates: looked up once for each.
+    private struct Boot {
+        var octets: [UInt8] = []
+        var text = ""
+        var offset: ClockOffset?
+    }
+
+    private static func line(
+        _ parser: inout LineParser, _ boot: inout Boot, _ stamping: Restamping
+    ) -> LogLine? {
+        if !parser.isOf(boot: boot.octets) || boot.text.isEmpty && boot.offset == nil {
+            boot.text = parser.boot
+            boot.octets = Array(boot.text.utf8)
+            boot.offset = stamping.offset(of: String(BootID.machine(of: boot.text)))
+        }
+        let printed = parser.head.offset
+        var offset = boot.offset ?? printed
+        // Where the two are the same but for what cutting to microseconds leaves, the date stays as it was printed.
+        if offset.nanoseconds.subtractingReportingOverflow(printed.nanoseconds).partialValue.magnitude <= 2000 {
+            offset = printed
+        }
+        var adapter = ""
+        let entry: LogLine.Entry?
+        switch parser.head.kind {
+        case .event:
+            let event = parser.event()
+            adapter = event?.sighting.map { parser.adapters.name(of: $0.adapter) } ?? ""
+            entry = event.map { .event($0) }
+        case .visit: entry = parser.visit().map { .visit($0) }
+        case .condition: entry = parser.conditionChange().map { .condition($0) }
+        case .adapter: entry = parser.adapterChange().map { .adapter($0) }
+        case .clock: entry = parser.clockChange().map { .clock($0) }
+        case .evidence: entry = parser.evidence().map { .evidence($0) }
+        case .ranging, nil: entry = nil
+        }
+        guard let entry else { return nil }
+        return LogLine(
+            entry: entry, sequence: parser.head.sequence, boot: boot.text, time: parser.head.time, offset: offset,
+            printedOffset: printed, adapter: adapter)
+    }
+}
+
+/// The type of a line, from its first octets: most lines need no closer look.
+enum LineKind {
+    case event, visit, condition, adapter, clock, evidence, other
+
+    // `"type":"`: in an envelope behind topic, qos and retain.
+    private static let key = Array("\"type\":\"".utf8)
+
+    init?(_ line: [UInt8]) {
+        var index = 0
+        let last = min(line.count - 12, 1024)
+        while index < last {
+            if line[index] == UInt8(ascii: "\""), line[index + 1] == UInt8(ascii: "t"),
+                line[index + 7] == UInt8(ascii: "\""), line[index + 2] == UInt8(ascii: "y"),
+                line[index..<index + 8].elementsEqual(Self.key)
+            {
+                switch (line[index + 8], line[index + 9]) {
+                case (UInt8(ascii: "e"), UInt8(ascii: "v")):
+                    self = line[index + 10] == UInt8(ascii: "e") ? .event : .evidence
+                case (UInt8(ascii: "v"), _): self = .visit
+                case (UInt8(ascii: "c"), UInt8(ascii: "o")): self = .condition
+                case (UInt8(ascii: "c"), UInt8(ascii: "l")): self = .clock
+                case (UInt8(ascii: "a"), _): self = .adapter
+                default: self = .other
+                }
+                if self == .evidence, line[index + 10] != UInt8(ascii: "i") { self = .other }
+                return
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    var type: LogReader.Types {
+        switch self {
+        case .event: .event
+        case .visit: .visit
+        case .condition: .condition
+        case .adapter: .adapter
+        case .clock: .clock
+        case .evidence: .evidence
+        case .other: []
+        }
+    }
+}
+
+extension LineParser {
+    /// What an exit rests on, of an `evidence` line.
+    func evidence() -> Evidence? {
+        guard let event = text.integer(text.find("event", in: payload)), let monitor = string("monitor"),
+            let identifier = string("identifier"), let rule = string("rule"), let gaps = text.find("gaps", in: payload)
+        else { return nil }
+        func duration(_ key: StaticString) -> Duration? {
+            text.microseconds(text.find(key, in: gaps)).map { .microseconds($0) }
+        }
+        return Evidence(
+            event: event, monitor: monitor, identifier: identifier, rule: rule, time: head.time,
+            clockOffset: head.offset,
+            holders: text.elements(of: text.find("holders", in: payload)).compactMap { place in
+                guard let adapter = text.string(text.find("adapter", in: place)),
+                    let date = text.date(text.find("lastRefresh", in: place)),
+                    let listened = text.microseconds(text.find("listened", in: place))
+                else { return nil }
+                return Evidence.Holder(
+                    adapter: adapter, lastRefresh: instant(of: date), listened: .microseconds(listened))
+            },
+            sightings: text.elements(of: text.find("sightings", in: payload)).compactMap { place in
+                guard let adapter = text.string(text.find("adapter", in: place)),
+                    let date = text.date(text.find("date", in: place))
+                else { return nil }
+                return Evidence.Heard(
+                    time: instant(of: date), adapter: adapter, rssi: text.rssi(text.find("rssi", in: place)))
+            },
+            gaps: Evidence.Gaps(
+                count: text.integer(text.find("count", in: gaps)) ?? 0, median: duration("median"),
+                p99: duration("p99"), maximum: duration("maximum")))
+    }
+}
