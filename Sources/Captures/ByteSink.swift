@@ -1,11 +1,11 @@
 import SystemPackage
 
-/// Where a capture is written, through a buffer of fixed size.
+/// Where a capture is written, through a buffer of fixed size; or memory that its owner empties.
 final class ByteSink {
     private static let bufferSize = 64 * 1024
 
     let name: String
-    private let descriptor: FileDescriptor
+    private let descriptor: FileDescriptor?
     private let isOurs: Bool
     private var buffer: [UInt8] = []
     /// What went wrong; nothing is written after it.
@@ -30,9 +30,28 @@ final class ByteSink {
         buffer.reserveCapacity(Self.bufferSize)
     }
 
+    /// Memory.
+    init() {
+        isOurs = false
+        name = "memory"
+        descriptor = nil
+        buffer.reserveCapacity(Self.bufferSize)
+    }
+
     deinit {
         // Closed without ``close()``: the writer was given up, and what it held with it.
-        if isOurs, !isClosed { try? descriptor.close() }
+        if isOurs, !isClosed { try? descriptor?.close() }
+    }
+
+    /// How many octets are in the buffer.
+    var count: Int { buffer.count }
+
+    /// Takes the buffer's octets away.
+    func take() -> [UInt8] {
+        var taken: [UInt8] = []
+        taken.reserveCapacity(Self.bufferSize)
+        swap(&taken, &buffer)
+        return taken
     }
 
     /// Appends to the buffer; ``flushIfFull()`` writes it.
@@ -66,7 +85,7 @@ final class ByteSink {
     /// Hands everything to the system.
     func flush() throws(CaptureError) {
         if let error { throw error }
-        guard !buffer.isEmpty else { return }
+        guard let descriptor, !buffer.isEmpty else { return }
         do {
             _ = try unsafe buffer.withUnsafeBytes { try unsafe descriptor.writeAll($0) }
         } catch {
@@ -80,7 +99,7 @@ final class ByteSink {
     /// Flushes and closes; an error of closing is one of writing (a network file system's quota).
     func close() throws(CaptureError) {
         try flush()
-        guard isOurs, !isClosed else { return }
+        guard isOurs, !isClosed, let descriptor else { return }
         isClosed = true
         do {
             try descriptor.close()

@@ -117,6 +117,10 @@ public struct CaptureConverter {
             }
             try before(time, adapter, &writer)
             try writer.write(listening: listens, adapter: seen[adapter].name, time: time)
+        case .stopped(let since):
+            guard let adapter = record.adapter else { return leaveOut(nil, time) }
+            try before(time, adapter, &writer)
+            try writer.write(listening: false, adapter: seen[adapter].name, time: time, since: since)
         case .timeOnly:
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
             try before(time, adapter, &writer)

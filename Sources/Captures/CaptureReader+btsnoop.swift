@@ -122,6 +122,10 @@ extension CaptureReader {
             case Btsnoop.Opcode.isoSent: .hci(.iso, isReceived: false)
             case Btsnoop.Opcode.isoReceived: .hci(.iso, isReceived: true)
             case Btsnoop.Opcode.openIndex: .listening(true)
+            // The kernel's has no payload; ours tells where it was learnt of late (``CaptureWriter``).
+            case Btsnoop.Opcode.closeIndex where payload.count == 8:
+                .stopped(
+                    since: Instant(nanoseconds: Int64(bigEndian: load(payload.lowerBound, as: Int64.self))))
             case Btsnoop.Opcode.closeIndex, Btsnoop.Opcode.deleteIndex: .listening(false)
             // A note that says nothing is our own writer's.
             case Btsnoop.Opcode.systemNote where payload.count == 1 && window[payload.lowerBound] == 0: .timeOnly

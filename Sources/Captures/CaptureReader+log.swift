@@ -125,6 +125,11 @@ extension CaptureReader {
             guard value.kind == .isTrue || value.kind == .isFalse else {
                 throw LogProblem(field: .listening, words: "is neither true nor false")
             }
+            if value.kind == .isFalse, let since = log.value(.since, window) {
+                return CaptureRecord(
+                    time: time, adapter: adapter, content: .stopped(since: try self.time(of: since, .since)),
+                    payload: head..<head)
+            }
             return CaptureRecord(
                 time: time, adapter: adapter, content: .listening(value.kind == .isTrue), payload: head..<head)
         }
@@ -154,20 +159,24 @@ extension CaptureReader {
         guard !timesAreKnown || hasTimes else {
             throw LogProblem(field: .time, words: "is there, and was not before")
         }
+        return try self.time(of: value, .time)
+    }
+
+    private mutating func time(of value: LogValue, _ field: LogField) throws(LogProblem) -> Instant {
         switch value.kind {
         case .number:
             guard let number = DecimalNumber(window.span, value.start, value.end) else {
-                throw LogProblem(field: .time, words: "is no number")
+                throw LogProblem(field: field, words: "is no number")
             }
             return instant(number.nanoseconds)
         case .string, .escapedString:
             let end = text(value)
             guard let nanoseconds = LogText.time(window.span, value.start, end) else {
                 throw LogProblem(
-                    field: .time, words: "is no time with an offset such as 2026-11-21T07:46:27.123456Z (RFC 3339)")
+                    field: field, words: "is no time with an offset such as 2026-11-21T07:46:27.123456Z (RFC 3339)")
             }
             return instant(nanoseconds)
-        default: throw LogProblem(field: .time, words: "is neither text nor a number")
+        default: throw LogProblem(field: field, words: "is neither text nor a number")
         }
     }
 

@@ -23,6 +23,8 @@ public struct CaptureRecord: Sendable {
         case beacon(IBeacon, AdvertisingReport)
         /// The adapter listens, or does not, from now on.
         case listening(Bool)
+        /// The adapter does not listen from now on, which was learnt of late: it had stopped at `since` (rules L1, L2).
+        case stopped(since: Instant)
         /// A record of the Linux monitor that tells neither (its opcode).
         case monitor(opcode: UInt16)
         /// Nothing but that time went on.

@@ -33,8 +33,15 @@ public struct CaptureWriter: ~Copyable {
 
     /// Makes the file at `path`, emptied where it exists; `-` is standard output.
     public init(path: String, format: Format) throws(CaptureError) {
+        self.init(format, try ByteSink(path: path))
+    }
+
+    /// Writes into memory, whose owner takes it away in time (``takeBuffered()``): for who must not wait for a file.
+    public init(format: Format) { self.init(format, ByteSink()) }
+
+    private init(_ format: Format, _ sink: ByteSink) {
         self.format = format
-        sink = try ByteSink(path: path)
+        self.sink = sink
         switch format {
         case .btsnoop:
             sink.append(Btsnoop.magic)
@@ -135,14 +142,32 @@ public struct CaptureWriter: ~Copyable {
     }
 
     /// Writes that `adapter` listens, or does not, from `time` on.
-    public mutating func write(listening: Bool, adapter: String, time: Instant) throws(CaptureError) {
+    ///
+    /// - Parameter since: where it does not, and that was learnt of late: when it had stopped (rules L1, L2). In btsnoop and
+    ///   pcapng these are eight octets in Close Index, nanoseconds since 1970 in big endian; others pass them over.
+    public mutating func write(
+        listening: Bool, adapter: String, time: Instant, since: Instant? = nil
+    ) throws(CaptureError) {
+        let since = listening ? nil : since
         if format == .advertisementLog {
             beginLine(adapter, time)
-            sink.append(listening ? ",\"listening\":true}\n" : ",\"listening\":false}\n")
+            sink.append(listening ? ",\"listening\":true" : ",\"listening\":false")
+            if let since {
+                sink.append(",\"since\":\"")
+                sink.append(time: since)
+                sink.append("\"")
+            }
+            sink.append("}\n")
         } else {
+            var payload: [UInt8] = []
+            if let since {
+                for shift in stride(from: 56, through: 0, by: -8) {
+                    payload.append(UInt8(truncatingIfNeeded: since.nanoseconds >> Int64(shift)))
+                }
+            }
             try write(
-                opcode: listening ? Btsnoop.Opcode.openIndex : Btsnoop.Opcode.closeIndex, Span(), adapter: adapter,
-                time: time)
+                opcode: listening ? Btsnoop.Opcode.openIndex : Btsnoop.Opcode.closeIndex, payload.span,
+                adapter: adapter, time: time)
         }
         try sink.flushIfFull()
     }
@@ -157,6 +182,17 @@ public struct CaptureWriter: ~Copyable {
             return try sink.flushIfFull()
         }
         try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: adapter, time: time)
+    }
+
+    /// How many octets are buffered.
+    public var bufferedCount: Int { sink.count }
+
+    /// Takes away what is buffered: the capture's next octets.
+    public mutating func takeBuffered() -> [UInt8] { sink.take() }
+
+    /// Writes nothing but that it was `time`, for no adapter; the advertisement log has no such line.
+    public mutating func write(timeOnly time: Instant) throws(CaptureError) {
+        try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: nil, time: time)
     }
 
     /// Hands what is buffered to the system.

@@ -19,7 +19,7 @@ extension ReportDecoder {
         case .beacon(let beacon, let report):
             handler.report(report, data: Span(), adapter: record.adapter, time: record.time)
             handler.beacon(beacon, report: report, adapter: record.adapter, time: record.time)
-        case .hci, .listening, .monitor, .timeOnly:
+        case .hci, .listening, .stopped, .monitor, .timeOnly:
             break
         }
     }

@@ -130,11 +130,11 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         }
     }
 
-    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant) {
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
         heard = nil
         let change = ListeningChange(
-            isListening ? .started : .stopped(since: nil), adapter: id, reason: "marked in the capture")
+            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
         engine.listening(change, at: time, into: &actions)
     }
 

@@ -17,8 +17,8 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// Whether it wants no more of the records in a batch than stands in it.
     var takesBatches: Bool { get }
 
-    /// The capture says that an adapter listens, or does not.
-    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant)
+    /// The capture says that an adapter listens, or does not; where that was learnt of late, `since` when.
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?)
 
     /// The selected source ended; its last record is at `time`.
     mutating func end(at time: Instant)

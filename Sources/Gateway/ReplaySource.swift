@@ -209,10 +209,10 @@ struct ReplaySource: ~Copyable {
         if let place = record.adapter, place >= met.count || !met[place] { try meet(place, at: headTime, &handler) }
         var record = record
         record.time = headTime
-        if case .listening(let isListening) = record.content {
+        if let (isListening, since) = Self.listening(record.content) {
             if !isListening { decoder.flush(adapter: record.adapter, to: &handler) }
             if let place = record.adapter, let time = headTime {
-                handler.listening(isListening, adapter: place, time: time)
+                handler.listening(isListening, adapter: place, time: time, since: since)
             }
         } else if reorder == nil {
             Self.decode(record, of: reader, with: &decoder, to: &handler)
@@ -220,6 +220,15 @@ struct ReplaySource: ~Copyable {
             Self.decode(record, of: heldBytes, with: &decoder, to: &handler)
         }
         try handler.deliver(isUrgent: false)
+    }
+
+    @inline(__always)
+    private static func listening(_ content: CaptureRecord.Content) -> (Bool, since: Instant?)? {
+        switch content {
+        case .listening(let isListening): (isListening, nil)
+        case .stopped(let since): (false, since)
+        default: nil
+        }
     }
 
     /// Hands over the records that can be taken many at a time.

@@ -26,7 +26,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
 
     mutating func advance(to time: Instant) {}
 
-    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant) {}
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {}
 
     @inline(__always)
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {

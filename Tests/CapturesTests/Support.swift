@@ -71,6 +71,7 @@ func numbers(_ content: CaptureRecord.Content) -> [Int64] {
             Int64(beacon.identity.minor), Int64(beacon.measuredPower),
         ] + of(report)
     case .listening(let listens): return [4, listens ? 1 : 0]
+    case .stopped(let since): return [4, 0, since.nanoseconds]
     case .monitor(let opcode): return [5, Int64(opcode)]
     case .timeOnly: return [6]
     }

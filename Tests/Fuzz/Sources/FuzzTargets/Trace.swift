@@ -61,6 +61,7 @@ private struct Digest: ReportHandler {
             combine(2, report, true)
         case .beacon(let beacon, let report): combine(3, beacon, report)
         case .listening(let isListening): combine(4, isListening, true)
+        case .stopped(let since): combine(7, since, true)
         case .monitor(let opcode): combine(5, opcode, true)
         case .timeOnly: hasher.combine(6)
         }
