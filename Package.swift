@@ -73,7 +73,7 @@ let package = Package(
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "BeaconScanning", "Captures", "Gateway", "GatewayConfiguration",
+                "BeaconScanning", "BluetoothLE", "Captures", "Gateway", "GatewayConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -106,8 +106,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BluetoothLE",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BeaconScanning",
+                "BluetoothLE", "Polling", .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],
     swiftLanguageModes: [.v6]

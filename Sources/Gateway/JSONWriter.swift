@@ -55,6 +55,12 @@ struct JSONWriter: ~Copyable {
         buffer.append(seconds: duration.nanoseconds / 1000)
     }
 
+    /// A decimal number of so many millionths, without trailing zeros.
+    mutating func write(_ name: StaticString, millionths: Int64) {
+        key(name)
+        buffer.append(seconds: millionths)
+    }
+
     /// Nothing where there is none: absent is absent.
     mutating func write(_ name: StaticString, _ text: String?) {
         if let text { write(name, text) }

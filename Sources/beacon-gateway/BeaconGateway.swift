@@ -7,12 +7,12 @@ struct BeaconGateway: ParsableCommand {
         commandName: "beacon-gateway",
         abstract: "Turns BLE beacons in range into monitor events that can be trusted and explained.",
         discussion: """
-            Exit codes (sysexits.h): 0 fine, 1 failed, 64 usage, 65 bad input data, 66 input missing, \
+            Exit codes (sysexits.h): 0 fine, 1 failed, 64 usage, 65 bad input data, 66 input missing, 69 unavailable, \
             73 and 74 can't write, 77 no permission, 78 bad configuration.
             """,
         version: "0.1.0",
         subcommands: [
-            RunCommand.self, StatusCommand.self, ReplayCommand.self, ConvertCommand.self, CheckCommand.self,
-            DoctorCommand.self,
+            RunCommand.self, StatusCommand.self, ScanCommand.self, RecordCommand.self, ReplayCommand.self,
+            ConvertCommand.self, CheckCommand.self, DoctorCommand.self,
         ])
 }

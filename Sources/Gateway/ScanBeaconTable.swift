@@ -1,0 +1,87 @@
+import BluetoothLE
+
+/// The beacons in range: what `scan` shows.
+///
+/// A value, driven by reports and time; its bounds are ``HeardTable``'s.
+struct BeaconTable: Sendable {
+    /// A beacon at a moment.
+    struct Row: Sendable, Hashable {
+        let beacon: BeaconIdentity
+        /// As its last frame says.
+        let measuredPower: Int8
+        /// The mean of the last five seconds in tenths of dBm; absent where none was told in them.
+        let strength: Int?
+        /// In metres.
+        let distance: Double?
+        let proximity: Proximity
+        /// Reports a second, in tenths.
+        let rate: Int
+        /// Since the last report.
+        let age: Duration
+        /// All reports since it was listed.
+        let reports: Int
+        /// Of the last report.
+        let address: DeviceAddress?
+        let adapter: Int
+        /// The identifiers of the conditions that it matches, in the order of the configuration.
+        let conditions: [String]
+    }
+
+    private struct Details: Sendable {
+        var measuredPower: Int8
+        var packedAddress: UInt64
+        var adapter: Int
+        let conditions: [String]
+    }
+
+    private var table = HeardTable<BeaconIdentity, Details>()
+    private let conditions: ScanConditions
+    private let uuids: Set<ProximityUUID>
+
+    /// - Parameters:
+    ///   - conditions: what beacons are held against.
+    ///   - uuids: the beacons that are of interest; empty: all.
+    init(conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = []) {
+        self.conditions = conditions
+        self.uuids = uuids
+    }
+
+    /// How many beacons are listed.
+    var count: Int { table.entries.count }
+    /// Reports of beacons that found no place.
+    var unlisted: Int { table.unlisted }
+
+    /// An iBeacon of a report.
+    mutating func heard(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
+        let identity = beacon.identity
+        guard uuids.isEmpty || uuids.contains(identity.uuid) else { return }
+        let place = table.heard(identity, report.rssi, at: time) {
+            Details(
+                measuredPower: beacon.measuredPower, packedAddress: report.packedAddress, adapter: adapter,
+                conditions: conditions.matching(identity))
+        }
+        guard let place else { return }
+        table[place].measuredPower = beacon.measuredPower
+        table[place].packedAddress = report.packedAddress
+        table[place].adapter = adapter
+    }
+
+    /// The beacons in range, the nearest first.
+    mutating func rows(at now: Instant) -> [Row] {
+        table.forget(at: now)
+        let order = table.ordered(at: now) { Int($0.details.measuredPower) * 10 - $1 }
+        return order.map { place in
+            let entry = table.entries[place]
+            let strength = entry.meter.strength(at: now)
+            let distance = strength.map {
+                PathLoss.distance(measuredPower: entry.details.measuredPower, rssi: Double($0) / 10)
+            }
+            return Row(
+                beacon: entry.key, measuredPower: entry.details.measuredPower, strength: strength, distance: distance,
+                proximity: Proximity(distance: distance), rate: entry.meter.rate(at: now),
+                age: max(now - entry.last, .zero), reports: entry.reports,
+                address: DeviceAddress(packed: entry.details.packedAddress), adapter: entry.details.adapter,
+                conditions: entry.details.conditions)
+        }
+    }
+}

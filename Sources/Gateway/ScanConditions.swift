@@ -1,0 +1,40 @@
+import BeaconMonitoring
+import BluetoothLE
+import GatewayConfiguration
+
+/// The conditions on beacons of a configuration, found by hash: which of them a beacon matches.
+///
+/// Whether it is strong enough for them (`enter_rssi`) is not asked: that is the monitor's to say, over time.
+struct ScanConditions: Sendable {
+    private struct Key: Hashable {
+        var uuid: ProximityUUID
+        var major: UInt16?
+        var minor: UInt16?
+    }
+
+    private var places: [Key: [Int]] = [:]
+    private var identifiers: [String] = []
+
+    /// None.
+    init() {}
+
+    /// Those of all monitors.
+    init(_ configuration: Configuration) {
+        for condition in configuration.monitors.flatMap(\.conditions) {
+            guard case .beacon(let identity) = condition.condition else { continue }
+            let key = Key(uuid: identity.uuid, major: identity.major, minor: identity.minor)
+            places[key, default: []].append(identifiers.count)
+            identifiers.append(condition.identifier.text)
+        }
+    }
+
+    /// The identifiers of those that `beacon` matches, in the order of the configuration.
+    func matching(_ beacon: BeaconIdentity) -> [String] {
+        guard !places.isEmpty else { return [] }
+        let keys = [
+            Key(uuid: beacon.uuid), Key(uuid: beacon.uuid, major: beacon.major),
+            Key(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor),
+        ]
+        return keys.flatMap { places[$0] ?? [] }.sorted().map { identifiers[$0] }
+    }
+}

@@ -1,0 +1,77 @@
+import BluetoothLE
+
+/// Text for terminals: what came by radio made harmless, and put into columns.
+enum ScanText {
+    /// The text that UTF-8 octets spell, with an underscore in place of whatever a terminal would take for more than a
+    /// letter: control characters (escape sequences begin with one), characters that turn the direction of writing or
+    /// can't be seen, and what Unicode has not assigned. Octets that are no UTF-8 become U+FFFD.
+    static func safe(_ octets: [UInt8]) -> String {
+        var text = ""
+        for scalar in String(decoding: octets, as: UTF8.self).unicodeScalars {
+            text.unicodeScalars.append(isHarmless(scalar) ? scalar : "_")
+        }
+        return text
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
+    }
+
+    /// How many columns a terminal is likely to give a text: two to wide characters, none to combining ones.
+    ///
+    /// Terminals differ; one that differs here gets a line that is cut, and none that wraps.
+    static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width(of: $1) } }
+
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        if scalar.isASCII { return 1 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark: return 0
+        default: break
+        }
+        // Unicode Standard Annex #11: the ranges that are wide, roughly.
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+
+    /// As much of a text as fits in so many columns.
+    static func cut(_ text: String, to width: Int) -> String {
+        // Nearly all is ASCII and short enough.
+        if text.utf8.count <= width { return text }
+        var (kept, left) = ("", width)
+        for scalar in text.unicodeScalars {
+            left -= Self.width(of: scalar)
+            guard left >= 0 else { break }
+            kept.unicodeScalars.append(scalar)
+        }
+        return kept
+    }
+
+    /// A text in a column of its own.
+    static func column(_ text: String, _ width: Int, isNumber: Bool = false) -> String {
+        let kept = cut(text, to: width)
+        let padding = String(repeating: " ", count: max(width - Self.width(kept), 0))
+        return isNumber ? padding + kept : kept + padding
+    }
+
+    /// A number of tenths, with its decimal.
+    static func tenths(_ number: Int) -> String {
+        (number < 0 ? "-" : "") + "\(abs(number) / 10).\(abs(number) % 10)"
+    }
+
+    /// A distance in metres, as fine as it can be known.
+    static func distance(_ metres: Double?) -> String {
+        guard let metres, metres.isFinite else { return "-" }
+        if metres >= 1000 { return ">999" }
+        return metres >= 100 ? "\(Int(metres))" : tenths(Int((metres * 10).rounded()))
+    }
+
+    /// A duration in seconds with a decimal.
+    static func seconds(_ duration: Duration) -> String { tenths(Int(duration.nanoseconds / 100_000_000)) + "s" }
+}
