@@ -11,11 +11,13 @@ public final class SystemFiles: FileSystemCalls {
     /// It has nothing of its own.
     public init() {}
 
+    /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
     public func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
         let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
         return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
     }
 
+    /// Opens a file that is only read.
     public func openForReading(_ path: FilePath) throws(Errno) -> Handle {
         try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC) })
     }
@@ -28,12 +30,14 @@ public final class SystemFiles: FileSystemCalls {
         #endif
     }
 
+    /// How long an open file is (fstat(2)).
     public func size(of file: Handle) throws(Errno) -> Int {
         var status = stat()
         _ = try Self.check(unsafe fstat(file, &status))
         return Int(status.st_size)
     }
 
+    /// Reads up to `count` octets at `offset`, in place of what `buffer` holds; none at the end (pread(2)).
     public func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno) {
         if buffer.count < count { buffer += [UInt8](repeating: 0, count: count - buffer.count) }
         let taken = unsafe buffer.withUnsafeMutableBytes { unsafe pread(file, $0.baseAddress, count, off_t(offset)) }
@@ -42,6 +46,7 @@ public final class SystemFiles: FileSystemCalls {
         if taken < 0 { throw Errno(rawValue: failure) }
     }
 
+    /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
     public func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
         let written = unsafe pwrite(file, bytes.baseAddress, bytes.count, off_t(offset))
         if written < 0 { throw Errno(rawValue: errno) }
@@ -50,12 +55,15 @@ public final class SystemFiles: FileSystemCalls {
         return written
     }
 
+    /// Cuts a file to `size` octets (ftruncate(2)).
     public func truncate(_ file: Handle, to size: Int) throws(Errno) {
         _ = try Self.check(ftruncate(file, off_t(size)))
     }
 
+    /// Returns when all of a file is on the disk (fdatasync(2)).
     public func synchronize(_ file: Handle) throws(Errno) { _ = try Self.check(fdatasync(file)) }
 
+    /// Closes a file (close(2)).
     public func close(_ file: Handle) {
         // All that was written has been synchronised, or was said not to be.
         #if canImport(Glibc)
@@ -65,6 +73,7 @@ public final class SystemFiles: FileSystemCalls {
         #endif
     }
 
+    /// Gives a file another name, in place of what has it (rename(2)).
     public func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { path in
             unsafe other.withPlatformString { unsafe Self.rename(path, $0) }
@@ -80,14 +89,17 @@ public final class SystemFiles: FileSystemCalls {
         #endif
     }
 
+    /// Takes a name away (unlink(2)).
     public func remove(_ path: FilePath) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe unlink($0) })
     }
 
+    /// Makes a link that shows `target` (symlink(2)).
     public func link(_ path: FilePath, to target: String) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe symlink(target, $0) })
     }
 
+    /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
     public func names(in directory: FilePath) throws(Errno) -> [String] {
         guard let folder = unsafe directory.withPlatformString({ unsafe opendir($0) }) else {
             throw Errno(rawValue: errno)
@@ -103,11 +115,13 @@ public final class SystemFiles: FileSystemCalls {
         return names
     }
 
+    /// Makes a folder, where it is not there (mkdir(2)).
     public func makeDirectory(_ path: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
         if result != 0, errno != EEXIST { throw Errno(rawValue: errno) }
     }
 
+    /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
     public func synchronizeDirectory(_ path: FilePath) throws(Errno) {
         let folder = try Self.check(
             unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })

@@ -1,6 +1,7 @@
 import BeaconMonitoring
 public import BeaconScanning
 public import BluetoothLE
+import EventLog
 import Polling
 
 // What the supervisor tells.
@@ -8,6 +9,12 @@ extension Daemon: ScanHandler {
     /// An adapter gave a report: the engine hears of it and of the iBeacons in it.
     public func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         decoder.hand(report, data, adapter, time, to: &monitor)
+        deliver()
+        for entry in monitor.latest {
+            recorder.sighted(
+                entry.frame.beacon.identity, by: entry.adapter, rssi: entry.frame.rssi, at: entry.time)
+        }
+        monitor.latest.removeAll(keepingCapacity: true)
     }
 
     /// Something became of an adapter, or of the way of hearing.

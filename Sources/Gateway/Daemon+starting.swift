@@ -22,7 +22,15 @@ extension Daemon {
         } catch {
             throw ExitFailure(.configurationInvalid, error.description)
         }
+        explainFrom(configuration)
         deliver()
+    }
+
+    /// Tells what explains exits how conditions are left that were there before.
+    func explainFrom(_ configuration: Configuration) {
+        for setup in configuration.monitors {
+            for condition in setup.conditions { recorder.know(condition.identifier, condition.settings) }
+        }
     }
 
     /// One monitor of a name at a time on this machine (rule N1).

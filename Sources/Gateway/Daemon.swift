@@ -28,6 +28,8 @@ public final class Daemon {
     var supervisor: ScanSupervisor?
     var monitor: LiveMonitor
     var decoder = ReportDecoder()
+    /// What explains an exit: the last sightings of each beacon.
+    var recorder = EvidenceRecorder()
     let journal: Journal
     let locks: [StateLock]
     var wallClock: WallClockWatch
@@ -194,10 +196,13 @@ public final class Daemon {
     func deliver() {
         guard !monitor.actions.isEmpty else { return }
         if monitor.namesChanged {
-            for id in monitor.engine.knownAdapters { journal.name(id, monitor.engine.name(of: id)) }
+            for id in monitor.engine.knownAdapters {
+                journal.name(id, monitor.engine.name(of: id))
+                recorder.name(id, monitor.engine.name(of: id))
+            }
             monitor.namesChanged = false
         }
-        journal.append(monitor.actions)
+        journal.append(monitor.actions, evidence: &recorder)
         for action in monitor.actions.actions { say(action) }
         monitor.actions.removeAll()
     }

@@ -14,8 +14,9 @@ struct LiveMonitor: ReportHandler {
     private(set) var sightings = 0
     /// The reports of adapters that the engine has no place for.
     private(set) var reportsOfOthers = 0
-    /// What is called with each sighting after the engine: what remembers for `explain`.
-    var sighted: ((BeaconFrame, AdapterID, Instant) -> Void)?
+    /// The iBeacons of the reports since this was emptied, for what remembers them: who left before one of them was heard
+    /// is explained without it.
+    var latest: [(frame: BeaconFrame, adapter: AdapterID, time: Instant)] = []
 
     init(engine: MonitorEngine) { self.engine = engine }
 
@@ -68,7 +69,7 @@ struct LiveMonitor: ReportHandler {
         guard let adapter, let time, let id = id(of: adapter) else { return }
         let frame = BeaconFrame(beacon, in: report)
         engine.sighted(frame, by: id, into: &actions)
-        sighted?(frame, id, time)
+        latest.append((frame, id, time))
     }
 
     /// An adapter began to listen.

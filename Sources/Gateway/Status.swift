@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import GatewayConfiguration
 import SystemPackage
 
@@ -33,6 +34,21 @@ public struct Status: Sendable {
             json: String(decoding: answer[..<end], as: UTF8.self),
             page: String(decoding: answer[end...], as: UTF8.self),
             remark: nil)
+    }
+
+    /// The flags that the gateway behind a socket holds; `nil` where it does not say.
+    static func diagnostics(at socket: String) -> Diagnostics? {
+        guard let answer = try? UnixSocket.read(from: socket, atMost: octetsMax) else { return nil }
+        // The object is our own daemon's, which writes this key once before all text that comes from elsewhere.
+        let text = String(decoding: answer.prefix(4096), as: UTF8.self)
+        guard let key = text.firstRange(of: "\"diagnostics\":["),
+            let end = text[key.upperBound...].firstIndex(of: "]")
+        else { return nil }
+        let names = text[key.upperBound..<end].split(separator: ",").map { $0.filter { $0 != "\"" } }
+        return names.reduce(into: Diagnostics()) { flags, name in
+            guard let bit = Diagnostics.names.firstIndex(of: name) else { return }
+            flags.insert(Diagnostics(rawValue: 1 << UInt32(bit)))
+        }
     }
 
     /// What the last gateway left, where there was one.

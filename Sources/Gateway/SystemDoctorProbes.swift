@@ -20,7 +20,10 @@ public struct SystemDoctorProbes: DoctorProbes {
     let processes: String
 
     /// The machine's own probes.
-    public init() { self.init(system: "/sys", processes: "/proc") }
+    public init() {
+        self.init(system: "/sys", processes: "/proc")
+        daemonDiagnostics = Status.diagnostics(at:)
+    }
 
     init(system: String, processes: String) {
         self.system = system
