@@ -59,10 +59,14 @@ deps-build: ## Installs the packages that building alone needs, those that are m
 build: deps-build ## Builds for debugging.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) $(SWIFT_FLAGS)
 
-run: deps-build ## Builds and shows the main job on a real recording: a beacon comes, is heard in four rooms, and leaves.
+run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
 	@set -x; $(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
+	if compgen -G '/sys/class/bluetooth/hci*' >/dev/null; then \
+	  say '' 'The beacons in range (q or Ctrl-C ends it). As a service: sudo make install, see README.md.' ''; \
+	  exec $(BINARY) scan; \
+	fi; \
 	say '' 'Replaying $(CAPTURE):' \
 	  'four Raspberry Pis in four rooms (the adapters), and a beacon that was carried from one to the next.' \
 	  '`event` lines say when it came and when it had gone, for the condition and for the beacon itself;' \
