@@ -86,7 +86,8 @@ struct DBusAdapter {
     // The request under way, 0 for none, and the last one that there was.
     private var token: UInt64 = 0
     private var lastToken: UInt64
-    private var listeningSince = Instant.earliest
+    /// Since when it listens, where it does.
+    private(set) var listeningSince = Instant.earliest
     private var backOff = DBusBackOff()
 
     /// An adapter that nothing is known of yet.

@@ -341,6 +341,12 @@ extension DBusSession {
         if cadence.isThinned != wasThinned { hasNewCadence = true }
     }
 
+    /// Since when an adapter listens; where it does not, nothing is since then.
+    func listeningSince(on adapter: Int) -> Instant {
+        guard let adapter = adapters[adapter], adapter.isListening else { return .latest }
+        return adapter.listeningSince
+    }
+
     /// Whether an adapter's discovery filter holds.
     func isFilterSet(on adapter: Int) -> Bool { adapters[adapter]?.isFilterSet ?? false }
 
