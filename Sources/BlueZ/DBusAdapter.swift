@@ -77,6 +77,8 @@ struct DBusAdapter {
     var monitor = Monitor.none
     /// The last thing that went wrong, for operators.
     private(set) var lastFailure: String?
+    /// Until when a bluetoothd that was just started may not have it yet; then it is gone.
+    var missingUntil: Instant?
     /// Whether reports look thinned out.
     var cadence = DBusCadence()
 
@@ -84,7 +86,8 @@ struct DBusAdapter {
     // The request under way, 0 for none, and the last one that there was.
     private var token: UInt64 = 0
     private var lastToken: UInt64
-    private var listeningSince = Instant.earliest
+    /// Since when it listens, where it does.
+    private(set) var listeningSince = Instant.earliest
     private var backOff = DBusBackOff()
 
     /// An adapter that nothing is known of yet.
@@ -99,7 +102,8 @@ struct DBusAdapter {
 
     /// When something is to be done without anything having happened.
     var nextDeadline: Instant? {
-        switch phase {
+        if let missingUntil { return missingUntil }
+        return switch phase {
         case .retrying(let time), .awaitingActivation(let time), .retryingPower(let time): time
         case .started(let time): isDiscovering ? nil : time
         default: nil
@@ -123,6 +127,7 @@ extension DBusAdapter {
             let name = [properties.address, properties.name].compactMap { $0 }.joined(separator: " ")
             actions.append(.change(.appeared(adapter: index, controller: name.isEmpty ? "unknown" : name)))
         }
+        if isWhole { missingUntil = nil }
         let wasPowered = isPowered
         let wasDiscovering = isDiscovering
         // What a whole description leaves out is not so.
@@ -157,6 +162,7 @@ extension DBusAdapter {
     /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
     mutating func lost(reason: String, at now: Instant, into actions: inout [DBusAction]) {
         reset()
+        missingUntil = nil
         isPowered = false
         isDiscovering = false
         isBlocked = false

@@ -19,6 +19,8 @@ struct DBusDeviceTable {
         var unpairedAt: Instant?
         /// When its manufacturer specific data were heard last.
         var dataHeardAt: Instant?
+        /// Whether the last two of these were in the present scan.
+        var hasGap = false
         fileprivate var newer = -1
         fileprivate var older = -1
     }
@@ -52,6 +54,7 @@ struct DBusDeviceTable {
             devices[place].data = newValue.data
             devices[place].unpairedAt = newValue.unpairedAt
             devices[place].dataHeardAt = newValue.dataHeardAt
+            devices[place].hasGap = newValue.hasGap
         }
     }
 

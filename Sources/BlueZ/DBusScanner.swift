@@ -45,7 +45,7 @@ public final class DBusScanner: Scanner {
         public internal(set) var mistyped = 0
         /// Devices that gave way to others because the table was full.
         public internal(set) var evicted = 0
-        /// Messages that could not be sent, for want of memory or because the bus takes none.
+        /// Messages that could not be sent: no memory, a bus that takes none, or 128 calls that wait for their answers.
         public internal(set) var unsent = 0
         /// Calls that were not answered in time.
         public internal(set) var unanswered = 0
@@ -89,7 +89,7 @@ public final class DBusScanner: Scanner {
     public var counters: Counters {
         var counters = session.counters
         counters.evicted &+= session.devices.evicted
-        counters.unsent &+= connection?.unsent ?? 0
+        counters.unsent &+= (connection?.unsent ?? 0) &+ calls.refused
         return counters
     }
 
@@ -152,6 +152,7 @@ public final class DBusScanner: Scanner {
         disconnect()
         actions.removeAll()
         session = DBusSession(options: session.options, keeping: counters)
+        calls = BusCallTable()
     }
 
     // MARK: What the session wants

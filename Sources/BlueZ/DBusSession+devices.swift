@@ -70,7 +70,13 @@ extension DBusSession {
         let hasData = hasData && !device.data.isEmpty
         devices[place].unpairedAt = hasData ? now : nil
         if hasData {
-            if let earlier = device.dataHeardAt { measure(now - earlier, on: device.key.adapter) }
+            // The first gap of a device that came in the middle of a scan says nothing, nor does one from before this scan.
+            if let earlier = device.dataHeardAt, earlier >= listeningSince(on: device.key.adapter) {
+                if device.hasGap { measure(now - earlier, on: device.key.adapter) }
+                devices[place].hasGap = true
+            } else {
+                devices[place].hasGap = false
+            }
             devices[place].dataHeardAt = now
         }
         counters.reports &+= 1

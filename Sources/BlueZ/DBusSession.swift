@@ -32,6 +32,10 @@ struct DBusSession {
     /// They are sent in one breath, but a process that is starved reads them apart. Another frame of the device that is
     /// taken for the one costs nothing: it was handed over with the same data.
     static let pairMax: Duration = .seconds(1)
+    /// How long an adapter may be missing after bluetoothd started.
+    ///
+    /// It was there 0.3 s after the name in a slow virtual machine; a controller that loads firmware takes seconds.
+    static let returnMax: Duration = .seconds(5)
     // The kernel has 65,536 numbers; no machine this many adapters.
     static let adaptersMax = 64
 
@@ -149,8 +153,9 @@ extension DBusSession {
             case .other: break
             }
         }
+        // bluetoothd has its name before it has its adapters: what was there before it went may be there again soon.
         for index in adapters.keys.sorted() where !present.contains(index) {
-            forget(index, at: now, into: &actions)
+            adapters[index]?.missingUntil = now + Self.returnMax
         }
         tellObstacles(at: now, into: &actions)
     }
@@ -188,7 +193,13 @@ extension DBusSession {
             actions.append(.connect)
         }
         if let time = listAt, time <= now { list(into: &actions) }
-        for index in adapters.keys.sorted() { adapters[index]?.advance(to: now, into: &actions) }
+        for index in adapters.keys.sorted() {
+            if let time = adapters[index]?.missingUntil, time <= now {
+                forget(index, at: now, into: &actions)
+            } else {
+                adapters[index]?.advance(to: now, into: &actions)
+            }
+        }
         tellObstacles(at: now, into: &actions)
     }
 
@@ -328,6 +339,12 @@ extension DBusSession {
         cadence.take(gap)
         adapters[adapter]?.cadence = cadence
         if cadence.isThinned != wasThinned { hasNewCadence = true }
+    }
+
+    /// Since when an adapter listens; where it does not, nothing is since then.
+    func listeningSince(on adapter: Int) -> Instant {
+        guard let adapter = adapters[adapter], adapter.isListening else { return .latest }
+        return adapter.listeningSince
     }
 
     /// Whether an adapter's discovery filter holds.

@@ -205,6 +205,24 @@ import Testing
         #expect(desk.isListening)
     }
 
+    @Test func `bluetoothd that was started has its name first: what is missing five seconds later is gone`() {
+        for returns in [true, false] {
+            let desk = Desk.listening()
+            desk.owner(nil)
+            desk.owner(Desk.owner)
+            desk.list([])
+            #expect(desk.session.presentObstacles == [.waiting])
+            _ = desk.take()
+            desk.wait(DBusSession.returnMax - .nanoseconds(1))
+            #expect(desk.changes() == [])
+            if returns { desk.receive(.added(Desk.adapter())) }
+            #expect(desk.changes().allSatisfy { $0 == .obstacles([]) })
+            desk.wait(.nanoseconds(1))
+            #expect(desk.changes().contains(.disappeared(adapter: 0)) == !returns)
+            #expect(desk.session.presentObstacles == (returns ? [] : [.unavailable]))
+        }
+    }
+
     @Test func `bluetoothd replaced in one step is another bluetoothd`() {
         let desk = Desk.listening()
         desk.owner(":1.9")
