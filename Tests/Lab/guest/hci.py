@@ -38,7 +38,7 @@ class LinkLayer:
     """The controller behind one HCI transport."""
 
     def __init__(self, send, log, address="00:AA:01:00:00:01", extended=False, duplicates="address"):
-        """`send` takes packets for the host, `log` an event's name and fields.
+        """`send` takes packets for the host, and says whether the host took them; `log` an event's name and fields.
 
         `extended`: a Bluetooth 5 controller. `duplicates`: what it takes for a duplicate where the host wants them
         filtered: the same "address", the same address and "data", or "none", when it ignores the host's wish.
@@ -47,6 +47,8 @@ class LinkLayer:
         self._address, self._offers_extended, self._duplicates = address_bytes(address), extended, duplicates
         # Faults. hung: takes no command and sends nothing. mute: answers, but hears nothing, until the named event.
         self.hung, self.mute = False, None
+        # Whether the host has closed the adapter, which it may do without a word to the controller.
+        self.closed = False
         self.reset()
 
     def reset(self):
@@ -60,6 +62,7 @@ class LinkLayer:
 
     def packet(self, packet):
         """Takes one H4 packet from the host. There are no connections, so only commands matter."""
+        self.closed = False
         if packet[0] != COMMAND or self.hung:
             return
         opcode, = struct.unpack_from("<H", packet, 1)
@@ -76,7 +79,7 @@ class LinkLayer:
     def event(self, code, body):
         """Sends an event, unless the controller hangs."""
         if not self.hung:
-            self._send(bytes([EVENT, code, len(body)]) + body)
+            self.closed = not self._send(bytes([EVENT, code, len(body)]) + body)
 
     def _complete(self, opcode, answer=b"", status=0):
         self.event(0x0E, struct.pack("<BHB", 1, opcode, status) + answer)
@@ -152,12 +155,13 @@ class LinkLayer:
 
     def deaf(self):
         """Why nothing that is advertised can be reported now; None where it can."""
-        return "hung" if self.hung else "not scanning" if not self.scanning else "mute" if self.mute else None
+        return ("hung" if self.hung else "not scanning" if not self.scanning else "mute" if self.mute
+                else "closed" if self.closed else None)
 
     def hear(self, address_type, address, rssi, data):
         """Takes an advertisement off the air (ADV_NONCONN_IND). Why it gives no report; None where it gave one."""
         why = self.deaf()
-        if why:
+        if why and not self.closed:
             return why
         if self._policy & 1 and bytes([address_type]) + address not in self._accepted:
             return "not accepted"
@@ -174,4 +178,4 @@ class LinkLayer:
             # LE Advertising Report (§7.7.65.2)
             self.event(0x3E, struct.pack("<BBBB6sB", 0x02, 1, 0x03, address_type, address, len(data)) + data
                        + struct.pack("b", rssi))
-        return None
+        return "closed" if self.closed else None

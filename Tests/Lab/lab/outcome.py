@@ -101,6 +101,8 @@ class Outcome:
     def _read_controller(self, path, controller):
         air = {each.name: each.item() for each in controller.air}
         adapter = None
+        if not path.exists():
+            return  # it never came up; the report says why
         for line in path.read_text().splitlines():
             entry = json.loads(line)
             if entry["event"] == "plug" and "index" in entry:

@@ -16,10 +16,14 @@ RESET = "01030c00"
 
 class Scanning(unittest.TestCase):
     def setUp(self):
-        self.sent = []
+        self.sent, self.taken = [], True
+
+    def take(self, packet):
+        self.sent.append(packet)
+        return self.taken
 
     def link(self, **options):
-        return LinkLayer(self.sent.append, lambda *_, **__: None, **options)
+        return LinkLayer(self.take, lambda *_, **__: None, **options)
 
     def send(self, link, *packets):
         for packet in packets:
@@ -89,6 +93,16 @@ class Scanning(unittest.TestCase):
                 self.assertEqual(self.hear(link), "mute")
                 self.send(link, DISABLE, healed_by, ENABLE)
                 self.assertIsNone(self.hear(link))
+
+    def test_what_the_host_does_not_take_is_not_sent(self):
+        link = self.link()
+        self.send(link, ENABLE)
+        self.taken = False
+        self.assertEqual(self.hear(link), "closed")
+        self.assertEqual(link.deaf(), "closed")
+        self.taken = True
+        self.assertIsNone(self.hear(link))
+        self.assertIsNone(link.deaf())
 
     def test_a_command_that_it_does_not_know_is_refused(self):
         self.assertEqual(self.send(self.link(), "01fffc00").hex(), "040e0401fffc01")
