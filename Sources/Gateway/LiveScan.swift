@@ -148,7 +148,7 @@ public final class LiveScan: ScanHandler {
         loop.afterWaiting = { [unowned self] in supervisor?.woke() }
         output.changed = { [unowned self] in if output.error != nil { loop.stop() } }
         guard let terminal, terminal.hasKeys else { return }
-        keys = try loop.watch(.standardInput, for: .read) { [unowned self] _ in readKeys(terminal) }
+        keys = try loop.watch(terminal.input, for: .read) { [unowned self] _ in readKeys(terminal) }
     }
 
     private func readKeys(_ terminal: ScanTerminal) {

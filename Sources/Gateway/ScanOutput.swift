@@ -32,6 +32,8 @@ final class ScanOutput {
     private(set) var error: Errno?
     /// Called when an error came up, and when what waited has been written.
     var changed: (() -> Void)?
+    /// For how many milliseconds ``close()`` waits for a reader that takes nothing.
+    var patience: Int32 = 2_000
     /// How many octets were handed to the system.
     private(set) var total = 0
 
@@ -121,14 +123,14 @@ final class ScanOutput {
         arm()
     }
 
-    /// Writes what waits, for at most so many milliseconds, and closes what is to be closed.
+    /// Writes what waits, as long as somebody takes it within ``patience``, and closes what is to be closed.
     ///
     /// - Throws: `Errno` of write(2), also of earlier, and of close(2); ETIMEDOUT where the reader took nothing for so long.
-    func close(within milliseconds: Int32 = 2_000) throws(Errno) {
+    func close() throws(Errno) {
         if let watch { loop.end(watch) }
         watch = nil
         while waiting > 0, error == nil {
-            guard isFile || isReady(within: milliseconds) else { throw .timedOut }
+            guard isFile || isReady(within: patience) else { throw .timedOut }
             pump()
         }
         if let error { throw error }

@@ -16,12 +16,14 @@ final class ScanTerminal {
     /// What is to be written to give it back.
     static let leaving = "\u{1B}[?25h\u{1B}[?7h\u{1B}[?1049l"
 
-    private let input = FileDescriptor.standardInput
-    private let output = FileDescriptor.standardOutput
+    let input: FileDescriptor
+    private let output: FileDescriptor
     private var before: termios?
 
-    /// Absent where standard output is no terminal, or one that takes no escapes.
-    init?() {
+    /// Absent where the output is no terminal, or one that takes no escapes.
+    init?(input: FileDescriptor = .standardInput, output: FileDescriptor = .standardOutput) {
+        self.input = input
+        self.output = output
         guard isatty(output.rawValue) == 1 else { return nil }
         if let name = unsafe getenv("TERM"), unsafe String(cString: name) == "dumb" { return nil }
     }
