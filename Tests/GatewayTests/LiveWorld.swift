@@ -67,7 +67,7 @@ final class LiveWorld {
     var address: String { "unix:path=\(folder.path)/bus" }
     private let bus = Process()
     private let standIn = Process()
-    private let input = Pipe()
+    private let input = Foundation.Pipe()
     private let said: LineReader
 
     static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
@@ -87,7 +87,7 @@ final class LiveWorld {
         """.write(to: configuration, atomically: true, encoding: .utf8)
         bus.executableURL = URL(fileURLWithPath: Self.daemon)
         bus.arguments = ["--config-file=\(configuration.path)", "--nofork", "--nopidfile", "--print-address=1"]
-        let printed = Pipe()
+        let printed = Foundation.Pipe()
         bus.standardOutput = printed
         try bus.run()
         _ = try LineReader(printed.fileHandleForReading).next()
@@ -96,7 +96,7 @@ final class LiveWorld {
         standIn.environment = ProcessInfo.processInfo.environment.merging(
             ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path)/bus"]
         ) { $1 }
-        let output = Pipe()
+        let output = Foundation.Pipe()
         standIn.standardInput = input
         standIn.standardOutput = output
         said = LineReader(output.fileHandleForReading)
@@ -170,7 +170,7 @@ final class RunningGateway {
         process.environment = ProcessInfo.processInfo.environment.merging(
             ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
         ) { $1 }
-        let errors = Pipe()
+        let errors = Foundation.Pipe()
         process.standardError = errors
         log = LineReader(errors.fileHandleForReading)
         try process.run()
