@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import EventLog
 import GatewayConfiguration
 import SystemPackage
 
@@ -53,6 +54,35 @@ public struct Status: Sendable {
 
     /// What the last gateway left, where there was one.
     private static func last(_ configuration: Configuration, socket: String) throws(ExitFailure) -> Status {
-        throw ExitFailure(.serviceUnavailable, "no gateway answers at \(socket); start one with `beacon-gateway run`")
+        let remark = "no gateway answers at \(socket); start one with `beacon-gateway run`"
+        let state: LastState?
+        do throws(EventLogError) {
+            state = try LastState.read(from: FilePath(configuration.output.stateDirectory))
+        } catch {
+            throw ExitFailure(.serviceUnavailable, "\(remark); and what the last one left can't be read: \(error)")
+        }
+        guard let state else { throw ExitFailure(.serviceUnavailable, remark) }
+        var json = JSONWriter()
+        json.write("version", 1)
+        json.write("type", "status")
+        if let name = configuration.gatewayName { json.write("gateway", name.text) }
+        json.write("boot", state.boot)
+        json.write("state", "ended")
+        json.objects("conditions", state.events) { json, event in
+            json.write("monitor", event.monitor)
+            json.write("identifier", event.identifier)
+            json.write("state", "\(event.state)")
+            json.write("date", Daemon.text(of: event.date))
+        }
+        json.object("output") { json in
+            json.write("directory", configuration.output.directory)
+            json.write("sequence", state.sequence)
+        }
+        var lines = ["not running; the last one stood at line \(state.sequence)", "conditions"]
+        for event in state.events {
+            lines.append("  \(event.identifier): \(event.state) since \(Daemon.text(of: event.date))")
+        }
+        if state.events.isEmpty { lines.append("  none has had an event") }
+        return Status(json: json.finish(), page: lines.joined(separator: "\n") + "\n", remark: remark)
     }
 }

@@ -186,6 +186,23 @@ import Testing
         #expect(ending.errors.contains("status.sock"))
     }
 
+    @Test func `status after the end shows what the gateway left, and ends with 69 all the same`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        #expect(gateway.end() == 0)
+        let ending = try Gateway.run("status", "--json", "--config", file)
+        #expect(ending.status == 69)
+        let left = try object(ending.text)
+        #expect(left["state"] as? String == "ended")
+        let conditions = try #require(left["conditions"] as? [[String: Any]])
+        #expect(conditions.map { $0["identifier"] as? String } == ["staff"])
+        #expect(conditions.map { $0["state"] as? String } == ["satisfied"])
+    }
+
     @Test(arguments: ["auto", "management", "hci"])
     func `where the kernel has no Bluetooth, run says what to do and ends with 69 or 77`(backend: String) throws {
         let world = try LiveWorld()

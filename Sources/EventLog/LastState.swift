@@ -1,0 +1,48 @@
+public import BeaconMonitoring
+public import SystemPackage
+
+/// What a gateway that is not running left in its state directory: read, and not touched.
+///
+/// It stands at the gateway's last snapshot, which an orderly end keeps. After a crash the event lines that follow
+/// ``sequence`` say more.
+public struct LastState: Sendable {
+    /// The number of the line that it stands at.
+    public let sequence: Int
+    /// The start that wrote it, as lines have it.
+    public let boot: String
+    /// The last event of each condition that has had one, by identifier.
+    public let events: [Event]
+
+    /// Reads `state.json`.
+    ///
+    /// - Returns: nothing where there is none.
+    /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
+    public static func read(from directory: FilePath) throws(EventLogError) -> LastState? {
+        let path = directory.appending(Journal.stateName)
+        let files = SystemFiles()
+        var bytes: [UInt8] = []
+        do throws(Errno) {
+            let file = try files.openForReading(path)
+            defer { files.close(file) }
+            let size = min(try files.size(of: file), JSONText.sizeMax)
+            var part: [UInt8] = []
+            while bytes.count < size {
+                try files.read(file, at: bytes.count, count: min(size - bytes.count, 1 << 20), into: &part)
+                if part.isEmpty { break }
+                bytes += part
+            }
+        } catch {
+            guard error != .noSuchFileOrDirectory else { return nil }
+            throw .readFailed(path.string, error)
+        }
+        do throws(StateFile.Problem) {
+            let state = try StateFile(parsing: bytes)
+            let events = state.records.sorted { $0.key < $1.key }.filter { !$0.value.isPlaceholder }
+            return LastState(sequence: state.sequence, boot: state.boot, events: events.map(\.value.event))
+        } catch .newer(let version) {
+            throw .newerVersion(path.string, version)
+        } catch {
+            throw .readFailed(path.string, .ioError)
+        }
+    }
+}
