@@ -11,5 +11,7 @@ struct BeaconGateway: ParsableCommand {
             73 and 74 can't write, 77 no permission, 78 bad configuration.
             """,
         version: "0.1.0",
-        subcommands: [ReplayCommand.self, ConvertCommand.self, CheckCommand.self])
+        subcommands: [
+            ReplayCommand.self, ConvertCommand.self, VisitsCommand.self, ExplainCommand.self, CheckCommand.self,
+        ])
 }
