@@ -22,6 +22,9 @@ public struct EvidenceRecorder {
         /// How many there were, ever.
         var count = 0
         var gaps = GapSketch()
+        /// The silence before the last sighting: it counts from the next one on. An exit may be told of only after the
+        /// sighting that ended its silence came in, and that one is not among the silences before it.
+        var lastGap: Int64 = -1
         // The list that it is in, from the one heard last to the one heard longest ago.
         var newer: Int32 = -1
         var older: Int32 = -1
@@ -95,7 +98,8 @@ public struct EvidenceRecorder {
         let count = slots[place].count
         if count > 0 {
             let last = slots[place].sightings[(count - 1) % Self.sightingsMax].time
-            slots[place].gaps.add(max(0, time.nanoseconds - last))
+            if slots[place].lastGap >= 0 { slots[place].gaps.add(slots[place].lastGap) }
+            slots[place].lastGap = max(0, time.nanoseconds - last)
         }
         slots[place].sightings[count % Self.sightingsMax] = Heard(
             time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
@@ -144,7 +148,9 @@ public struct EvidenceRecorder {
         if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
             let count = slots[place].count
             for index in max(0, count - Self.sightingsMax)..<count {
-                heard.append(slots[place].sightings[index % Self.sightingsMax])
+                let sighting = slots[place].sightings[index % Self.sightingsMax]
+                // One that carries the exit's own time came behind it (rule T3).
+                if sighting.time < now { heard.append(sighting) }
             }
             let sketch = slots[place].gaps
             gaps = Evidence.Gaps(

@@ -90,8 +90,9 @@ extension JSONText {
             let maximum = integer(find("maximum", in: place), as: Int8.self),
             let mean = double(find("mean", in: place)), (-128.0...127.0).contains(mean)
         else { return nil }
-        let (sum, overflow) = Int64(mean * 10).multipliedReportingOverflow(by: Int64(count))
-        return overflow ? nil : Visit.Strength(minimum: minimum, sum: sum / 10, count: count, maximum: maximum)
+        let sum = (mean * Double(count)).rounded()
+        return abs(sum) < 9e18
+            ? Visit.Strength(minimum: minimum, sum: Int64(sum), count: count, maximum: maximum) : nil
     }
 
     func diagnostics(_ place: Int?) -> Diagnostics {

@@ -38,6 +38,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     private(set) var statistics = ReplayStatistics()
     private let countsGaps: Bool
+    /// What exits rest on, where that is to be written too.
+    private var evidence: EvidenceRecorder?
+    private let keepsEvidence: Bool
 
     /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
     init(_ options: ReplayOptions) throws(ExitFailure) {
@@ -54,6 +57,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         isOpen = directory == nil
         adapters = Array(repeating: [], count: options.inputs.count)
         countsGaps = options.writesStatistics
+        keepsEvidence = options.writesEvidence
+        if keepsEvidence { evidence = EvidenceRecorder() }
         if countsGaps { statistics.gaps = GapTable() }
     }
 
@@ -89,6 +94,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             let id = try engine.adapter(named: name)
             current[adapter] = id
             encoder.name(id, name)
+            evidence?.name(id, name)
             open[id.index, default: 0] += 1
             if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
             engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
@@ -158,11 +164,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if countsGaps { noteGap(beacon.identity, at: time) }
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
         if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
+        if keepsEvidence { noteEvidence(beacon.identity, by: id, report.rssi, at: time) }
         engine.sighted(BeaconFrame(beacon, in: report), by: id, into: &actions)
     }
 
-    /// Time has to be told of each record until everything has begun, and while an adapter's end is near.
-    var takesBatches: Bool { hasStarted && ending.isEmpty }
+    /// Time has to be told of each record until everything has begun, and while an adapter's end is near; and evidence is
+    /// written between one sighting and the next.
+    var takesBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence }
 
     mutating func take(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
@@ -207,6 +215,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(never)
     private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {
         statistics.gaps?.note(beacon, at: time)
+    }
+
+    @inline(never)
+    private mutating func noteEvidence(
+        _ beacon: BeaconIdentity, by adapter: AdapterID, _ rssi: RSSI?, at time: Instant
+    ) {
+        evidence?.sighted(beacon, by: adapter, rssi: rssi, at: max(time, engine.now))
     }
 
     /// Without a configuration each UUID becomes a condition at its first sighting.
@@ -264,13 +279,20 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             }
             for action in actions.actions {
                 if case .event = action { statistics.events &+= 1 }
-                encoder.encode(action, into: &output.buffer)
+                if evidence == nil { encoder.encode(action, into: &output.buffer) }
             }
+            if evidence != nil { encodeWithEvidence() }
             actions.removeAll()
             if isUrgent { try output.flush() } else { try output.flushIfFull() }
         } catch {
             throw ExitFailure(error)
         }
+    }
+
+    private mutating func encodeWithEvidence() {
+        guard var recorder = evidence.take() else { return }
+        encoder.encode(actions, evidence: &recorder, into: &output.buffer)
+        evidence = recorder
     }
 
     var nextDeadline: Instant? { engine.nextDeadline }

@@ -44,6 +44,8 @@ public struct ReplayOptions: Sendable {
     public var writesSightings = false
     /// Whether statistics are written to standard error.
     public var writesStatistics = false
+    /// Whether an `evidence` line stands beside each exit.
+    public var writesEvidence = false
     /// The only adapter whose records count.
     public var adapter: String?
     /// How long records are held back to be put in order.

@@ -13,6 +13,6 @@ struct BeaconGateway: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             RunCommand.self, StatusCommand.self, ScanCommand.self, RecordCommand.self, ReplayCommand.self,
-            ConvertCommand.self, CheckCommand.self, DoctorCommand.self,
+            ConvertCommand.self, VisitsCommand.self, ExplainCommand.self, CheckCommand.self, DoctorCommand.self,
         ])
 }

@@ -38,6 +38,9 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Write sightings, one a line, in place of events.")
     var sightings = false
 
+    @Flag(help: "Write beside each exit what it rests on, for explain.")
+    var evidence = false
+
     @Flag(help: "Write what was counted to standard error, as one JSON object.")
     var stats = false
 
@@ -75,6 +78,7 @@ struct ReplayCommand: ParsableCommand {
             options.isLenient = lenient
             options.writesSightings = sightings
             options.writesStatistics = stats
+            options.writesEvidence = evidence
             options.adapter = adapter
             options.reorder = reorder?.duration
             options.interval = interval?.duration

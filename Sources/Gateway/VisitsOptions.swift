@@ -1,0 +1,60 @@
+public import BeaconMonitoring
+import BluetoothLE
+public import SystemPackage
+
+/// What `visits` is asked for.
+public struct VisitsOptions: Sendable {
+    /// How it is told.
+    public enum Format: Sendable {
+        /// For people.
+        case table
+        /// A JSON object a line.
+        case json
+        /// RFC 4180, with a line of headings.
+        case csv
+    }
+
+    /// Folders of event files, or files.
+    public var places: [FilePath]
+    /// Only what ends after it.
+    public var from: WallDate?
+    /// Only what begins before it.
+    public var to: WallDate?
+    /// Only of this condition.
+    public var condition: String?
+    /// Only of these beacons.
+    public var beacon: BeaconFilter?
+    /// How dates are told.
+    public var time = VisitsTime(isUTC: false)
+    /// How it is told on standard output.
+    public var format = Format.table
+    /// The page that is written in place of that.
+    public var html: FilePath?
+
+    /// All visits in `places`.
+    public init(places: [FilePath]) { self.places = places }
+}
+
+/// Beacons that somebody named: `UUID`, `UUID/MAJOR`, `UUID/MAJOR/MINOR`, `MAJOR/MINOR`.
+public struct BeaconFilter: Sendable, Hashable {
+    private let uuid: ProximityUUID?
+    private let major: UInt16?
+    private let minor: UInt16?
+
+    /// The beacons that `text` names; `nil` where it names none.
+    public init?(_ text: String) {
+        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first, parts.count <= 3 else { return nil }
+        uuid = ProximityUUID(first)
+        if uuid != nil { parts.removeFirst() } else if parts.count != 2 { return nil }
+        let numbers = parts.map { UInt16($0) }
+        guard numbers.allSatisfy({ $0 != nil }) else { return nil }
+        major = numbers.first ?? nil
+        minor = numbers.count > 1 ? numbers[1] : nil
+    }
+
+    func matches(_ beacon: BeaconIdentity) -> Bool {
+        (uuid == nil || uuid == beacon.uuid) && (major == nil || major == beacon.major)
+            && (minor == nil || minor == beacon.minor)
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Gateway
+import SystemPackage
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Tells why an event happened, from the event files.",
+        discussion: """
+            The event is the number of its line (sequence), or a condition's identifier for its last event, with --at for \
+            the last one at or before a date. Any line with a number can be asked for.
+            """)
+
+    @Argument(help: ArgumentHelp("A sequence number, or a condition's identifier.", valueName: "event"))
+    var event: String
+
+    @OptionGroup var files: EventFilesArguments
+
+    @Option(help: ArgumentHelp("The last event of the condition at or before it.", valueName: "date"))
+    var at: String?
+
+    @Flag(help: "Tell dates, and take those given, in UTC.")
+    var utc = false
+
+    func validate() throws {
+        if let at, VisitsTime(isUTC: utc).date(at) == nil {
+            throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
+        }
+    }
+
+    func run() throws {
+        try Terminal.run {
+            let time = VisitsTime(isUTC: utc)
+            let date = at.flatMap { time.date($0) }
+            var target = Explain.Target.condition(event, at: date)
+            // An identifier may be a number; one with a date is a condition's.
+            if date == nil, let number = Int(event) { target = .sequence(number) }
+            try Explain(target, places: try files.places(), time: time).run()
+        }
+    }
+}

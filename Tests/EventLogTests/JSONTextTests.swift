@@ -1,0 +1,96 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+@Suite struct JSONTextTests {
+    private func parsed(_ text: String) throws -> JSONText {
+        var json = JSONText(Array(text.utf8))
+        let isParsed = json.parse()
+        try #require(isParsed, "\(text)")
+        return json
+    }
+
+    @Test(arguments: [
+        "", " ", "{", "}", "{}{}", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "\"", "\"\u{1}\"", "\"\\", "tru", "nul", "-",
+        "1.", ".5", "1e", "+1", "01x", "[1 2]", "{\"a\":1,}", "\0", String(repeating: "[", count: 100),
+    ])
+    func `what is not JSON is refused as a whole`(text: String) {
+        var json = JSONText(Array(text.utf8))
+        let isParsed = json.parse()
+        #expect(!isParsed)
+    }
+
+    @Test func `values are found by key, passing over what stands between`() throws {
+        let json = try parsed(
+            #" { "a" : [ { "b" : 1 } , "x" ] , "b" : -7 , "c" : true , "d" : "é\u00e9\n\ud83d\ude00\ud800" } "#)
+        #expect(json.integer(json.find("b", in: 0)) == -7)
+        #expect(json.elements(of: json.find("a", in: 0)).count == 2)
+        #expect(json.bool(json.find("c", in: 0)) == true)
+        #expect(json.string(json.find("d", in: 0)) == "éé\n😀\u{FFFD}")
+        #expect(json.find("e", in: 0) == nil)
+        #expect(json.integer(json.find("c", in: 0)) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("-0", 0), ("9223372036854775807", .max), ("-9223372036854775808", .min),
+            ("9223372036854775808", nil),
+            ("-9223372036854775809", nil), ("1.0", nil), ("1e3", nil),
+        ] as [(String, Int?)])
+    func `whole numbers are taken where they fit`(text: String, number: Int?) throws {
+        #expect(try parsed(text).integer(0) == number)
+    }
+
+    @Test(
+        arguments: [
+            ("1", 1_000_000), ("-1.5", -1_500_000), ("0.000001", 1), ("0.0000019", 1), ("9223372036855", nil),
+            ("1e3", nil),
+        ] as [(String, Int64?)])
+    func `seconds are microseconds`(text: String, number: Int64?) throws {
+        #expect(try parsed(text).microseconds(0) == number)
+    }
+
+    @Test(
+        arguments: [
+            ("1970-01-01T00:00:00.000000Z", 0), ("2026-11-21T07:46:27.123456Z", 1_795_247_187_123_456),
+            ("2000-02-29T23:59:59.999999Z", 951_868_799_999_999), ("1969-12-31T23:59:59.999999Z", -1),
+            ("2026-13-21T07:46:27.123456Z", nil), ("2026-11-21T24:46:27.123456Z", nil),
+            ("2026-11-21T07:46:27.12345Z", nil),
+            ("2026-11-21 07:46:27.123456Z", nil), ("2026-11-21T07:46:27.123456+", nil),
+        ] as [(String, Int64?)])
+    func `dates are read as they are written`(text: String, microseconds: Int64?) throws {
+        #expect(try parsed("\"\(text)\"").date(0)?.microseconds == microseconds)
+    }
+
+    @Test func `every line that is written reads back as what it says`() throws {
+        var event = Sample.event
+        event.previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
+        event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]
+        event.identifier = "a \"b\" \\ é"
+        event.time = Instant(nanoseconds: 1_795_247_187_123_456_000)
+        event.lastSeen = event.time
+        event.sighting?.time = event.time
+        event.sighting?.address = DeviceAddress(0xC098_E500_0007, kind: .unspecified)
+        for envelope in [true, false] {
+            var parser = LineParser()
+            parser.text = JSONText(Array(try Sample.line(.event(event), envelope: envelope).utf8))
+            var isLine = parser.parse()
+            #expect(isLine)
+            #expect(parser.event() == event)
+            parser.text = JSONText(Array(try Sample.line(.condition(Sample.change), envelope: envelope).utf8))
+            isLine = parser.parse()
+            #expect(isLine)
+            #expect(parser.conditionChange()?.settings == Sample.change.settings)
+            parser.text = JSONText(Array(try Sample.line(.adapter(Sample.adapterChange), envelope: envelope).utf8))
+            isLine = parser.parse()
+            #expect(isLine)
+            #expect(parser.adapterChange()?.reason == "first record")
+            parser.text = JSONText(Array(try Sample.line(.visit(Sample.visit), envelope: envelope).utf8))
+            isLine = parser.parse()
+            #expect(isLine)
+            #expect(parser.visit()?.strength == Sample.visit.strength)
+        }
+    }
+}

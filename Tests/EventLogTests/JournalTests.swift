@@ -1,0 +1,295 @@
+import BluetoothLE
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// The writer on a real file system.
+@Suite struct JournalTests {
+    @Test func `N3: an event is the record's last once it is durable, and not before`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder)
+        let staff = try Identifier("staff")
+        journal.append(.condition(Sample.change))
+        #expect(journal.record(for: staff) == nil)
+        journal.commit(at: .start)
+        #expect(journal.record(for: staff)?.lastEvent.state == .unknown)
+        journal.append(.event(Sample.event(at: 1)))
+        #expect(journal.record(for: staff)?.lastEvent.state == .unknown)
+        #expect(journal.durableSequence == 1)
+        journal.commit(at: .start + .seconds(1))
+        #expect(journal.record(for: staff)?.lastEvent == Sample.event(at: 1))
+        #expect(journal.durableSequence == 2)
+        // A beacon's own event is not its condition's.
+        var own = Sample.event(at: 2)
+        own.scope = .beacon
+        journal.append(.event(own))
+        journal.commit(at: .start + .seconds(2))
+        #expect(journal.record(for: staff)?.lastEvent == Sample.event(at: 1))
+        #expect(journal.sequence == 3)
+    }
+
+    @Test func `durability: event synchronises once a turn, an interval at its end and not before`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files) { $0.durability = .every(.seconds(1)) }
+        journal.event(at: 0)
+        let before = files.counts[.synchronize] ?? 0
+        #expect(journal.durableSequence == 0)
+        #expect(try folder.numbers == [1])
+        #expect(journal.nextDeadline == .start + .seconds(1))
+        journal.advance(to: .start + .milliseconds(999))
+        #expect(journal.durableSequence == 0)
+        journal.event(at: 1)
+        #expect(journal.durableSequence == 2)
+        #expect(files.counts[.synchronize] == before + 1)
+
+        let other = try Folder()
+        let strict = try Journal(in: other, files: files)
+        let count = files.counts[.synchronize] ?? 0
+        for _ in 0..<10 { strict.append(.event(Sample.event(at: 0))) }
+        strict.commit(at: .start)
+        #expect(strict.durableSequence == 10)
+        #expect(files.counts[.synchronize] == count + 1)
+    }
+
+    @Test func `a segment ends by size, age and request, and current shows the open one`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder) {
+            $0.rotateSize = 1200
+            $0.rotateInterval = .seconds(3600)
+        }
+        for second in 0..<4 { journal.event(at: second) }
+        #expect(
+            folder.segments == [
+                "events-000000000001-20261121T000000Z.jsonl", "events-000000000003-20261121T000002Z.jsonl",
+            ])
+        journal.rotate()
+        #expect(folder.segments.count == 2)
+        journal.event(at: 10)
+        #expect(folder.segments.last == "events-000000000005-20261121T000010Z.jsonl")
+        #expect(
+            try FileManager.default.destinationOfSymbolicLink(atPath: folder.path + "/events/current")
+                == folder.segments.last)
+        journal.advance(to: .start + .seconds(10 + 3599))
+        journal.event(at: 3609)
+        #expect(folder.segments.count == 3)
+        journal.advance(to: .start + .seconds(10 + 3600))
+        journal.rotate()
+        journal.event(at: 3611)
+        #expect(folder.segments.last == "events-000000000007-20261121T010011Z.jsonl")
+        #expect(try folder.numbers == Array(1...7))
+    }
+
+    @Test func `a restart goes on with the number and the file, and cuts off what is torn`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            for second in 0..<3 { journal.event(at: second) }
+        }
+        let name = folder.segments[0]
+        try folder.write("events/" + name, try folder.read("events/" + name) + #"{"version":1,"type":"ev"#)
+        let journal = try Journal(in: folder, process: 2, at: .start + .seconds(60))
+        #expect(journal.recovery.sequence == 3)
+        #expect(journal.recovery.tornOctets == 23)
+        #expect(journal.recovery.remarks.count == 1)
+        #expect(journal.record(for: try Identifier("staff"))?.lastEvent == Sample.event(at: 2))
+        journal.event(at: 60)
+        #expect(folder.segments == [name])
+        #expect(try folder.numbers == [1, 2, 3, 4])
+    }
+
+    @Test func `a leaving event without its visit was not there`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            journal.event(at: 0)
+            let actions: [Action] = [
+                .event(Sample.event("staff", .unsatisfied, at: 30)), .visit(Sample.visit),
+            ]
+            for action in actions { journal.append(action) }
+            journal.commit(at: .start + .seconds(30))
+        }
+        let name = folder.segments[0]
+        let lines = try folder.lines
+        #expect(lines.count == 3)
+        try folder.write("events/" + name, lines[0...1].joined(separator: "\n") + "\n")
+        let journal = try Journal(in: folder, process: 2)
+        #expect(journal.recovery.sequence == 1)
+        #expect(journal.recovery.snapshot?.conditions.first?.own.state == .satisfied)
+        #expect(try folder.lines == [lines[0]])
+    }
+
+    @Test func `N5: what can't be written waits, and is written whole when it can`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files)
+        journal.event(at: 0)
+        files.failures = [.write: .noSpace]
+        files.partial = 20
+        journal.event(at: 1)
+        #expect(!journal.isKeeping)
+        #expect(journal.trouble?.contains("No space left") == true)
+        // What was written of the line is cut off again at once: nobody reads a torn one.
+        #expect(try folder.numbers == [1])
+        #expect(journal.durableSequence == 1)
+        journal.event(at: 1)
+        #expect(files.counts[.write] == 3, "not tried again before its time")
+        journal.advance(to: .start + .seconds(3))
+        #expect(!journal.isKeeping)
+        files.failures = [:]
+        journal.advance(to: .start + .seconds(60))
+        #expect(journal.isKeeping)
+        #expect(journal.waiting == 0)
+        #expect(try folder.numbers == [1, 2, 3])
+        #expect(journal.counters.dropped == 0)
+    }
+
+    @Test func `N5: when too many wait, the oldest are dropped, and the gap shows it`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files) { $0.queueSize = 2000 }
+        journal.event(at: 0)
+        files.failures = [.write: .readOnlyFileSystem]
+        for second in 1...10 { journal.event(at: second) }
+        #expect(journal.waiting <= 2000)
+        let dropped = journal.counters.dropped
+        #expect(dropped > 0)
+        files.failures = [:]
+        journal.advance(to: .start + .seconds(100))
+        #expect(try folder.numbers == [1] + Array((2 + dropped)...11))
+        #expect(journal.record(for: try Identifier("staff"))?.lastEvent == Sample.event(at: 10))
+    }
+
+    @Test func `after a failed fsync nothing that was not durable is taken for it`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files)
+        journal.event(at: 0)
+        files.failures = [.synchronize: .ioError]
+        journal.event(at: 1)
+        #expect(journal.durableSequence == 1 && !journal.isKeeping)
+        let writes = files.counts[.write] ?? 0
+        files.failures = [:]
+        journal.advance(to: .start + .seconds(10))
+        #expect(files.counts[.write] == writes + 1, "written again")
+        #expect(try folder.numbers == [1, 2])
+        #expect(journal.durableSequence == 2)
+    }
+
+    @Test func `a segment that is taken away while it is written to is followed by another`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files)
+        journal.event(at: 0)
+        files.failures = [.synchronize: .ioError]
+        journal.event(at: 1)
+        files.failures = [:]
+        try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments[0])
+        journal.advance(to: .start + .seconds(10))
+        #expect(journal.isKeeping)
+        #expect(try folder.numbers == [2])
+    }
+
+    @Test func `a snapshot that can't be kept is said, tried again, and the old one stands`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        let journal = try Journal(in: folder, files: files)
+        journal.append(.condition(Sample.change))
+        journal.commit(at: .start)
+        #expect(journal.keep(Self.snapshot(.unknown), at: .start))
+        let before = try folder.read("state/state.json")
+        files.failures = [.rename: .ioError]
+        #expect(!journal.keep(Self.snapshot(.satisfied), at: .start))
+        #expect(journal.trouble?.contains("records can't be kept") == true)
+        #expect(try folder.read("state/state.json") == before)
+        files.failures = [:]
+        journal.advance(to: .start + .seconds(31))
+        #expect(journal.wantsSnapshot)
+        #expect(journal.keep(Self.snapshot(.satisfied), at: .start))
+        #expect(journal.isKeeping)
+        #expect(try folder.read("state/state.json") != before)
+    }
+
+    @Test func `a snapshot that says nothing new is not written`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder)
+        #expect(journal.keep(Self.snapshot(.unknown), at: .start))
+        #expect(journal.keep(Self.snapshot(.unknown), at: .start + .seconds(900)))
+        #expect(journal.counters.snapshots == 1)
+    }
+
+    static func snapshot(_ state: State) -> MonitorSnapshot {
+        var snapshot = MonitorSnapshot()
+        snapshot.conditions = [
+            MonitorSnapshot.Condition(
+                monitor: "site", identifier: "staff", condition: Sample.condition, settings: ConditionSettings(),
+                own: MonitorSnapshot.Subject(state: state))
+        ]
+        return snapshot
+    }
+
+    @Test func `a newer version of either file is refused, and says which`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            journal.event(at: 0)
+            journal.keep(Self.snapshot(.satisfied), at: .start)
+        }
+        let state = try folder.read("state/state.json")
+        try folder.write("state/state.json", state.replacing("{\"version\":1,", with: "{\"version\":2,"))
+        #expect(throws: EventLogError.newerVersion(folder.path + "/state/state.json", 2)) { try Journal(in: folder) }
+        try folder.write("state/state.json", state)
+        let name = "events/" + folder.segments[0]
+        try folder.write(name, try folder.read(name).replacing("{\"version\":1,", with: "{\"version\":2,"))
+        #expect(throws: EventLogError.newerVersion(folder.path + "/" + name, 2)) { try Journal(in: folder) }
+    }
+
+    @Test(arguments: ["", "{", "null", "[]", #"{"version":1}"#, #"{"version":"1","sequence":3,"offset":0}"#, "\0\0\0"])
+    func `a state file that is none is put aside, and the lines stand in for it`(text: String) throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            journal.append(.condition(Sample.change))
+            journal.commit(at: .start)
+            journal.event(at: 1)
+            journal.keep(Self.snapshot(.satisfied), at: .start + .seconds(1))
+        }
+        try folder.write("state/state.json", text)
+        let journal = try Journal(in: folder, process: 2)
+        #expect(journal.recovery.sequence == 2)
+        #expect(journal.recovery.snapshot?.conditions.first?.own.state == .satisfied)
+        #expect(journal.recovery.remarks.count == 1)
+        #expect(try folder.read("state/state.json.damaged") == text)
+    }
+
+    @Test func `numbers go on after the files were deleted, and after the state was`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            for second in 0..<3 { journal.event(at: second) }
+            journal.close(Self.snapshot(.satisfied), at: .start + .seconds(3))
+        }
+        try FileManager.default.removeItem(atPath: folder.path + "/events")
+        do {
+            let journal = try Journal(in: folder, process: 2)
+            #expect(journal.record(for: try Identifier("staff"))?.lastEvent == Sample.event(at: 2))
+            journal.event(at: 10)
+        }
+        #expect(try folder.numbers == [4])
+        try FileManager.default.removeItem(atPath: folder.path + "/state")
+        let journal = try Journal(in: folder, process: 3)
+        #expect(journal.recovery.sequence == 4)
+        #expect(journal.recovery.snapshot?.conditions.map(\.identifier) == ["staff"])
+    }
+
+    @Test func `a damaged line in the middle is passed over and said`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            for second in 0..<3 { journal.event(at: second) }
+        }
+        var lines = try folder.lines
+        lines[1] = "damaged"
+        try folder.write("events/" + folder.segments[0], lines.joined(separator: "\n") + "\n")
+        let journal = try Journal(in: folder, process: 2)
+        #expect(journal.recovery.sequence == 3)
+        #expect(journal.recovery.damagedLines == 1)
+    }
+}

@@ -1,0 +1,100 @@
+import BluetoothLE
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// What is deleted, and when.
+@Suite struct RetentionTests {
+    /// A journal with a segment for each event: one an hour.
+    private func journal(
+        _ folder: Folder, hours: Int, _ change: (inout JournalOptions) -> Void
+    ) throws -> Journal {
+        let journal = try Journal(in: folder) {
+            $0.rotateSize = 1
+            change(&$0)
+        }
+        for hour in 0..<hours { journal.event(at: 3600 * hour) }
+        return journal
+    }
+
+    private func keep(_ journal: Journal, at hour: Int) {
+        journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(3600 * hour))
+        journal.advance(to: .start + .seconds(3600 * (hour + 1)))
+    }
+
+    @Test func `a closed segment is kept as long as it is asked, by the date of its last line`() throws {
+        let folder = try Folder()
+        let journal = try journal(folder, hours: 5) { $0.retain = .seconds(2 * 3600) }
+        #expect(folder.segments.count == 5)
+        keep(journal, at: 5)
+        // It is hour 6: what ended in hour 4 is two hours old and stays, and so does the open one.
+        #expect(try folder.numbers == [5])
+        #expect(journal.counters.deletedSegments == 4)
+        #expect(journal.counters.deletedUnshipped == 0)
+    }
+
+    @Test func `nothing is deleted for its age that a restart would need`() throws {
+        let folder = try Folder()
+        let journal = try journal(folder, hours: 5) {
+            $0.retain = .seconds(3600)
+            $0.rotateInterval = .seconds(366 * 86_400)
+        }
+        journal.advance(to: .start + .seconds(3600 * 48))
+        #expect(try folder.numbers == [1, 2, 3, 4, 5])
+        keep(journal, at: 49)
+        #expect(try folder.numbers == [5])
+    }
+
+    @Test func `the oldest go when all are too large, what was not shipped is counted`() throws {
+        let folder = try Folder()
+        let journal = try journal(folder, hours: 1) {
+            $0.retainSize = 2500
+            $0.waitsForShipping = true
+        }
+        journal.shipped = 1
+        for hour in 1..<8 { journal.event(at: 3600 * hour) }
+        keep(journal, at: 8)
+        let kept = try folder.numbers
+        #expect(kept.last == 8 && kept.count < 6)
+        #expect(journal.counters.deletedSegments == 8 - kept.count)
+        #expect(journal.counters.deletedUnshipped == 8 - kept.count - 1)
+        #expect(journal.recovery.remarks.contains { $0.contains("were not shipped") })
+    }
+
+    @Test func `what was not shipped is not deleted for its age`() throws {
+        let folder = try Folder()
+        let journal = try journal(folder, hours: 4) {
+            $0.retain = .seconds(3600)
+            $0.waitsForShipping = true
+        }
+        journal.shipped = 2
+        keep(journal, at: 100)
+        #expect(try folder.numbers == [3, 4])
+    }
+
+    @Test func `what was written before the clock was set is not old`() throws {
+        let folder = try Folder()
+        do {
+            // A Pi without a clock of its own: 1970 when it starts.
+            let journal = try Journal(in: folder, offset: .zero, synchronized: false) { $0.rotateSize = 1 }
+            for second in [0, 1, 2] { journal.event(at: second) }
+            journal.append(
+                ClockChange(before: .zero, after: startOffset, isSynchronized: true, time: .start + .seconds(3)))
+            journal.commit(at: .start + .seconds(3))
+            journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(3))
+        }
+        // The machine was started again, and its clock is right: the same day.
+        let later = try Journal(in: folder, machine: "bbbbbbbb", process: 2, at: .start) {
+            $0.retain = .seconds(86_400)
+        }
+        #expect(folder.segments.count == 4)
+        later.keep(JournalTests.snapshot(.satisfied), at: .start)
+        later.advance(to: .start + .seconds(3601))
+        #expect(folder.segments.count == 4)
+        // Two days later they are.
+        later.advance(to: .start + .seconds(2 * 86_400))
+        #expect(folder.segments.isEmpty)
+    }
+}
