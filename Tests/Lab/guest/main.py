@@ -167,7 +167,7 @@ class Run:
             client.terminate()
             client.wait(20)
         # The kernel takes a moment to end the scan that it did for the gateway.
-        for _ in range(20):
+        for _ in range(50):
             self.report["controllers"] = [each.say({"do": "state"}) for each in self._controllers]
             if not any(each["hears"] for each in self.report["controllers"]):
                 break

@@ -6,8 +6,8 @@ from .outcome import Ear, events_of, group, payloads
 
 # How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
 TOLERANCE = 0.25
-# How late an entry may be where bluetoothd has to make a device of a new address first; refreshes are quick.
-TOLERANCE_NEW_DEVICE = 1.5
+# How late by way of bluetoothd and the bus, which take their time and carry none.
+TOLERANCE_DBUS = 0.5
 # How soon an adapter has to listen again once the radio is back.
 BACK_WITHIN = 10.0
 
@@ -76,8 +76,7 @@ class Implied:
             due = expected[number]
             if event.state != due.state:
                 return ["%s, expected %s at %.2f" % (at, due.state, due.earliest - outcome.zero)]
-            through_bluetoothd = outcome.scenario.backend == "dbus" and due.state == "satisfied"
-            late = TOLERANCE_NEW_DEVICE if through_bluetoothd else TOLERANCE
+            late = TOLERANCE_DBUS if outcome.scenario.backend == "dbus" else TOLERANCE
             if not due.earliest - TOLERANCE <= event.time <= due.latest + late:
                 return ["%s, expected from %.2f to %.2f" % (at, due.earliest - outcome.zero, due.latest - outcome.zero)]
             refinements = due.refinements if subject[1] is None else {subject[1]}

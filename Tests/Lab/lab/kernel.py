@@ -14,9 +14,9 @@ import tempfile
 
 GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
 # In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
-# asks for them when an adapter is powered.
+# asks for them when an adapter is powered; bluetoothd asks for them through af_alg, for each new device.
 MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
-             sha512_generic ctr drbg cmac ecdh_generic
+             sha512_generic ctr drbg cmac ecb ecdh_generic af_alg algif_hash algif_skcipher
              bluetooth rfcomm bnep hci_vhci""".split()
 
 

@@ -16,6 +16,8 @@ NONE = "00000000-1111-4222-8333-444444444444"
 
 # Short, so that scenarios are; in the order that C7 asks for.
 SETTINGS = {"exit_timeout": 4.0, "deaf_after": 2.0, "outage_timeout": 6.0, "enter_window": 3.0}
+# A process more has to wake for each report, and bluetoothd to make a device of each new address.
+SETTINGS_DBUS = {"exit_timeout": 8.0, "deaf_after": 5.0, "outage_timeout": 12.0, "enter_window": 3.0}
 
 
 @dataclasses.dataclass
@@ -109,7 +111,7 @@ class Scenario:
     before: list = dataclasses.field(default_factory=list)  # what is done before the gateway starts
     capabilities: list | None = None  # None: those that the backend needs
     user: int = NOBODY
-    settings: dict = dataclasses.field(default_factory=dict)  # in place of SETTINGS
+    settings: dict = dataclasses.field(default_factory=dict)  # those that differ from SETTINGS
     conditions: list = dataclasses.field(default_factory=lambda: list(CONDITIONS))
     wait: float = 20  # how long the controllers may have to wait for a scan; 0: the script begins at once
     essential: bool = False
@@ -118,7 +120,7 @@ class Scenario:
 
     def all_settings(self):
         """The monitor's settings, in seconds."""
-        return SETTINGS | self.settings
+        return (SETTINGS_DBUS if self.backend == "dbus" else SETTINGS) | self.settings
 
     def configuration(self):
         """The gateway's configuration; @FOLDER@ is where the guest lets it write."""

@@ -1,5 +1,6 @@
 """Boots as often as it takes, judges each scenario as soon as it has ended, and prints what came of it."""
 import json
+import shutil
 import sys
 import time
 import traceback
@@ -56,6 +57,8 @@ class Session:
     def _boot(self, kernel, binary):
         chosen = [self._scenarios[name] for name in self._waiting]
         plan = {"binary": str(binary), "trace": self._trace, "scenarios": [each.plan() for each in chosen]}
+        for each in chosen:
+            shutil.rmtree(self._out / each.name, ignore_errors=True)  # of an earlier run
         (self._out / "plan.json").write_text(json.dumps(plan, indent=1))
         say("booting, for %d scenarios; everything is left in %s" % (len(chosen), self._out))
         began = time.monotonic()

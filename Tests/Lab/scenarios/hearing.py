@@ -2,11 +2,16 @@
 from lab.checks import Clean, Complete, Implied, States, Unprivileged
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
-AIR = [Noise(),
-       Beacon("forklift", 100, 7, comes=0.5, leaves=7),
-       Beacon("badge", 1, 1, comes=2, leaves=4),
-       Beacon("comes back", 1, 2, comes=1, leaves=2.5, every=0.1),
-       Beacon("comes back later", 1, 2, comes=8.5, leaves=10)]
+
+
+def scene(exit_timeout):
+    """Who comes and leaves: one by one, and one twice, while another keeps the condition satisfied."""
+    return [Noise(),
+            Beacon("forklift", 100, 7, comes=0.5, leaves=exit_timeout + 3),
+            Beacon("badge", 1, 1, comes=2, leaves=4),
+            Beacon("comes back", 1, 2, comes=1, leaves=2.5, every=0.1),
+            Beacon("comes back later", 1, 2, comes=exit_timeout + 4.5, leaves=exit_timeout + 6)]
+
 
 STATES = States({"staff": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied", "absent": "unsatisfied",
                  "staff 100/7": "satisfied unsatisfied", "staff 1/1": "satisfied unsatisfied",
@@ -14,9 +19,12 @@ STATES = States({"staff": "satisfied unsatisfied", "forklift-7": "satisfied unsa
 
 
 def hearing(name, about, backend, checks=(), controller=None, left_scanning=False, **options):
-    return Scenario("hears-" + name, about, backend, [Controller(AIR, **controller or {})],
-                    [Implied(), STATES, Clean(left_scanning), *checks], seconds=16, actions=[act(3, "sample", name="running")],
-                    **options)
+    made = Scenario("hears-" + name, about, backend, [], [Implied(), STATES, Clean(left_scanning), *checks], seconds=0,
+                    actions=[act(3, "sample", name="running")], **options)
+    exit_timeout = made.all_settings()["exit_timeout"]
+    made.controllers = [Controller(scene(exit_timeout), **controller or {})]
+    made.seconds = 2 * exit_timeout + 8
+    return made
 
 
 EVERY_ONE = [Complete(), Unprivileged("running")]

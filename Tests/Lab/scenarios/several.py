@@ -9,12 +9,14 @@ HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied"
 
 def two(name, about, backend, unplugged, left, outage_timeout, controller=None, **options):
     """Two adapters hear each a badge of their own and a forklift together; the first is unplugged for a while."""
-    newcomer = Beacon("new", 2, 0, comes=5 + unplugged + 0.5)
+    first = 10 if backend == "dbus" else 5
+    newcomer = Beacon("new", 2, 0, comes=first + unplugged + 0.5)
     controllers = [Controller([Noise(), LEFT, BOTH, newcomer], **controller or {}),
                    Controller([Noise(), RIGHT, BOTH], **controller or {})]
     return Scenario("two-adapters-" + name, about, backend, controllers,
-                    [Implied(), States({**HERE, "staff 1/1": left}), Clean(), Back(5 + unplugged, "staff 2/0")],
-                    seconds=5 + unplugged + 8, actions=[air(5, "unplug"), air(5 + unplugged, "plug")],
+                    [Implied(), States({**HERE, "staff 1/1": left}), Clean(), Back(first + unplugged, "staff 2/0")],
+                    seconds=first + unplugged + 10,
+                    actions=[air(first, "unplug"), air(first + unplugged, "plug")],
                     settings={"outage_timeout": outage_timeout}, **options)
 
 
