@@ -71,7 +71,9 @@ SOME = {"management": ["bluetoothd-killed", "rfkill", "hardware-error", "unplugg
 SCENARIOS = [
     run("faults-some-" + way, "some short faults in a row: nobody leaves, everybody new is heard", way, faults, 3,
         12 if way == "dbus" else 9,
-        settings=SHORT, essential=True)
+        settings=SHORT,
+        # An emulated bluetoothd is too slow on a busy machine for the dates to be held against anything.
+        essential=way != "dbus")
     for way, faults in SOME.items()
 ] + [
     run("faults-every-" + way, "every short fault in a row: nobody leaves, everybody new is heard", way, possible(way), 3,
