@@ -19,6 +19,7 @@ extension Daemon: ScanHandler {
 
     /// Something became of an adapter, or of the way of hearing.
     public func changed(_ change: ScanChange, at time: Instant) {
+        statusIsStale = true
         switch change {
         case .appeared(let adapter, _):
             // Known from here on: it should listen, and while it does not, events say so.

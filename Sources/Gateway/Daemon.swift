@@ -40,6 +40,8 @@ public final class Daemon {
     let notifier: ServiceNotifier
     var isReady = false
     var saidStatus = ""
+    /// Whether something became of an adapter or a way of hearing since the status was last said.
+    var statusIsStale = true
     var saidTrouble: String?
     var reloads = 0
     var statusServer: StatusServer?
@@ -189,7 +191,9 @@ public final class Daemon {
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
-        sayStatus()
+        // Reading all of it costs more than a report does.
+        if statusIsStale { sayStatus() }
+        statusIsStale = false
     }
 
     /// Hands the engine's actions to the journal.
