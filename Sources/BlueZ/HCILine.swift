@@ -20,7 +20,8 @@ final class HCILine {
     /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2); ENODEV where there is no such adapter.
     init(adapter: Int, options: HCIOptions) throws(Errno) {
         self.adapter = adapter
-        driver = ScanDriver(adapter: adapter, scansActively: options.scansActively)
+        driver = ScanDriver(
+            adapter: adapter, scansActively: options.scansActively, leavesOthersAlone: options.leavesOthersAlone)
         socket = try BluetoothSocket(
             .raw, device: UInt16(truncatingIfNeeded: adapter), receiveBufferBytes: options.receiveBufferBytes)
         try socket.filter(types: Self.types, events: Self.events)

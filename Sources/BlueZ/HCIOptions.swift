@@ -7,6 +7,9 @@ public struct HCIOptions: Sendable {
     public var powersAdapters = true
     /// Whether advertisers are asked for scan responses, where this scanner leads the scan.
     public var scansActively = false
+    /// Whether somebody else's scan is left alone however little it lets through, and begun after only by who comes late:
+    /// for who looks on beside a gateway, which then has the scan to itself.
+    public var leavesOthersAlone = false
     /// The receive buffer that is asked for at each adapter, in octets. Without CAP_NET_ADMIN the kernel gives no more than
     /// net.core.rmem_max; its 212,992 hold 278 reports.
     public var receiveBufferBytes = 4 << 20

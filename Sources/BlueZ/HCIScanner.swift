@@ -117,6 +117,7 @@ public final class HCIScanner: Scanner {
         case .widen: return .skipped(reason: "the raw channel hears all kinds already")
         case .restartScan:
             guard line.driver.isOn else { return .skipped(reason: "it is off") }
+            guard !line.driver.isKeptFromScan else { return .skipped(reason: "somebody else's scan is left alone") }
             var actions: [ScanDriver.Action] = []
             line.driver.restart(at: loop.now, into: &actions)
             perform(actions, on: line)

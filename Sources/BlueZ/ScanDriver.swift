@@ -31,6 +31,8 @@ struct ScanDriver: Sendable {
 
     /// How long after somebody's scan has ended ours begins: the kernel ends and begins its own within that.
     static let settleTime: Duration = .milliseconds(300)
+    /// The same where others are left alone: whoever leads a scan of his own has begun it by then.
+    static let settleTimeOfOnlookers: Duration = .milliseconds(1_500)
     /// A discovery's scan ends in 10.24 s by itself. One that began unseen and lasts longer is none.
     static let unknownMax: Duration = .milliseconds(10_500)
     static let takeOverEvery: Duration = .seconds(5)
@@ -68,8 +70,14 @@ struct ScanDriver: Sendable {
     /// Others' commands that wait for their answers; a controller takes one at a time.
     private static let othersMax = 16
 
-    init(adapter: Int, scansActively: Bool) {
+    /// How long after somebody's scan has ended ours begins.
+    private let settleTime: Duration
+    private let leavesOthersAlone: Bool
+
+    init(adapter: Int, scansActively: Bool, leavesOthersAlone: Bool = false) {
         self.adapter = adapter
+        self.leavesOthersAlone = leavesOthersAlone
+        settleTime = leavesOthersAlone ? Self.settleTimeOfOnlookers : Self.settleTime
         parameters = ScanParameters(isActive: scansActively, interval: 0x60, window: 0x60, acceptsAll: true)
     }
 
@@ -77,6 +85,12 @@ struct ScanDriver: Sendable {
     var isThinned: Bool {
         guard isListening, case .others(let parameters, let filters) = scan else { return false }
         return filters != false || parameters.map { $0.window < $0.interval } ?? true
+    }
+
+    /// Whether the scan is somebody else's, who is left alone.
+    var isKeptFromScan: Bool {
+        guard leavesOthersAlone, case .others = scan else { return false }
+        return true
     }
 
     /// When something is due though nothing is received. What was due and could not be done waits for an event.
@@ -98,7 +112,7 @@ struct ScanDriver: Sendable {
         self.isOn = isOn
         reset()
         // Whoever switches it on may begin to scan at once.
-        beginAt = isOn ? now + Self.settleTime : nil
+        beginAt = isOn ? now + settleTime : nil
         settle(at: now, reason, into: &actions)
         proceed(at: now, into: &actions)
     }
@@ -164,7 +178,7 @@ struct ScanDriver: Sendable {
         lastSure = lastHeard
         othersPending = []
         // Setting the parameters again shows whether ours is on still.
-        if scan == .ours { beginAt = now + Self.settleTime }
+        if scan == .ours { beginAt = now + settleTime }
         proceed(at: now, into: &actions)
     }
 
@@ -185,7 +199,7 @@ struct ScanDriver: Sendable {
         switch command {
         case .reset:
             reset()
-            beginAt = now + Self.settleTime
+            beginAt = now + settleTime
             settle(at: now, "the controller was reset", into: &actions)
         case .setScanParameters(let parameters, _):
             othersParameters = parameters
@@ -197,7 +211,7 @@ struct ScanDriver: Sendable {
             hasParameters = false
             mustEnd = false
             scan = .others(othersParameters ?? parametersOfOurs, filtersDuplicates: filters)
-            beginAt = isHarmless(filters) ? nil : takeOverTime(at: now)
+            beginAt = leavesOthersAlone || isHarmless(filters) ? nil : takeOverTime(at: now)
             settle(at: now, "somebody else scans, for known devices alone", into: &actions)
         case .setScanEnable(false, _, _): ended(at: now, into: &actions)
         case .readSupportedCommands, .other: break
@@ -210,7 +224,7 @@ struct ScanDriver: Sendable {
     private mutating func ended(at now: Instant, into actions: inout [Action]) {
         scan = .none
         mustEnd = false
-        beginAt = now + Self.settleTime
+        beginAt = now + settleTime
         settle(at: now, "somebody else ended the scan", into: &actions)
     }
 
@@ -221,7 +235,7 @@ struct ScanDriver: Sendable {
     }
 
     private func takeOverTime(at now: Instant) -> Instant {
-        max(now + Self.settleTime, lastTakeOver.map { $0 + Self.takeOverEvery } ?? .earliest)
+        max(now + settleTime, lastTakeOver.map { $0 + Self.takeOverEvery } ?? .earliest)
     }
 
     private mutating func ours(
@@ -240,7 +254,7 @@ struct ScanDriver: Sendable {
         case (.setScanParameters, 0x0C):
             // Command Disallowed: it scans already, for somebody who was not seen.
             scan = .others(nil, filtersDuplicates: nil)
-            mustEnd = true
+            mustEnd = !leavesOthersAlone
             beginAt = now + Self.unknownMax
         case (.setScanEnable(false, _, _), _):
             // Refused where there was nothing to end.
@@ -277,8 +291,9 @@ struct ScanDriver: Sendable {
 
     private mutating func next(at now: Instant) -> HCICommand {
         guard let isExtended else { return .readSupportedCommands }
-        // One that was not seen to begin may be a discovery: its parameters are asked for first.
-        if case .others(_?, _) = scan { mustEnd = true }
+        // One that was not seen to begin may be a discovery: its parameters are asked for first. So does who leaves others
+        // alone, whether they scan still.
+        if case .others(_?, _) = scan, !leavesOthersAlone { mustEnd = true }
         if mustEnd {
             lastTakeOver = now
             return .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended)

@@ -36,6 +36,7 @@ public enum Backends {
             var options = HCIOptions()
             options.adapters = adapters
             options.scansActively = scanner.mode == .active
+            options.leavesOthersAlone = observer != nil
             return HCIScanner(loop: loop, options: options)
         }
     }

@@ -197,3 +197,30 @@ class Replayed:
                 found.append("%s: %s" % (name(subject), ", ".join("%s %+.2f s" % (one.state, other.date - one.date)
                                                                  for one, other in zip(mine, theirs, strict=True))))
         return found
+
+
+@dataclasses.dataclass
+class Scanned:
+    """What `scan --json` wrote to this file names each of these (major, minor, conditions) near and often, at its end;
+    or, with `--all` (None), each beacon's and every other advertiser's address."""
+
+    file: str
+    beacons: dict | None
+
+    def problems(self, outcome):
+        lines = payloads(outcome.folder / self.file)
+        if not lines:
+            return ["%s is empty" % self.file]
+        last = [line for line in lines if line["time"] == lines[-1]["time"]]
+        found = []
+        if self.beacons is None:
+            if not all(line.get("address") for line in last) or len(last) < 3:
+                found.append("%s ends with %d advertisers" % (self.file, len(last)))
+            return found
+        for called, (major, minor, conditions) in self.beacons.items():
+            line = next((line for line in last if (line["major"], line["minor"]) == (major, minor)), None)
+            if line is None:
+                found.append("%s does not show %s at its end" % (self.file, called))
+            elif line["conditions"] != conditions or line["proximity"] == "unknown" or line["rate"] <= 0:
+                found.append("%s shows %s as %s" % (self.file, called, line))
+        return found
