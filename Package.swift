@@ -69,6 +69,12 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        .executableTarget(
+            name: "journal-writer",
+            dependencies: [
+                "EventLog", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ], path: "Tests/JournalWriter"),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
             name: "BeaconMonitoringTests",
@@ -88,6 +94,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BluetoothLE",
+                "journal-writer",
             ]),
     ],
     swiftLanguageModes: [.v6]
