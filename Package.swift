@@ -82,6 +82,12 @@ let package = Package(
             name: "PollingTests",
             dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
         .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),
+        .executableTarget(
+            name: "journal-writer",
+            dependencies: [
+                "EventLog", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ], path: "Tests/JournalWriter"),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
             name: "BlueZTests",
@@ -107,7 +113,8 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BeaconScanning",
-                "BluetoothLE", "Polling", .product(name: "SystemPackage", package: "swift-system"),
+                "BluetoothLE", "Polling", "journal-writer",
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -8,7 +8,9 @@ extension BeaconMonitor {
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
     public func adapter(named name: String) throws(MonitorError) -> AdapterID {
         guard !isEnded else { throw .ended(self.name) }
-        return try engine.adapter(named: name)
+        let adapter = try engine.adapter(named: name)
+        store?.name(adapter, name)
+        return adapter
     }
 
     /// An adapter gave a report with an iBeacon in it.
@@ -32,7 +34,20 @@ extension BeaconMonitor {
     }
 
     /// Says which flags the world outside raises, on every event from now on.
-    public func setAmbientDiagnostics(_ diagnostics: Diagnostics) { engine.ambientDiagnostics = diagnostics }
+    public func setAmbientDiagnostics(_ diagnostics: Diagnostics) {
+        engine.ambientDiagnostics = diagnostics
+        noteKeeping()
+    }
+
+    /// Raises the flag of records that can't be kept, or takes it back (rule N5).
+    func noteKeeping() {
+        guard let store else { return }
+        if store.isKeeping {
+            engine.ambientDiagnostics.remove(.persistenceUnavailable)
+        } else {
+            engine.ambientDiagnostics.insert(.persistenceUnavailable)
+        }
+    }
 
     /// What a monitor has counted since it was made.
     public struct Counters: Sendable, Hashable {
@@ -73,6 +88,12 @@ extension BeaconMonitor {
 
     /// Does what the engine wants done, and has the alarm set anew where that is needed earlier than it stands.
     private func perform() {
+        if let store, !actions.isEmpty {
+            // Durable first: nobody hears of an event that a crash could take back.
+            let engine = engine
+            store.keep(actions, at: engine.now) { engine.snapshot }
+            noteKeeping()
+        }
         for action in actions.actions {
             switch action {
             case .event(let event): hub.publish(event)
@@ -82,7 +103,7 @@ extension BeaconMonitor {
             }
         }
         if !actions.isEmpty { actions.removeAll() }
-        guard isRunning, let deadline = engine.nextDeadline else { return }
+        guard isRunning, let deadline = nextDeadline else { return }
         if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
     }
 }

@@ -17,14 +17,23 @@ extension BeaconMonitor {
         while !isEnded {
             try Task.checkCancellation()
             let now = clock.now
-            guard let deadline = engine.nextDeadline, deadline <= now else {
-                try await sleep(until: engine.nextDeadline)
+            guard let deadline = nextDeadline, deadline <= now else {
+                try await sleep(until: nextDeadline)
                 continue
             }
             await drain()
             // What was drained may have brought the engine further than the moment for which it was drained.
             give { engine, actions in engine.advance(to: max(now, engine.now), into: &actions) }
+            let engine = engine
+            store?.advance(to: max(now, engine.now)) { engine.snapshot }
+            noteKeeping()
         }
+    }
+
+    /// When something is next due, in the engine or in the store.
+    var nextDeadline: Instant? {
+        guard let kept = store?.nextDeadline else { return engine.nextDeadline }
+        return engine.nextDeadline.map { min($0, kept) } ?? kept
     }
 
     /// Sleeps until `deadline`, or until an input makes something due earlier.

@@ -22,6 +22,7 @@ public actor BeaconMonitor {
     let lease: NameLease
     nonisolated let hub = EventHub()
     let signal = Signal()
+    let store: (any RecordStore)?
     var engine: MonitorEngine
     var actions = ActionBuffer()
     var isEnded = false
@@ -42,11 +43,24 @@ public actor BeaconMonitor {
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings = EngineSettings()
     ) throws(MonitorError) {
+        try self.init(name, clock: clock, settings: settings, engineSettings: engineSettings, anyStore: nil)
+    }
+
+    init(
+        _ name: String, clock: any MonitorClock, settings: MonitorSettings, engineSettings: EngineSettings,
+        anyStore store: sending (any RecordStore)?
+    ) throws(MonitorError) {
         let identifier = try Identifier(name)
-        var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
-        try engine.addMonitor(identifier, settings: settings)
-        lease = try NameLease(identifier)
-        self.engine = engine
+        let lease = try NameLease(identifier)
+        if let store {
+            engine = try Self.restored(store, identifier, settings, engineSettings, clock)
+        } else {
+            var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
+            try engine.addMonitor(identifier, settings: settings)
+            self.engine = engine
+        }
+        self.store = store
+        self.lease = lease
         self.name = name
         self.clock = clock
     }
@@ -57,6 +71,7 @@ public actor BeaconMonitor {
     ///
     /// ``run(draining:)`` returns. What is handed over from now on has no effect; records stay as they are.
     public func end() {
+        if !isEnded { store?.close(engine.snapshot, at: max(clock.now, engine.now)) }
         isEnded = true
         hub.finish()
         lease.release()
@@ -104,6 +119,10 @@ public actor BeaconMonitor {
     /// The identifiers of the conditions, in the order in which they were added.
     public var identifiers: [String] { engine.identifiers.map(\.text) }
 
-    /// A condition with the last event that every subscriber has handled (rule N3); `nil` where none has the identifier.
-    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
+    /// A condition with its last event that has been handled: made durable by the store, or, without one, by every
+    /// subscriber (rule N3); `nil` where none has the identifier.
+    public func record(for identifier: String) -> Record? {
+        let identifier = Identifier(lookup: identifier)
+        return store.map { $0.record(for: identifier) } ?? hub.record(for: identifier)
+    }
 }

@@ -20,6 +20,8 @@ public enum MonitorError: Error, Hashable {
     case subscriberTooSlow(Int)
     /// The monitor has ended.
     case ended(String)
+    /// What a monitor of that name left can't be had: why.
+    case recordsUnavailable(String)
     /// The monitor's loop runs already.
     case running(String)
 }
@@ -41,6 +43,7 @@ extension MonitorError: CustomStringConvertible {
         case .adaptersTooMany(let most): "more than \(most) adapters; take some out of the configuration or the capture"
         case .subscriberTooSlow(let most): "the subscriber fell \(most) events behind and was ended; subscribe again"
         case .ended(let name): "the monitor “\(name)” has ended"
+        case .recordsUnavailable(let reason): reason
         case .running(let name): "the monitor “\(name)” runs already; await run() once"
         }
     }

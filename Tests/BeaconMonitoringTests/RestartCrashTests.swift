@@ -8,7 +8,7 @@ import Testing
 ///
 /// `BEACON_RESTART_WORLDS` sets how many worlds, `BEACON_SEED` runs the one with that seed.
 @Suite struct RestartCrashTests {
-    private static let stepsPerWorld = 70
+    private static let stepsPerWorld = 45
 
     @Test func `N3, N4: killed at each write, fsync and rename, a gateway goes on as the rules say, in every world`()
         async throws
@@ -18,14 +18,14 @@ import Testing
             _ = await Self.check([seed])
             return
         }
-        let count = environment["BEACON_RESTART_WORLDS"].flatMap { UInt64($0) } ?? 16
+        let count = environment["BEACON_RESTART_WORLDS"].flatMap { UInt64($0) } ?? 8
         let kills = await withTaskGroup(of: Int.self) { group in
             for half in 0..<2 as Range<UInt64> {
                 group.addTask { await Self.check(stride(from: half, to: count, by: 2)) }
             }
             return await group.reduce(0, +)
         }
-        if count >= 16 { #expect(kills >= 1000) }
+        if count >= 8 { #expect(kills >= 1000) }
     }
 
     /// - Returns: how many processes were killed.

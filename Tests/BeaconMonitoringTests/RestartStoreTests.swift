@@ -1,0 +1,72 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+
+/// A monitor with a store: what a library's user sees of N1, N3 and N4.
+@Suite struct RestartStoreTests {
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("records-\(UUID().uuidString)").path
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    @Test func `N4: reopening a monitor by name gives its conditions and records back`() async throws {
+        let folder = Folder()
+        let clock = ManualClock()
+        do {
+            let monitor = try BeaconMonitor(
+                "store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
+            let adapter = try await monitor.adapter(named: "hci0")
+            await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            try await monitor.add(.anyB, identifier: "yard")
+            await monitor.sighted(
+                Sighting(
+                    time: World.start + .seconds(1), adapter: adapter, beacon: .a(1), measuredPower: -59,
+                    rssi: RSSI(dBm: -60)))
+            #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
+            await monitor.end()
+        }
+        clock.set(.seconds(100))
+        let monitor = try BeaconMonitor(
+            "store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
+        #expect(await monitor.identifiers == ["lobby", "yard"])
+        let record = try #require(await monitor.record(for: "lobby"))
+        #expect(record.condition == .anyA)
+        #expect(record.lastEvent.state == .satisfied)
+        #expect(record.lastEvent.time == World.start + .seconds(1))
+        #expect(await monitor.record(for: "yard")?.lastEvent.state == .unknown)
+        // It is still there: no event, but when it leaves.
+        let adapter = try await monitor.adapter(named: "hci0")
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start + .seconds(100))
+        await monitor.heard(adapter, at: World.start + .seconds(129))
+        #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
+        await monitor.heard(adapter, at: World.start + .seconds(130))
+        #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
+        #expect(await monitor.remove("yard"))
+        await monitor.end()
+        let third = try BeaconMonitor("store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
+        #expect(await third.identifiers == ["lobby"])
+        await third.end()
+    }
+
+    @Test func `N1: a name that is in use in the folder is refused with who has it`() async throws {
+        let folder = Folder()
+        let site = try Identifier("store-1")
+        let other = try StateLock(site, in: FilePath(folder.path + "/store-1"), program: "another program")
+        #expect {
+            _ = try BeaconMonitor(
+                "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+        } throws: { error in
+            guard case MonitorError.recordsUnavailable(let reason)? = error as? MonitorError else { return false }
+            return reason.contains("another program")
+        }
+        other.release()
+        let monitor = try BeaconMonitor(
+            "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+        await monitor.end()
+    }
+}
