@@ -1,13 +1,16 @@
 """What is demanded of a scenario's outcome. Each check returns the problems that it found, in words."""
+import collections
 import dataclasses
 
-from .implied import Ambiguous, implied
+from .implied import HORIZON, Ambiguous, implied
 from .outcome import Ear, events_of, group, payloads
 
 # How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
 TOLERANCE = 0.25
 # How late by way of bluetoothd and the bus, which take their time and carry none.
 TOLERANCE_DBUS = 0.5
+# How long a controller may report before the gateway is sure that it listens.
+LISTENS_WITHIN = 2.0
 # How soon an adapter has to listen again once the radio is back.
 BACK_WITHIN = 10.0
 
@@ -18,51 +21,77 @@ def name(subject):
     return identifier if beacon is None else "%s %d/%d" % (identifier, beacon[1], beacon[2])
 
 
-def ears_and_reports(outcome):
-    """What the gateway could hear: the controllers' logs from when it said that it listens, but for the stretches in which
-    the scenario says that it could not."""
-    first = {}
-    for time, adapter in listening_lines(outcome):
-        first.setdefault(adapter, time)
-    reports = [each for each in outcome.reports if each.time >= first.get(each.adapter, each.time + 1)]
-    ears = [Ear(time, adapter, True) for adapter, time in first.items()]
-    ears += [each for each in outcome.ears if each.time > first.get(each.adapter, each.time)]
-    for begin, end in blind_stretches(outcome):
-        reports = [each for each in reports if not begin <= each.time < end]
-        hearing = {ear.adapter for ear in ears}
-        ears = [each for each in ears if not begin <= each.time < end]
-        ears += [Ear(time, adapter, hears) for adapter in hearing for time, hears in ((begin, False), (end, True))]
-    return sorted(ears, key=lambda ear: ear.time), reports
+def listening_lines(outcome):
+    """What the gateway said of its adapters: adapter → (time, whether it listens), in order."""
+    found = collections.defaultdict(list)
+    for line in outcome.lines:
+        if line["type"] == "adapter":
+            found[line["adapter"]].append((line["monotonic"] / 1e6, line["state"] == "listening"))
+    return found
 
 
 def blind_stretches(outcome):
-    """From when reports did not reach the gateway to when it said that it listens again."""
+    """From when reports did not reach the gateway, as the scenario says, to when it said that it listens again."""
+    starts = [time for lines in listening_lines(outcome).values() for time, listens in lines if listens]
     for begin, end in outcome.scenario.blind:
         begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
         end = next(each["ended"] for each in outcome.report["actions"] if each["at"] == end)
-        yield begin, min((time for time, _ in listening_lines(outcome) if time > end), default=end)
+        yield begin, min((time for time in starts if time > end), default=end)
 
 
-def listening_lines(outcome):
-    """When the gateway said of which adapter that it listens."""
-    return [(line["monotonic"] / 1e6, line["adapter"]) for line in outcome.lines
-            if line["type"] == "adapter" and line["state"] == "listening"]
+def heard(outcome, tolerance):
+    """What the gateway could hear: ears, reports, and what it has to be blamed for.
+
+    A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
+    can be sure of it. That moment is short; where it is not, that is a problem.
+    """
+    lines, blind = listening_lines(outcome), list(blind_stretches(outcome))
+    first = {adapter: min(time for time, listens in each if listens) for adapter, each in lines.items()
+             if any(listens for _, listens in each)}
+    ears = [Ear(time, adapter, True) for adapter, time in first.items()]
+    ears += [each for each in outcome.ears if each.time > first.get(each.adapter, each.time)]
+    for begin, end in blind:
+        ears = [each for each in ears if not begin <= each.time < end]
+        ears += [Ear(time, adapter, hears) for adapter in first for time, hears in ((begin, False), (end, True))]
+    reports, missed = [], collections.defaultdict(list)
+    for report in outcome.reports:
+        if report.time < first.get(report.adapter, report.time + 1):
+            continue  # before the gateway's beginning
+        before = [listens for time, listens in lines[report.adapter] if time <= report.time]
+        soon = [listens for time, listens in lines[report.adapter] if report.time < time <= report.time + tolerance]
+        if any(begin <= report.time < end for begin, end in blind):
+            continue
+        if before[-1] or any(soon):
+            reports.append(report)
+        else:
+            missed[report.adapter].append(report.time)
+    return sorted(ears, key=lambda ear: ear.time), reports, list(_too_long(missed, outcome.zero))
 
 
-@dataclasses.dataclass
+def _too_long(missed, zero):
+    """Stretches of reports that came while the gateway said that it does not listen, and went on for too long."""
+    for adapter, times in missed.items():
+        begin = times[0]
+        for time, following in zip(times, [*times[1:], HORIZON]):
+            if following - time > 1:
+                if time - begin > LISTENS_WITHIN:
+                    yield "%s reported from %.2f to %.2f, and the gateway did not listen" % (adapter, begin - zero, time - zero)
+                begin = following
+
+
 class Implied:
     """Each subject has had the events that the reports imply, no more and no fewer, at the moments that they imply."""
 
     def problems(self, outcome):
         scenario = outcome.scenario
-        ears, reports = ears_and_reports(outcome)
+        self._late = TOLERANCE_DBUS if scenario.backend == "dbus" else TOLERANCE
+        ears, reports, found = heard(outcome, self._late)
         try:
             expected = implied(scenario.conditions, scenario.all_settings(), reports, ears, outcome.report["started"],
                                outcome.ending)
         except Ambiguous as problem:
             return ["the script leaves it open: %s" % problem]
         actual = group(outcome.events)
-        found = []
         for subject in sorted(set(expected) | set(actual), key=str):
             found += self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
         return found
@@ -76,8 +105,7 @@ class Implied:
             due = expected[number]
             if event.state != due.state:
                 return ["%s, expected %s at %.2f" % (at, due.state, due.earliest - outcome.zero)]
-            late = TOLERANCE_DBUS if outcome.scenario.backend == "dbus" else TOLERANCE
-            if not due.earliest - TOLERANCE <= event.time <= due.latest + late:
+            if not due.earliest - TOLERANCE <= event.time <= due.latest + self._late:
                 return ["%s, expected from %.2f to %.2f" % (at, due.earliest - outcome.zero, due.latest - outcome.zero)]
             refinements = due.refinements if subject[1] is None else {subject[1]}
             if event.refinement not in refinements:

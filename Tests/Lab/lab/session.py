@@ -76,6 +76,8 @@ class Session:
     def _judge(self, name, seconds):
         problems, late = [], 0
         try:
+            if not (self._out / name / "report.json").exists():
+                raise FileNotFoundError("%s was not run, or not to its end" % (self._out / name))
             outcome = Outcome(self._scenarios[name], self._out / name)
             late = outcome.late()
             for check in self._scenarios[name].checks:

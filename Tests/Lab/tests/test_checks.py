@@ -86,6 +86,16 @@ class Checks(unittest.TestCase):
         lines[1] = event(2.01, 2, "satisfied", refinement={**BADGE, "minor": 2})
         self.assertTrue(self.found(Implied(), lines))
 
+    def test_reports_before_it_listens_count_for_nothing_and_must_not_go_on_for_long(self):
+        lines = good()
+        lines[0] = line("adapter", 2.45, 1, adapter="hci0", state="listening")
+        lines[1], lines[2] = event(2.5, 2, "satisfied", refinement=BADGE), event(2.5, 3, "satisfied", BADGE)
+        self.assertEqual(self.found(Implied(), lines), [])
+        gone = line("adapter", 7.5, 8, adapter="hci0", state="off")
+        for back, wrong in ((9.0, False), (10.5, True)):
+            more = [*lines, gone, line("adapter", back, 9, adapter="hci0", state="listening")]
+            self.assertEqual(bool(self.found(Implied(), more)), wrong)
+
     def test_sightings_that_are_missing_are_found(self):
         lines = good()
         lines[6]["payload"]["sightings"] = 9
