@@ -22,7 +22,7 @@ import Testing
             let process = Process()
             process.executableURL = URL(fileURLWithPath: Self.writer)
             process.arguments = [scratch.url.path, "\(seed &* 1000 &+ UInt64(kill))", "\(start)"]
-            let pipe = Pipe()
+            let pipe = Foundation.Pipe()
             process.standardOutput = pipe
             try process.run()
             // So many lines are told of, and then, wherever it is, it dies.
