@@ -43,6 +43,7 @@ final class Recorder: ScanHandler {
     var times: [Instant] = []
     var beacons: [IBeacon] = []
     var onChange: ((ScanChange) -> Void)?
+    var onHeard: (() -> Void)?
     private var decoder = ReportDecoder()
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
@@ -54,6 +55,7 @@ final class Recorder: ScanHandler {
         var sink = Sink()
         decoder.hand(report, data, adapter, time, to: &sink)
         beacons += sink.beacons
+        onHeard?()
     }
 
     func changed(_ change: ScanChange, at time: Instant) {
