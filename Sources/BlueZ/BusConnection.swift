@@ -21,6 +21,8 @@ import SystemPackage
     private var loopWatch: EventLoop.Watch?
     // Messages that libdbus read while it did something else: they are handled in the next turn.
     private var leftover: EventLoop.Timer?
+    // libdbus waits for ever where a message is dispatched while another is being handled.
+    private var isDispatching = false
     /// How many messages could not be sent.
     private(set) var unsent = 0
 
@@ -129,9 +131,10 @@ import SystemPackage
 
     /// Handles everything that has been received, without waiting.
     ///
-    /// What arrives while it does so may be left, so that a sender who never stops can't keep it here.
+    /// What arrives while it does so may be left, so that a sender who never stops can't keep it here. Nothing is
+    /// handled from within the handling of a message: the rest follows that one anyway.
     func drain() {
-        guard let connection = unsafe connection else { return }
+        guard let connection = unsafe connection, !isDispatching else { return }
         var descriptor: Int32 = -1
         var waiting: Int32 = 0
         if unsafe dbus_connection_get_unix_fd(connection, &descriptor) != 0 {
@@ -147,8 +150,10 @@ import SystemPackage
 
     /// Sends and handles what comes until `isDone` says so, for at most `milliseconds`: the one place that waits.
     ///
+    /// From within the handling of a message it can't wait, and looks only whether it is done.
     /// - Returns: whether it was done in time.
     func pump(milliseconds: Int, until isDone: () -> Bool) -> Bool {
+        if isDispatching { return isDone() }
         let end = loop.now + .milliseconds(milliseconds)
         while true {
             dispatch()
@@ -171,9 +176,13 @@ import SystemPackage
 
     private func dispatch() {
         // The connection may be closed by whoever handles a message, and is kept until this returns.
-        guard let connection = unsafe connection else { return }
+        guard let connection = unsafe connection, !isDispatching else { return }
+        isDispatching = true
         unsafe dbus_connection_ref(connection)
-        defer { unsafe dbus_connection_unref(connection) }
+        defer {
+            unsafe dbus_connection_unref(connection)
+            isDispatching = false
+        }
         while unsafe self.connection == connection,
             unsafe dbus_connection_get_dispatch_status(connection) == DBUS_DISPATCH_DATA_REMAINS
         {

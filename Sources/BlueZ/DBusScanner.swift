@@ -69,6 +69,8 @@ public final class DBusScanner: Scanner {
     private var timer: EventLoop.Timer?
     private var actions: [DBusAction] = []
     private var isPerforming = false
+    // Stopped from within what is told, where nothing can be waited for: the rest follows in the next turn.
+    private var isEnding = false
     // What was to be told before start() knew whether it succeeds.
     private var heldBack: [DBusAction]?
 
@@ -83,7 +85,7 @@ public final class DBusScanner: Scanner {
                 devicesMax: options.devicesMax))
     }
 
-    deinit { stop() }
+    deinit { finish() }
 
     /// What was counted.
     public var counters: Counters {
@@ -103,9 +105,10 @@ public final class DBusScanner: Scanner {
     ///
     /// `handler` is not kept alive.
     public func start(_ handler: any ScanHandler) throws(ScannerError) {
+        if isEnding { finish() }
         guard timer == nil else { return }
         self.handler = handler
-        timer = loop.makeTimer { [weak self] _ in self?.perform { $0.advance(to: $1, into: &$2) } }
+        timer = loop.makeTimer { [weak self] _ in self?.timePassed() }
         heldBack = []
         do {
             try join()
@@ -126,7 +129,7 @@ public final class DBusScanner: Scanner {
     /// Takes a step of the watchdog's ladder on one adapter.
     public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         var outcome = WatchdogStep.Outcome.skipped(reason: "the scanner has not been started")
-        guard timer != nil else { return outcome }
+        guard timer != nil, !isEnding else { return outcome }
         perform { session, now, actions in
             outcome = session.take(step, on: adapter, at: now, into: &actions)
         }
@@ -134,10 +137,21 @@ public final class DBusScanner: Scanner {
     }
 
     /// Ends hearing: discovery is stopped, the monitors are taken back, the connection is closed.
+    ///
+    /// Nothing is told from here on. Called from within a report or a change, the rest follows in the loop's next turn.
     public func stop() {
         handler = nil
-        if let timer { loop.end(timer) }
-        timer = nil
+        guard let timer, isPerforming else { return finish() }
+        isEnding = true
+        loop.set(timer, at: loop.now)
+    }
+
+    private func timePassed() {
+        if isEnding { finish() } else { perform { $0.advance(to: $1, into: &$2) } }
+    }
+
+    private func finish() {
+        handler = nil
         if let connection {
             // An adapter that was just switched off by us takes no order to come on before it has obeyed the first.
             _ = connection.pump(milliseconds: Self.powerMax) {
@@ -150,6 +164,9 @@ public final class DBusScanner: Scanner {
             connection.flush(milliseconds: 200)
         }
         disconnect()
+        if let timer { loop.end(timer) }
+        timer = nil
+        isEnding = false
         actions.removeAll()
         session = DBusSession(options: session.options, keeping: counters)
         calls = BusCallTable()
@@ -176,7 +193,9 @@ public final class DBusScanner: Scanner {
             }
         }
         actions.removeAll(keepingCapacity: true)
-        if let timer { loop.set(timer, at: [session.nextDeadline, calls.nextDeadline].compactMap { $0 }.min()) }
+        if let timer, !isEnding {
+            loop.set(timer, at: [session.nextDeadline, calls.nextDeadline].compactMap { $0 }.min())
+        }
     }
 
     private func perform(_ action: DBusAction) {

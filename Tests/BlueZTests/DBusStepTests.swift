@@ -50,10 +50,11 @@ struct DBusStepTests {
         let world = try DBusWorld()
         try world.startMock()
         let scanner = try world.listening { $0.mayPowerCycle = true }
+        world.tell(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
+        try world.until("the second and third will fail") { world.isDone("fail") == 1 }
         #expect(scanner.take(.powerCycle, on: 0) == .taken)
-        try world.until("it is off") { world.calls("Set").count == 1 }
-        world.tell(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2}"#)
         try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.calls("Set").count == 4)
         scanner.stop()
     }
 

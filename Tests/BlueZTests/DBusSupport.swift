@@ -43,6 +43,7 @@ final class Recorder: ScanHandler {
     var times: [Instant] = []
     var beacons: [IBeacon] = []
     var onChange: ((ScanChange) -> Void)?
+    var onHeard: (() -> Void)?
     private var decoder = ReportDecoder()
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
@@ -54,6 +55,7 @@ final class Recorder: ScanHandler {
         var sink = Sink()
         decoder.hand(report, data, adapter, time, to: &sink)
         beacons += sink.beacons
+        onHeard?()
     }
 
     func changed(_ change: ScanChange, at time: Instant) {
@@ -99,6 +101,7 @@ final class DBusWorld {
     let address: String
     private(set) var calls: [[String: Any]] = []
     private var daemon: Process?
+    private var daemonInput: FileHandle?
     private var mock: Process?
     private var mockInput: FileHandle?
     private var mockOutput: FileHandle?
@@ -145,19 +148,26 @@ final class DBusWorld {
         // A killed one leaves its socket behind.
         try? FileManager.default.removeItem(atPath: folder.path + "/bus")
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: DBusTools.daemon)
-        process.arguments = ["--config-file=\(configuration.path)", "--nofork", "--nopidfile", "--print-address=1"]
-        let output = Pipe()
+        // It is killed when its input ends: by us, or because the tests were killed themselves.
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c",
+            #""$0" --config-file="$1" --nofork --nopidfile --print-address=1 & cat >/dev/null; kill -9 $!; wait 2>/dev/null"#,
+            DBusTools.daemon, configuration.path,
+        ]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
         process.standardOutput = output
         try process.run()
         daemon = process
+        daemonInput = input.fileHandleForWriting
         // It prints its address once it listens.
         #expect(!output.fileHandleForReading.availableData.isEmpty)
     }
 
     func killBus() {
         guard let daemon else { return }
-        kill(daemon.processIdentifier, SIGKILL)
+        try? daemonInput?.close()
         daemon.waitUntilExit()
         self.daemon = nil
     }

@@ -251,6 +251,9 @@ class Mock:
         say(call=member, adapter=adapter, sender=sender, **more)
         for fault in self.faults:
             if fault["method"] == member and fault.get("adapter", adapter) == adapter and fault.get("count", 1) > 0:
+                if fault.get("after", 0) > 0:
+                    fault["after"] -= 1
+                    continue
                 fault["count"] = fault.get("count", 1) - 1
                 if fault["error"] == "hang":
                     return "hang"
