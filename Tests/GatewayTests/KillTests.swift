@@ -27,16 +27,18 @@ import Testing
             try process.run()
             // So many lines are told of, and then, wherever it is, it dies.
             var left = Int(random.next() % 40)
+            var said = Data()
             while left > 0 {
                 let chunk = pipe.fileHandleForReading.availableData
                 if chunk.isEmpty { break }
+                said += chunk
                 left -= chunk.count { $0 == 0x0A }
             }
             Glibc.kill(process.processIdentifier, SIGKILL)
-            let rest = pipe.fileHandleForReading.readDataToEndOfFile()
+            said += pipe.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
             try #require(process.terminationReason == .uncaughtSignal, "it ended by itself")
-            if let last = rest.split(separator: 0x0A).last.flatMap({ Int(String(decoding: $0, as: UTF8.self)) }) {
+            if let last = said.split(separator: 0x0A).last.flatMap({ Int(String(decoding: $0, as: UTF8.self)) }) {
                 acknowledged = max(acknowledged, last)
             }
             let (lines, last) = try Self.lines(scratch)
