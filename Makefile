@@ -92,6 +92,8 @@ format: ## Formats all Swift sources in place.
 
 bench: deps release ## Measures replay against a reader in Python and tshark; prints the README's table. See Tests/Benchmark/run.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
+	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
+	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
 
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run

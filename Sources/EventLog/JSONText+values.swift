@@ -30,7 +30,30 @@ extension JSONText {
         return WallDate(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }
 
-    func uuid(_ place: Int?) -> ProximityUUID? { string(place).flatMap { ProximityUUID($0) } }
+    /// A UUID as lines have it, with its hyphens.
+    func uuid(_ place: Int?) -> ProximityUUID? {
+        guard let place, values[place].kind == .string, values[place].end - values[place].start == 36 else {
+            return nil
+        }
+        let start = Int(values[place].start)
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for index in 0..<36 {
+            let octet = bytes[start + index]
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard octet == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            let digit: UInt8
+            switch octet {
+            case 0x30...0x39: digit = octet - 0x30
+            case 0x41...0x46: digit = octet - 0x37
+            case 0x61...0x66: digit = octet - 0x57
+            default: return nil
+            }
+            if index < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
+        }
+        return ProximityUUID(high: high, low: low)
+    }
 
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }
 

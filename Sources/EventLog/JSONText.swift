@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
 /// A JSON text taken apart (RFC 8259): where each of its values stands, in the order of the text.
 ///
 /// Used again and again for lines, it allocates only where one has more values than any before it. What is not JSON is
@@ -23,7 +29,6 @@ struct JSONText {
     var bytes: [UInt8] = []
     /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
     private(set) var values: ContiguousArray<Value> = []
-    private var position = 0
 
     init() {}
 
@@ -33,121 +38,174 @@ struct JSONText {
     ///
     /// - Returns: whether it is one JSON value and nothing else.
     mutating func parse() -> Bool {
+        // Taken out while they are filled, for exclusivity; their memory stays.
+        var values: ContiguousArray<Value> = []
+        swap(&values, &self.values)
+        defer { swap(&values, &self.values) }
         values.removeAll(keepingCapacity: true)
-        position = 0
-        guard bytes.count <= Self.sizeMax, parseValue(depth: 0) else { return false }
-        skipSpace()
+        guard bytes.count <= Self.sizeMax else { return false }
+        var position = 0
+        guard Self.parseValue(bytes.span, &position, &values, depth: 0) else { return false }
+        Self.skipSpace(bytes.span, &position)
         return position == bytes.count
     }
 
-    private mutating func skipSpace() {
-        while position < bytes.count, bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position]) {
+    // The functions below see the text as a span and their place in it as a number: most of a reader's time goes here.
+
+    @inline(__always)
+    private static func skipSpace(_ bytes: Span<UInt8>, _ position: inout Int) {
+        while position < bytes.count, bytes[position] <= 0x20,
+            bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position])
+        {
             position += 1
         }
     }
 
-    private mutating func take(_ octet: UInt8) -> Bool {
+    @inline(__always)
+    private static func take(_ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
         guard position < bytes.count, bytes[position] == octet else { return false }
         position += 1
         return true
     }
 
-    private mutating func parseValue(depth: Int) -> Bool {
-        skipSpace()
-        guard position < bytes.count, depth <= Self.depthMax else { return false }
+    private static func parseValue(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>, depth: Int
+    ) -> Bool {
+        skipSpace(bytes, &position)
+        guard position < bytes.count, depth <= depthMax else { return false }
         switch bytes[position] {
-        case UInt8(ascii: "{"): return parseMembers(.object, closing: UInt8(ascii: "}"), depth: depth)
-        case UInt8(ascii: "["): return parseMembers(.array, closing: UInt8(ascii: "]"), depth: depth)
-        case UInt8(ascii: "\""): return parseString()
-        case UInt8(ascii: "t"): return parseWord("true", .yes)
-        case UInt8(ascii: "f"): return parseWord("false", .no)
-        case UInt8(ascii: "n"): return parseWord("null", .null)
-        default: return parseNumber()
+        case UInt8(ascii: "\""): return parseString(bytes, &position, &values)
+        case UInt8(ascii: "{"): return parseMembers(.object, UInt8(ascii: "}"), bytes, &position, &values, depth: depth)
+        case UInt8(ascii: "["): return parseMembers(.array, UInt8(ascii: "]"), bytes, &position, &values, depth: depth)
+        case UInt8(ascii: "t"): return parseWord("true", .yes, bytes, &position, &values)
+        case UInt8(ascii: "f"): return parseWord("false", .no, bytes, &position, &values)
+        case UInt8(ascii: "n"): return parseWord("null", .null, bytes, &position, &values)
+        default: return parseNumber(bytes, &position, &values)
         }
     }
 
-    private mutating func parseMembers(_ kind: Kind, closing: UInt8, depth: Int) -> Bool {
+    private static func parseMembers(
+        _ kind: Kind, _ closing: UInt8, _ bytes: Span<UInt8>, _ position: inout Int,
+        _ values: inout ContiguousArray<Value>, depth: Int
+    ) -> Bool {
         let place = values.count
         values.append(Value(kind: kind, start: Int32(position), end: 0, next: 0))
         position += 1
-        skipSpace()
-        if !take(closing) {
+        skipSpace(bytes, &position)
+        if !take(closing, bytes, &position) {
             repeat {
-                skipSpace()
                 if kind == .object {
-                    guard parseString() else { return false }
-                    skipSpace()
-                    guard take(UInt8(ascii: ":")) else { return false }
+                    skipSpace(bytes, &position)
+                    guard parseString(bytes, &position, &values) else { return false }
+                    skipSpace(bytes, &position)
+                    guard take(UInt8(ascii: ":"), bytes, &position) else { return false }
                 }
-                guard parseValue(depth: depth + 1) else { return false }
-                skipSpace()
-            } while take(UInt8(ascii: ","))
-            guard take(closing) else { return false }
+                guard parseValue(bytes, &position, &values, depth: depth + 1) else { return false }
+                skipSpace(bytes, &position)
+            } while take(UInt8(ascii: ","), bytes, &position)
+            guard take(closing, bytes, &position) else { return false }
         }
         values[place].end = Int32(position)
         values[place].next = Int32(values.count)
         return true
     }
 
-    private mutating func parseString() -> Bool {
-        guard take(UInt8(ascii: "\"")) else { return false }
+    private static func parseString(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>
+    ) -> Bool {
+        guard take(UInt8(ascii: "\""), bytes, &position) else { return false }
         let start = position
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                append(.string, start, position)
+        let count = bytes.count
+        // Eight octets at once, as long as there is none among them that matters.
+        while position + 8 <= count {
+            let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self)
+            let special = Self.special(UInt64(littleEndian: word))
+            guard special == 0 else {
+                position += special.trailingZeroBitCount / 8
+                break
+            }
+            position += 8
+        }
+        while position < count {
+            // Below the count, as the loop has it.
+            let octet = unsafe bytes[unchecked: position]
+            if octet == UInt8(ascii: "\"") {
+                append(.string, start, position, &values)
                 position += 1
                 return true
-            case UInt8(ascii: "\\"): position += 2
-            case 0..<0x20: return false
-            default: position += 1
             }
+            if octet == UInt8(ascii: "\\") { position += 1 } else if octet < 0x20 { return false }
+            position += 1
         }
         return false
     }
 
-    private mutating func parseWord(_ word: StaticString, _ kind: Kind) -> Bool {
+    /// The high bits of the octets of a word that are a quotation mark, a backslash or below 0x20; of those behind the
+    /// first such octet, perhaps of others.
+    @inline(__always)
+    private static func special(_ word: UInt64) -> UInt64 {
+        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
+        let backslash = word ^ ones &* UInt64(UInt8(ascii: "\\"))
+        // The borrow of a subtraction shows where an octet was zero, or below what was taken away.
+        let isQuote = (quote &- ones) & ~quote
+        let isBackslash = (backslash &- ones) & ~backslash
+        let isControl = (word &- ones &* 0x20) & ~word
+        return (isQuote | isBackslash | isControl) & highs
+    }
+
+    private static func parseWord(
+        _ word: StaticString, _ kind: Kind, _ bytes: Span<UInt8>, _ position: inout Int,
+        _ values: inout ContiguousArray<Value>
+    ) -> Bool {
         let end = position + word.utf8CodeUnitCount
-        guard end <= bytes.count, isEqual(position, end, word) else { return false }
-        append(kind, position, end)
+        guard end <= bytes.count else { return false }
+        for index in 0..<word.utf8CodeUnitCount where unsafe bytes[position + index] != word.utf8Start[index] {
+            return false
+        }
+        append(kind, position, end, &values)
         position = end
         return true
     }
 
-    private mutating func parseNumber() -> Bool {
+    private static func parseNumber(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>
+    ) -> Bool {
         let start = position
-        _ = take(UInt8(ascii: "-"))
-        let digits = position
-        skipDigits()
-        guard position > digits else { return false }
-        if take(UInt8(ascii: ".")) {
-            let fraction = position
-            skipDigits()
-            guard position > fraction else { return false }
+        _ = take(UInt8(ascii: "-"), bytes, &position)
+        guard skipDigits(bytes, &position) else { return false }
+        if take(UInt8(ascii: "."), bytes, &position) {
+            guard skipDigits(bytes, &position) else { return false }
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
-            let exponent = position
-            skipDigits()
-            guard position > exponent else { return false }
+            if !take(UInt8(ascii: "+"), bytes, &position) { _ = take(UInt8(ascii: "-"), bytes, &position) }
+            guard skipDigits(bytes, &position) else { return false }
         }
-        append(.number, start, position)
+        append(.number, start, position, &values)
         return true
     }
 
-    private mutating func skipDigits() {
+    /// Passes over digits; whether there was one.
+    private static func skipDigits(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
+        let start = position
         while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+        return position > start
     }
 
-    private mutating func append(_ kind: Kind, _ start: Int, _ end: Int) {
+    @inline(__always)
+    private static func append(_ kind: Kind, _ start: Int, _ end: Int, _ values: inout ContiguousArray<Value>) {
         values.append(Value(kind: kind, start: Int32(start), end: Int32(end), next: Int32(values.count + 1)))
     }
 
+    @inline(__always)
     private func isEqual(_ start: Int, _ end: Int, _ text: StaticString) -> Bool {
-        guard end - start == text.utf8CodeUnitCount else { return false }
-        for index in 0..<(end - start) where unsafe bytes[start + index] != text.utf8Start[index] { return false }
-        return true
+        let count = text.utf8CodeUnitCount
+        // Most keys are not the one that is looked for, and differ in length or in their first octet.
+        guard end - start == count, end <= bytes.count, count > 0, unsafe bytes[start] == text.utf8Start[0] else {
+            return false
+        }
+        return unsafe bytes.withUnsafeBytes { unsafe memcmp($0.baseAddress! + start, text.utf8Start, count) == 0 }
     }
 }
 
@@ -157,7 +215,8 @@ extension JSONText {
     func find(_ key: StaticString, in object: Int) -> Int? {
         guard object < values.count, values[object].kind == .object else { return nil }
         var place = object + 1
-        while place < values[object].next {
+        let end = Int(values[object].next)
+        while place < end {
             let value = Int(values[place].next)
             if isEqual(Int(values[place].start), Int(values[place].end), key) { return value }
             place = Int(values[value].next)

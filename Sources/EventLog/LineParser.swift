@@ -45,6 +45,8 @@ struct LineParser {
     /// The line. Whoever fills it calls ``parse()``.
     var text = JSONText()
     private(set) var head = Head(kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
+    /// Whether addresses of sightings are wanted.
+    var readsAddresses = true
     /// The place of the payload.
     private(set) var payload = 0
     /// The adapters that lines name, each with a number of its own.
@@ -154,7 +156,7 @@ extension LineParser {
         var sighting = Sighting(
             time: time, adapter: adapters.adapter(named: adapter), beacon: beacon, measuredPower: power,
             rssi: text.rssi(text.find("rssi", in: object)))
-        if let address = text.string(text.find("address", in: object)) {
+        if readsAddresses, let address = text.string(text.find("address", in: object)) {
             sighting.address = DeviceAddress(address, kind: .unspecified)
         }
         return sighting

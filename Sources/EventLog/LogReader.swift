@@ -160,6 +160,7 @@ public struct LogReader {
     ) throws {
         let begin = position
         var parser = LineParser()
+        parser.readsAddresses = false
         var unreported = 0
         do {
             var reader = try SegmentReader(path, files: files)
@@ -228,16 +229,15 @@ public struct LogReader {
 enum LineKind {
     case event, visit, condition, adapter, clock, evidence, other
 
-    // `"type":"`: in an envelope behind topic, qos and retain.
-    private static let key = Array("\"type\":\"".utf8)
-
     init?(_ line: [UInt8]) {
         var index = 0
         let last = min(line.count - 12, 1024)
         while index < last {
+            // `"type":"`: in an envelope behind topic, qos and retain.
             if line[index] == UInt8(ascii: "\""), line[index + 1] == UInt8(ascii: "t"),
-                line[index + 7] == UInt8(ascii: "\""), line[index + 2] == UInt8(ascii: "y"),
-                line[index..<index + 8].elementsEqual(Self.key)
+                line[index + 2] == UInt8(ascii: "y"), line[index + 3] == UInt8(ascii: "p"),
+                line[index + 4] == UInt8(ascii: "e"), line[index + 5] == UInt8(ascii: "\""),
+                line[index + 6] == UInt8(ascii: ":"), line[index + 7] == UInt8(ascii: "\"")
             {
                 switch (line[index + 8], line[index + 9]) {
                 case (UInt8(ascii: "e"), UInt8(ascii: "v")):

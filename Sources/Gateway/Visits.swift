@@ -17,7 +17,8 @@ public struct Visits {
             count += 1
             duration += stay.duration ?? 0
             if stay.end == .open { open += 1 }
-            last = max(last ?? stay.until, stay.departure ?? stay.until)
+            let seen = stay.departure ?? stay.until
+            last = max(last ?? seen, seen)
         }
     }
 

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// The page with the timeline: one file, nothing to load, no script to run.
 ///
-/// A row for each subject, a bar for each stay, hatched where nobody listened. Bars that would fall on the same hair's
+/// A row for each subject, a bar for each stay, shaded where nobody listened. Bars that would fall on the same hair's
 /// breadth are drawn as one, so that a year of a busy site stays a page.
 struct VisitsPage {
     // The width of a row in the drawing's own units; a screen shows less, paper not much more.
@@ -152,7 +152,8 @@ struct VisitsPage {
             let text = options.time.text(Self.date(tick))
             let label = step >= 86_400 ? text.prefix(10) : text.dropFirst(11).prefix(5)
             let place = Double((tick - range.from) * 1000 / length) / 10
-            buffer.append("<span style=\"left:\(place)%\">\(label)</span>")
+            // A label at the very end would stand beyond it.
+            if place < 96 { buffer.append("<span style=\"left:\(place)%\">\(label)</span>") }
             tick += step
         }
         buffer.append("</div></div>\n")
@@ -290,7 +291,7 @@ struct VisitsPage {
         .range{color:var(--soft);margin:.2rem 0 1rem}
         .key{display:inline-block;width:1.2em;height:.8em;vertical-align:baseline;margin-left:.5em}
         .key.here{background:var(--here)}
-        .key.deaf{background:repeating-linear-gradient(135deg,var(--deaf) 0 2px,transparent 2px 5px)}
+        .key.deaf{background:var(--deaf);opacity:.5}
         .row{display:grid;grid-template-columns:11rem 1fr;align-items:center;border-bottom:1px solid var(--line);\
         break-inside:avoid}
         .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;padding:.25rem .5rem .25rem 0;font-weight:600}

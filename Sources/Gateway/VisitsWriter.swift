@@ -43,16 +43,24 @@ struct VisitsWriter {
                 stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-", stay.end.word))
     }
 
-    private static func row(_ cells: String...) -> String {
-        let widths = [19, 19, 12, 28, 7, 6, 0]
-        var line = ""
+    private static let widths = [19, 19, 12, 28, 7, 6, 0]
+
+    private static func row(_ cells: String...) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(128)
         for (cell, width) in zip(cells, widths) {
-            let padding = String(repeating: " ", count: max(0, width - cell.count))
+            // How wide a character is, a terminal knows; most have one octet and one column.
+            let octets = cell.utf8
+            let missing = max(0, width - octets.count { $0 & 0xC0 != 0x80 })
             // Numbers stand to the right.
-            line += width == 12 || width == 7 || width == 6 ? padding + cell + "  " : cell + padding + "  "
+            let isNumber = width == 12 || width == 7 || width == 6
+            if isNumber { line.append(contentsOf: repeatElement(0x20, count: missing)) }
+            line.append(contentsOf: octets)
+            line.append(contentsOf: repeatElement(0x20, count: (isNumber ? 0 : missing) + 2))
         }
-        while line.last == " " { line.removeLast() }
-        return line + "\n"
+        while line.last == 0x20 { line.removeLast() }
+        line.append(0x0A)
+        return line
     }
 
     /// `staff`, `staff 100/7`.
