@@ -1,4 +1,5 @@
 import BluetoothLE
+import Polling
 
 // The path of a report: nothing on it allocates for a beacon that is known.
 extension ScanSupervisor {
@@ -21,6 +22,7 @@ extension ScanSupervisor {
         // A report is proof, also of an adapter that nobody said listens.
         if !watches[place].isTold { tellListening(place, reason: "a report came", at: time) }
         watches[place].isProven = true
+        loop.restAfterTurn()
         handler?.heard(report, data: data, on: adapter, at: time)
     }
 

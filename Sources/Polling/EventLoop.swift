@@ -94,6 +94,7 @@ public final class EventLoop {
     private var alarmTime: Instant?
     private var isStopped = false
     private var isTurning = false
+    private var rest = Rest()
 
     /// Makes a loop that nothing waits in yet.
     ///
@@ -206,11 +207,25 @@ public final class EventLoop {
         beforeWaiting?()
         var timeout: Int32 = waits && !isStopped ? -1 : 0
         if timeout != 0 {
+            takeRest()
             let next = nextTime
             if let next, next <= now { timeout = 0 } else { try setAlarm(next) }
         }
         try handleReady(timeout: timeout)
         handleDue()
+    }
+
+    /// Says that what was handled in this turn is not urgent, and that more of it is to come: where the loop is woken for it
+    /// again and again, it rests for ``Rest/length`` before it waits the next time, but for what is due meanwhile.
+    public func restAfterTurn() { rest.ask() }
+
+    private func takeRest() {
+        let now = now
+        guard let end = rest.end(now: now, next: nextTime) else { return }
+        var length = timespec(tv_sec: 0, tv_nsec: Int((end - now) / .nanoseconds(1)))
+        // Interrupted, it is the shorter.
+        _ = unsafe nanosleep(&length, nil)
+        wakeUps &+= 1
     }
 
     private var nextTime: Instant? {
@@ -225,9 +240,13 @@ public final class EventLoop {
     private func handleReady(timeout: Int32) throws(Errno) {
         try unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsMax) {
             events throws(Errno) in
+            let begin = now
             let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), timeout)
             let failure = errno
-            if timeout != 0 { wakeUps &+= 1 }
+            if timeout != 0 {
+                wakeUps &+= 1
+                rest.waited(from: begin, to: now)
+            }
             guard count >= 0 || failure == EINTR else { throw Errno(rawValue: failure) }
             afterWaiting?()
             for index in 0..<max(Int(count), 0) {
