@@ -88,6 +88,12 @@ let package = Package(
                 "EventLog", "BeaconMonitoring", "BluetoothLE",
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/JournalWriter"),
+        .executableTarget(
+            name: "gateway-cost",
+            dependencies: [
+                "BeaconScanning", "BluetoothLE", "Gateway", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ], path: "Tests/Benchmark/Cost"),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
             name: "BlueZTests",

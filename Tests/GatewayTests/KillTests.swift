@@ -7,20 +7,28 @@ import Testing
 
 /// A process that is killed with SIGKILL, again and again, on a real file system.
 ///
-/// `BEACON_KILLS` sets how often, `BEACON_SEED` what happens until then.
+/// `BEACON_KILLS` sets how often, `BEACON_SEED` what happens until then. After a hundred a new life begins: all lines are read
+/// after each kill.
 @Suite struct KillTests {
     private static let writer = URL(fileURLWithPath: Gateway.path).deletingLastPathComponent()
         .appendingPathComponent("journal-writer").path
 
     @Test(.enabled(if: Tool.isThere(KillTests.writer), "journal-writer is not built"))
     func `N3, N4: killed at random moments, no line is torn, lost or repeated, and every state is there`() throws {
-        let seed = UInt64(environment("BEACON_SEED", default: 1))
+        let kills = environment("BEACON_KILLS", default: 60)
+        let first = UInt64(environment("BEACON_SEED", default: 1))
+        for life in 0..<(kills + 99) / 100 {
+            try Self.live(seed: first &+ UInt64(life), kills: min(100, kills - life * 100))
+        }
+    }
+
+    private static func live(seed: UInt64, kills: Int) throws {
         var random = Seeded(state: seed)
         let scratch = try Scratch()
         var (acknowledged, start) = (0, 1000)
-        for kill in 0..<environment("BEACON_KILLS", default: 60) {
+        for kill in 0..<kills {
             let process = Process()
-            process.executableURL = URL(fileURLWithPath: Self.writer)
+            process.executableURL = URL(fileURLWithPath: writer)
             process.arguments = [scratch.url.path, "\(seed &* 1000 &+ UInt64(kill))", "\(start)"]
             let pipe = Foundation.Pipe()
             process.standardOutput = pipe
@@ -41,14 +49,14 @@ import Testing
             if let last = said.split(separator: 0x0A).last.flatMap({ Int(String(decoding: $0, as: UTF8.self)) }) {
                 acknowledged = max(acknowledged, last)
             }
-            let (lines, last) = try Self.lines(scratch)
+            let (lines, last) = try lines(scratch)
             let numbers = lines.compactMap(\.sequence)
             try #require(numbers == Array(1...max(1, numbers.count)) || numbers.isEmpty, "seed \(seed), kill \(kill)")
             try #require((numbers.last ?? 0) >= acknowledged, "seed \(seed), kill \(kill)")
             start = max(start, Int(last / 1_000_000)) + Int(random.next() % 8)
-            try Self.check(scratch, lines, at: start, "seed \(seed), kill \(kill)")
+            try check(scratch, lines, at: start, "seed \(seed), kill \(kill)")
         }
-        #expect(acknowledged > 50)
+        #expect(acknowledged > kills)
     }
 
     private struct Line {
