@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test torture lab lint format bench fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test torture lab lint format bench bench-visits fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -48,7 +48,7 @@ define install-packages
 endef
 
 help: ## Lists the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## Installs the packages that building and testing need, those that are missing.
 	@$(call install-packages,$(BUILD_PACKAGES) $(TEST_PACKAGES))
@@ -90,10 +90,15 @@ lint: ## Checks the format of all Swift sources; changes nothing.
 format: ## Formats all Swift sources in place.
 	$(SWIFT) format -i --parallel -r Sources Tests Package.swift
 
-bench: deps release ## Measures replay against a reader in Python and tshark; prints the README's table. See Tests/Benchmark/run.
+bench: deps release ## Measures replay beside others, the journal's durability and the daemon's cost; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
+	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
+	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost
+
+bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
+	$(PYTHON) Tests/Benchmark/visits $(BINARY)
 
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run
