@@ -6,10 +6,13 @@ import SystemPackage
 /// The page with the timeline: one file, nothing to load, no script to run.
 ///
 /// A row for each subject, a bar for each stay, shaded where nobody listened. Bars that would fall on the same hair's
-/// breadth are drawn as one, so that a year of a busy site stays a page.
+/// breadth are drawn as one, the paler the less of it somebody was here, so that a year of a busy site stays a page.
 struct VisitsPage {
-    // The width of a row in the drawing's own units; a screen shows less, paper not much more.
-    static let columns = 2000
+    // The width of a row in the drawing's own units; a screen shows less, paper not much more. Where there are many rows it
+    // is less: a page of too many bars opens nowhere.
+    private static let columnsMax = 2000
+    private static let columnsMin = 400
+    private static let columnsInAll = 400_000
     static let rowsMax = 1000
     static let listedMax = 2000
     private static let barsMax = 2_000_000
@@ -27,6 +30,9 @@ struct VisitsPage {
     private(set) var leftOut = 0
     private var listed: [VisitsBook.Stay] = []
     private var count = 0
+    private var columns: Int {
+        max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / max(1, min(bars.count, Self.rowsMax))))
+    }
 
     init(_ options: VisitsOptions) { self.options = options }
 
@@ -49,25 +55,26 @@ struct VisitsPage {
 
     func write(
         _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ totals: [VisitsBook.Subject: Visits.Total],
-        into buffer: inout LineBuffer
-    ) {
+        into output: inout LineOutput
+    ) throws(EventLogError) {
         let range = range(book)
-        buffer.append(Self.head)
+        output.buffer.append(Self.head)
         let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
         let zone = options.time.zone(at: Self.date(range.to))
-        buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
-        buffer.append("<p class=\"range\">\(Self.escaped(title.dropFirst(7))) \(zone) · \(count) visits")
-        buffer.append(
-            " · <span class=\"key here\"></span> here <span class=\"key deaf\"></span> not heard, so not known</p>\n")
+        output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
+        output.buffer.append("<p class=\"range\">\(Self.escaped(title.dropFirst(7))) \(zone) · \(count) visits")
+        output.buffer.append(
+            " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
+        )
         guard count > 0 else {
-            buffer.append("<p>Nobody was here.</p></main></body></html>\n")
+            output.buffer.append("<p>Nobody was here.</p></main></body></html>\n")
             return
         }
-        writeTimeline(range, book, silences, into: &buffer)
-        writeTotals(totals, into: &buffer)
-        writeSilences(silences, into: &buffer)
-        writeList(into: &buffer)
-        buffer.append("</main></body></html>\n")
+        try writeTimeline(range, book, silences, into: &output)
+        writeTotals(totals, into: &output.buffer)
+        writeSilences(silences, into: &output.buffer)
+        writeList(into: &output.buffer)
+        output.buffer.append("</main></body></html>\n")
     }
 
     private func range(_ book: VisitsBook) -> (from: Int64, to: Int64) {
@@ -83,57 +90,63 @@ struct VisitsPage {
 
     private func writeTimeline(
         _ range: (from: Int64, to: Int64), _ book: VisitsBook, _ silences: [VisitsBook.Silence],
-        into buffer: inout LineBuffer
-    ) {
-        buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
-        writeAxis(range, into: &buffer)
+        into output: inout LineOutput
+    ) throws(EventLogError) {
+        output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
+        writeAxis(range, into: &output.buffer)
         let deaf = deafColumns(book, silences, range)
         let subjects = bars.keys.sorted()
+        let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
+            try output.flushIfFull()
             let name = VisitsWriter.name(subject)
             let kind = subject.beacon == nil ? "row" : "row beacon"
-            buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(Self.escaped(name))</div>")
-            Self.openDrawing(name, into: &buffer)
-            for stretch in deaf { Self.writeRectangle(stretch, "deaf", nil, into: &buffer) }
+            output.buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(Self.escaped(name))</div>")
+            Self.openDrawing(name, columns, into: &output.buffer)
+            for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
             for bar in merged(bars[subject] ?? [], range) {
                 Self.writeRectangle(
-                    (bar.from, bar.to), bar.isOpen ? "here open" : "here", bar.title, into: &buffer)
+                    (bar.from, bar.to), columns, bar.isOpen ? "here open" : "here", title(bar),
+                    opacity: bar.thinness, into: &output.buffer)
             }
-            buffer.append("</svg></div>\n")
+            output.buffer.append("</svg></div>\n")
         }
         if subjects.count > Self.rowsMax {
-            buffer.append(
+            output.buffer.append(
                 "<p>\(subjects.count - Self.rowsMax) more are not drawn; ask for fewer with --condition.</p>\n")
         }
         var adapters: [String: [VisitsBook.Silence]] = [:]
         for silence in silences { adapters[silence.adapter ?? "", default: []].append(silence) }
         for (adapter, silences) in adapters.sorted(by: { $0.key < $1.key }) {
             let name = adapter.isEmpty ? "not running" : "\(adapter) not listening"
-            buffer.append("<div class=\"row adapter\"><div class=\"name\">\(Self.escaped(name))</div>")
-            Self.openDrawing(name, into: &buffer)
+            output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(Self.escaped(name))</div>")
+            Self.openDrawing(name, columns, into: &output.buffer)
             for silence in silences {
-                let (from, to) = columns(silence, range)
+                let (from, to) = self.columns(silence, range)
                 let title =
                     "\(options.time.text(silence.from)) – \(silence.to.map { options.time.text($0) } ?? "now")"
                     + (silence.reason.map { ": \($0)" } ?? "")
-                if to > from { Self.writeRectangle((from, to), "deaf", title, into: &buffer) }
+                if to > from { Self.writeRectangle((from, to), columns, "deaf", title, into: &output.buffer) }
             }
-            buffer.append("</svg></div>\n")
+            output.buffer.append("</svg></div>\n")
         }
-        buffer.append("</section>\n")
+        output.buffer.append("</section>\n")
     }
 
-    private static func openDrawing(_ name: String, into buffer: inout LineBuffer) {
+    private static func openDrawing(_ name: String, _ columns: Int, into buffer: inout LineBuffer) {
         buffer.append(
             "<svg viewBox=\"0 0 \(columns) 10\" preserveAspectRatio=\"none\" role=\"img\" "
                 + "aria-label=\"\(escaped(name))\">")
     }
 
     private static func writeRectangle(
-        _ columns: (from: Int, to: Int), _ kind: String, _ title: String?, into buffer: inout LineBuffer
+        _ place: (from: Int, to: Int), _ columns: Int, _ kind: String, _ title: String?,
+        opacity: Int? = nil, into buffer: inout LineBuffer
     ) {
-        let width = max(columns.to - columns.from, 3)
-        buffer.append("<rect class=\"\(kind)\" x=\"\(columns.from)\" width=\"\(width)\" y=\"0\" height=\"10\">")
+        let width = max(place.to - place.from, 1 + columns / 1000)
+        buffer.append("<rect class=\"\(kind)\" x=\"\(place.from)\" width=\"\(width)\" y=\"0\" height=\"10\"")
+        if let opacity { buffer.append(" fill-opacity=\"\(opacity)%\"") }
+        buffer.append(">")
         if let title { buffer.append("<title>\(escaped(title))</title>") }
         buffer.append("</rect>")
     }
@@ -163,7 +176,7 @@ struct VisitsPage {
 
     private func column(_ seconds: Int64, _ range: (from: Int64, to: Int64)) -> Int {
         let inside = min(max(seconds, range.from), range.to) - range.from
-        return Int(inside * Int64(Self.columns) / (range.to - range.from))
+        return Int(inside * Int64(columns) / (range.to - range.from))
     }
 
     private func columns(_ silence: VisitsBook.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
@@ -198,28 +211,50 @@ struct VisitsPage {
         return stretches
     }
 
-    private func merged(
-        _ bars: [Bar], _ range: (from: Int64, to: Int64)
-    ) -> [(from: Int, to: Int, isOpen: Bool, title: String)] {
-        var result: [(from: Int, to: Int, isOpen: Bool, title: String)] = []
-        var stays: (count: Int, from: Int64, to: Int64) = (0, 0, 0)
-        func title() -> String {
-            let from = options.time.text(Self.date(stays.from))
-            let to = options.time.text(Self.date(stays.to))
-            return "\(from) – \(to)" + (stays.count > 1 ? ", \(stays.count) visits" : "")
+    /// What is drawn as one bar: stays that would overlap or touch.
+    private struct MergedBar {
+        var from: Int
+        var to: Int
+        var isOpen: Bool
+        var stays = 1
+        /// Seconds since 1970.
+        var begin: Int64
+        var end: Int64
+        /// Seconds in which somebody was here.
+        var present: Int64
+
+        /// The share of the bar in which somebody was here, in hundredths, where that is less than most of it.
+        var thinness: Int? {
+            guard stays > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
+            return max(20, Int(present * 100 / (end - begin)))
         }
+    }
+
+    private func merged(_ bars: [Bar], _ range: (from: Int64, to: Int64)) -> [MergedBar] {
+        var result: [MergedBar] = []
         for bar in bars.sorted(by: { $0.from < $1.from }) {
-            guard Int64(bar.to) >= range.from, Int64(bar.from) <= range.to else { continue }
-            let (from, to) = (column(Int64(bar.from), range), column(Int64(bar.to), range))
-            if let last = result.last, from <= last.to + 1 {
-                stays = (stays.count + 1, stays.from, max(stays.to, Int64(bar.to)))
-                result[result.count - 1] = (last.from, max(last.to, to), last.isOpen || bar.isOpen, title())
-            } else {
-                stays = (1, Int64(bar.from), Int64(bar.to))
-                result.append((from, to, bar.isOpen, title()))
+            let (begin, end) = (Int64(bar.from), Int64(bar.to))
+            guard end >= range.from, begin <= range.to else { continue }
+            let (from, to) = (column(begin, range), column(end, range))
+            guard let last = result.indices.last, from <= result[last].to + 1 else {
+                result.append(
+                    MergedBar(from: from, to: to, isOpen: bar.isOpen, begin: begin, end: end, present: end - begin))
+                continue
             }
+            result[last].present += max(0, end - max(begin, result[last].end))
+            result[last].to = max(result[last].to, to)
+            result[last].end = max(result[last].end, end)
+            result[last].isOpen = result[last].isOpen || bar.isOpen
+            result[last].stays += 1
         }
         return result
+    }
+
+    private func title(_ bar: MergedBar) -> String {
+        let from = options.time.text(Self.date(bar.begin))
+        let to = options.time.text(Self.date(bar.end))
+        guard bar.stays > 1 else { return "\(from) – \(to)" }
+        return "\(from) – \(to), \(bar.stays) visits, \(VisitsTime.text(seconds: bar.present))"
     }
 
     // MARK: Words
@@ -329,7 +364,7 @@ extension Visits {
             throw EventLogError.createFailed(path.string, error)
         }
         var output = try LineOutput(creating: temporary)
-        page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output.buffer)
+        try page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output)
         try output.flush()
         do throws(Errno) { try files.rename(temporary, to: path) } catch {
             throw EventLogError.createFailed(path.string, error)
