@@ -172,11 +172,13 @@ extension ScanSupervisor {
         let isScanning = watches[place].isScanning
         if chooser.used == nil {
             // There is nobody who could take a step.
-            watches[place].ladder.heldUp(isWaiting: false, at: time)
+            watches[place].ladder.heldUp(unlessAfter: nil, at: time)
         } else if !obstacles.isDisjoint(with: [.denied, .blocked, .blockedByHardware]), !isScanning {
-            watches[place].ladder.heldUp(isWaiting: false, at: time)
-        } else if !obstacles.isDisjoint(with: [.waiting, .unavailable]), !isScanning {
-            watches[place].ladder.heldUp(isWaiting: true, at: time)
+            watches[place].ladder.heldUp(unlessAfter: nil, at: time)
+        } else if obstacles.contains(.unavailable), !isScanning {
+            watches[place].ladder.heldUp(unlessAfter: .powerCycle, at: time)
+        } else if obstacles.contains(.waiting), !isScanning {
+            watches[place].ladder.heldUp(unlessAfter: .restartScan, at: time)
         } else {
             watches[place].ladder.released(at: time)
         }

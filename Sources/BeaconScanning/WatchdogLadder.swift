@@ -187,10 +187,10 @@ extension WatchdogLadder {
 
     /// Something stands in the way that no step can mend: rfkill blocks it, rights are missing, somebody is waited for.
     ///
-    /// - Parameter isWaiting: whether it is only a wait, for power or for bluetoothd. One that begins after this ladder
-    ///   itself has switched the adapter off is no reason to stop climbing: nobody else would switch it on.
-    public mutating func heldUp(isWaiting: Bool, at time: Instant) {
-        if isWaiting, isClimbing, let lastTaken, lastTaken >= .powerCycle { return }
+    /// - Parameter step: where the ladder has got there in the present climb, it may be what it did that is waited for, and
+    ///   nobody else would go on: a scan that it ended and that does not begin, an adapter that it switched off.
+    public mutating func heldUp(unlessAfter step: WatchdogStep?, at time: Instant) {
+        if let step, isClimbing, let lastTaken, lastTaken >= step { return }
         isHeldUp = true
         phase = .resting
     }

@@ -104,6 +104,8 @@ extension ManagedAdapter {
     // The scan in which the monitor counts is one that begins from now on. Where somebody discovers, or may be doing so,
     // the present one may filter; its end is told, and a report of the passive scan shows it too.
     private mutating func expectProof(at now: Instant) {
+        // One that was there before us would have ended, or begun anew, by now, and either is told.
+        if discovering == nil, let metAt, now - metAt >= Self.discoveryMax { discovering = false }
         isProven = discovering == false
         proofAt = isProven ? nil : now + Self.discoveryMax
     }

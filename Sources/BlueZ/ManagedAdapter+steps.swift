@@ -5,6 +5,7 @@ extension ManagedAdapter {
     /// Sends what has to be done next, where nothing is under way.
     mutating func proceed(at now: Instant, into actions: inout [ManagementAction]) {
         present = now
+        if metAt == nil { metAt = now }
         if let proofAt, proofAt <= now { prove(at: now, into: &actions) }
         if let pending {
             guard pending.deadline <= now else { return }

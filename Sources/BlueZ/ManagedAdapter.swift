@@ -53,6 +53,8 @@ struct ManagedAdapter: Sendable {
     var features: MonitorFeatures?
     /// Whether somebody discovers; absent where the adapter was there before us and nothing has been heard of it.
     var discovering: Bool?
+    /// When it was asked for the first time what it is: since then its discoveries are told.
+    var metAt: Instant?
     var isSuspended = false
     var block = RFKillBlock.none
 

@@ -149,7 +149,7 @@ extension WatchdogLadder {
     @Test func `what no step can mend ends the climb, and its end begins the silence anew`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
-        ladder.heldUp(isWaiting: false, at: at(8))
+        ladder.heldUp(unlessAfter: nil, at: at(8))
         #expect(ladder.state == .resting)
         #expect(ladder.nextDeadline == nil)
         ladder.listening(at: at(20))
@@ -158,16 +158,18 @@ extension WatchdogLadder {
         #expect(ladder.nextDeadline == at(35))
     }
 
-    @Test func `a wait that the ladder's own power cycle began does not end the climb, any other does`() {
+    @Test func `a wait that the ladder's own step began does not end the climb, any other does`() {
         var ladder = climber()
         _ = ladder.climb(to: 10)
-        ladder.heldUp(isWaiting: true, at: at(10))
+        ladder.heldUp(unlessAfter: .powerCycle, at: at(10))
         #expect(ladder.isClimbing)
-        ladder.heldUp(isWaiting: false, at: at(10))
+        ladder.heldUp(unlessAfter: nil, at: at(10))
         #expect(ladder.state == .resting)
         var other = climber()
         _ = other.climb(to: 7)
-        other.heldUp(isWaiting: true, at: at(8))
+        other.heldUp(unlessAfter: .restartScan, at: at(7))
+        #expect(other.isClimbing)
+        other.heldUp(unlessAfter: .powerCycle, at: at(8))
         #expect(other.state == .resting)
     }
 
