@@ -91,7 +91,15 @@ extension ScanSupervisor {
         return watches[place].ladder.isClimbing || watches[place].unproven >= watches[place].ladder.silence
     }
 
+    // A scan that ends while the watchdog climbs had been silent for half of `deaf_after`, and nobody knows how much of that
+    // it could have heard: it counts from the last report, as where `deaf_after` runs out (rule L5).
+    private func doubtedSince(_ place: Int) -> Instant? {
+        guard options.deafAfter != nil, watches[place].isTold, watches[place].ladder.isClimbing else { return nil }
+        return max(watches[place].toldAt, watches[place].status.lastReport ?? .earliest)
+    }
+
     private func stopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
+        let since = doubtedSince(place).map { min($0, since) } ?? since
         watches[place].isScanning = false
         canary?.stopped(watches[place].number)
         watches[place].ladder.stopped(at: time)

@@ -87,7 +87,10 @@ private func world(
         #expect(scanner.steps == [])
     }
 
-    @Test func `L5: a scan begun anew in the silence counts only once a report proves it`() throws {
+    @Test
+    func `L5: a scan ended in the silence stopped with its last report, and a new one counts once a report proves it`()
+        throws
+    {
         let world = try world()
         let scanner = try #require(world.scanners[.management])
         scanner.onStep = { step, adapter in
@@ -96,7 +99,7 @@ private func world(
             scanner.listen(adapter)
         }
         try world.go(to: 600)
-        #expect(world.handler.changes() == ["stopped hci0 7"])
+        #expect(world.handler.changes() == ["stopped hci0 7 since 0"])
         #expect(world.supervisor.status.adapters.first?.activity == .unproven)
         scanner.report()
         #expect(world.handler.notes == ["listening hci0 600", "report hci0 600"])
