@@ -59,6 +59,13 @@ let package = Package(
             ],
             swiftSettings: ours),
         .target(
+            name: "MQTTPublishing",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
             name: "GatewayConfiguration",
             dependencies: ["BeaconMonitoring", "BluetoothLE", "CYAML"],
             swiftSettings: ours),
@@ -106,6 +113,12 @@ let package = Package(
             name: "EventLogTests",
             dependencies: [
                 "EventLog", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "MQTTPublishingTests",
+            dependencies: [
+                "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
