@@ -113,7 +113,7 @@ import SystemPackage
         return unsafe copenssl_is_handshaking(connection) != 0
     }
 
-    private var connection: OpaquePointer? { unsafe mosquitto_ssl_get(handle).map { unsafe OpaquePointer($0) } }
+    private var connection: OpaquePointer? { unsafe mosquitto_ssl_get(handle).map { OpaquePointer($0) } }
 
     /// Whether something waits for room in the socket.
     var wantsWrite: Bool {

@@ -52,7 +52,7 @@ extension Publisher {
         var tls: TLSContext?
         if let wanted = options.tls { tls = try TLSContext(wanted, host: options.host) }
         var will: String?
-        if case .topics(let stem, _, _) = options.retained { will = "\(stem)/availability" }
+        if case .topics(let stem, _, _, _) = options.retained { will = "\(stem)/availability" }
         let client = try MosquittoClient(options, plan.version(at: now), tls, password: try password(), will: will)
         self.client = client
         isEstablished = false
@@ -207,6 +207,7 @@ extension Publisher {
         (lastSent, lastHeard, lastPing) = (now, now, now)
         setSilenceTimer()
         // What it kept for others may have gone with it.
+        retained?.reconnected()
         retained?.repeatAll()
         othersPauseUntil = nil
         if refused == nil {

@@ -9,29 +9,32 @@ import SystemPackage
 // who is there now, and not who was there yesterday. Until then the gateway is `offline` to those who listen.
 extension Publisher {
     private var stem: String? {
-        guard case .topics(let stem, _, _) = options.retained else { return nil }
+        guard case .topics(let stem, _, _, _) = options.retained else { return nil }
         return stem
     }
 
-    /// Makes the fold, and brings it up to the checkpoint.
+    /// Makes the fold, and brings it up to the last line there is.
     func restoreState() {
-        guard case .topics(_, let file, let make) = options.retained else { return }
+        guard case .topics(_, let file, let make, let adopt) = options.retained else { return }
         var encoded: [UInt8]?
         do throws(Errno) {
             encoded = try WholeFile.read(file, octetsMax: 64 << 20)
         } catch {
             mailbox.say(true, "\(file) can't be read: \(error); present states are read from the lines again")
         }
-        guard var state = make(encoded) else { return }
+        var state = make(encoded)
         if encoded != nil { keptState = state.sequence }
-        let kept = window.kept.sequence
-        if state.sequence < kept {
-            var reader = LineFollower(options.directory, from: LinePosition(sequence: state.sequence))
-            var message = LineMessage(prefix: options.prefix)
-            while (try? reader.next(into: &line, upTo: kept, &message)) ?? false {
+        // What waits to be shipped too: nothing is said of it before all of it is.
+        var reader = LineFollower(options.directory, from: LinePosition(sequence: state.sequence))
+        var message = LineMessage(prefix: options.prefix)
+        do throws(Errno) {
+            while try reader.next(into: &line, upTo: durable, &message) {
                 if let sequence = message.sequence { state.take(line, sequence: sequence) }
             }
+        } catch {
+            mailbox.say(true, "\(options.directory) can't be read: \(error); present states may lack what stands there")
         }
+        adopt(&state)
         retained = state
     }
 
@@ -124,7 +127,7 @@ extension Publisher {
 
     /// Puts the fold on the disk.
     func keepState() {
-        guard case .topics(_, let file, _) = options.retained, let retained else { return }
+        guard case .topics(_, let file, _, _) = options.retained, let retained else { return }
         guard keptState == nil || stateIsStale || isStateBehind else { return }
         if let stateTimer { loop.set(stateTimer, at: nil) }
         do throws(Errno) {

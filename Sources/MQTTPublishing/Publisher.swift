@@ -135,6 +135,7 @@ public final class Publisher {
     /// - Throws: `Errno` of what waits, which means a mistake of ours or that the process has no descriptor left.
     public func run() throws(Errno) {
         try arrange()
+        durable = max(durable, options.isTold ? mailbox.takeOrders().durable : 0)
         restoreState()
         loop.beforeWaiting = { [unowned self] in finishTurn() }
         try loop.run()

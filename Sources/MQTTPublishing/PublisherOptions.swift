@@ -29,7 +29,10 @@ public struct PublisherOptions: Sendable {
         ///   - topics: the levels that they have in common, such as `beacons/lobby`.
         ///   - file: where the fold is kept over restarts.
         ///   - make: makes the fold, of what ``RetainedTopics/encoded`` gave; anew where that is absent or can't be used.
-        case topics(String, file: FilePath, make: @Sendable ([UInt8]?) -> (any RetainedTopics)?)
+        ///   - adopt: once the fold has taken the lines that were there at the start: has it take what no line tells.
+        case topics(
+            String, file: FilePath, make: @Sendable ([UInt8]?) -> any RetainedTopics,
+            adopt: @Sendable (inout any RetainedTopics) -> Void)
     }
 
     /// The folder of the event files.
@@ -69,10 +72,10 @@ public struct PublisherOptions: Sendable {
     public var isTold = false
     /// Where delays begin; the same seed gives the same delays.
     public var seed: UInt64?
-    /// What runs through before the first connection is tried again.
+    /// How long it waits after what failed.
     public var backOff = BackOff()
 
-    /// How long it waits after what failed.
+    /// Delays, each doubled with the next failure, and then cut by chance to between a half and the whole.
     public struct BackOff: Sendable, Hashable {
         /// After the first failure that may pass by itself.
         public var first: Duration = .seconds(1)

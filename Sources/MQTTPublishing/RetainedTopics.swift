@@ -14,6 +14,10 @@ public protocol RetainedTopics {
     mutating func nextChanges(_ limit: Int, into changes: inout [Publication])
     /// The broker has what was given for this topic.
     mutating func acknowledge(_ topic: String)
-    /// The broker may have forgotten: all topics again, and what was not acknowledged.
+    /// A connection began on which nothing that was given before will be acknowledged: it comes again.
+    mutating func reconnected()
+    /// The broker may have forgotten: all topics again.
     mutating func repeatAll()
 }
+
+extension PresentState: RetainedTopics {}
