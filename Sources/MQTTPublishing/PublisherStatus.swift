@@ -26,6 +26,8 @@ public struct PublisherStatus: Sendable, Hashable {
     public var trouble: String?
     /// What is wrong here, with files; absent where nothing is.
     public var localTrouble: String?
+    /// Why it ended by itself; absent where it was told to, or has shipped all that it was to ship.
+    public var failure: String?
     /// When it is tried again, where it waits.
     public var nextAttempt: Instant?
     /// The version of MQTT that is spoken; absent while none is.

@@ -57,7 +57,7 @@ public enum PublisherThread {
             try publisher.run()
             return
         } catch {
-            status.trouble = "\(error)"
+            status.failure = "\(error)"
             work.mailbox.say(true, "nothing is published: \(error)")
         }
         status.state = .ended
