@@ -53,9 +53,9 @@ extension BrokerTrouble {
             }
         case .publishRefused(_, let code, _):
             code == 0x87
-                ? "have the broker let this username publish below mqtt.prefix; nothing is lost, lines wait in the files"
-                : "ask the broker's log why; nothing is lost, lines wait in the files"
-        case .unacceptable: "raise the broker's limit; nothing is lost, lines wait in the files"
+                ? "have the broker let this username publish below mqtt.prefix"
+                : "ask the broker's log why"
+        case .unacceptable: "raise the broker's limit"
         }
     }
 }

@@ -78,6 +78,8 @@ import SystemPackage
         unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
         if let tls {
             unsafe _ = mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
+            // Else the library would have it verified by its own callback.
+            unsafe _ = mosquitto_int_option(handle, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
         }
         if let username = options.username {
             let text = password.map { ($0.prefix { $0 != 0 } + [0]).map { CChar(bitPattern: $0) } }

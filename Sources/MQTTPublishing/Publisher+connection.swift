@@ -212,8 +212,9 @@ extension Publisher {
         othersPauseUntil = nil
         if refused == nil {
             status.trouble = nil
-            lastTrouble = nil
-            mailbox.say(
+            guard isInTrouble else { return }
+            isInTrouble = false
+            note(
                 false, "the broker at \(place) takes lines from \(window.shipped.sequence + 1) on (MQTT \(client.version.rawValue))")
         }
     }

@@ -20,7 +20,7 @@ extension Publisher {
         do throws(Errno) {
             encoded = try WholeFile.read(file, octetsMax: 64 << 20)
         } catch {
-            mailbox.say(true, "\(file) can't be read: \(error); present states are read from the lines again")
+            note(true, "\(file) can't be read: \(error); present states are read from the lines again")
         }
         var state = make(encoded)
         if encoded != nil { keptState = state.sequence }
@@ -32,7 +32,7 @@ extension Publisher {
                 if let sequence = message.sequence { state.take(line, sequence: sequence) }
             }
         } catch {
-            mailbox.say(true, "\(options.directory) can't be read: \(error); present states may lack what stands there")
+            note(true, "\(options.directory) can't be read: \(error); present states may lack what stands there")
         }
         adopt(&state)
         retained = state
@@ -136,7 +136,7 @@ extension Publisher {
             stateIsStale = false
         } catch {
             let text = "\(file) can't be written: \(error)"
-            if status.localTrouble != text { mailbox.say(true, text) }
+            if status.localTrouble != text { note(true, text) }
             status.localTrouble = text
             if let stateTimer { loop.set(stateTimer, at: loop.now + Self.retryFiles) }
         }

@@ -27,7 +27,7 @@ extension Publisher {
                 }
                 try send(with: client)
             }
-            if status.localTrouble != nil { mailbox.say(false, "the event files can be read again") }
+            if status.localTrouble != nil { note(false, "the event files can be read again") }
             status.localTrouble = nil
         } catch let error as Errno {
             return sayLocal("\(options.directory) can't be read: \(error)")
@@ -63,7 +63,7 @@ extension Publisher {
     /// A line that has a number and no topic that MQTT has: it can't be shipped, to no broker and never.
     private func damagedTopic() {
         status.damaged += 1
-        mailbox.say(true, "line \(follower.position.sequence) has no topic that MQTT has, and was passed over")
+        note(true, "line \(follower.position.sequence) has no topic that MQTT has, and was passed over")
     }
 
     private func failed(_ failure: MosquittoClient.Failure) {
@@ -73,7 +73,7 @@ extension Publisher {
     }
 
     private func sayLocal(_ text: String) {
-        if status.localTrouble != text { mailbox.say(true, text) }
+        if status.localTrouble != text { note(true, text) }
         status.localTrouble = text
         if let turnTimer { loop.set(turnTimer, at: loop.now + Self.retryFiles) }
     }
@@ -103,9 +103,10 @@ extension Publisher {
         if let refused, window.shipped.sequence >= refused {
             self.refused = nil
             refusals = 0
-            lastTrouble = nil
             status.trouble = nil
-            mailbox.say(false, "the broker takes line \(refused), which it had refused")
+            said = [:]
+            isInTrouble = false
+            note(false, "the broker takes line \(refused), which it had refused")
         }
     }
 
@@ -156,7 +157,7 @@ extension Publisher {
             window.keep()
         } catch {
             let text = "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
-            if status.localTrouble != text { mailbox.say(true, text) }
+            if status.localTrouble != text { note(true, text) }
             status.localTrouble = text
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }
         }

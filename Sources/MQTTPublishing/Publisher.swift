@@ -73,7 +73,12 @@ public final class Publisher {
     var interest: EventLoop.Interest = []
     var addresses: [String] = []
     var isEstablished = false
-    var lastTrouble: BrokerTrouble?
+    /// What was said of the broker lately, and when: what comes and goes is not said each time.
+    var said: [BrokerTrouble: Instant] = [:]
+    /// Whether it was said that something is in the way.
+    var isInTrouble = true
+    /// What is to be said once the status tells it too.
+    var remarks: [PublisherMailbox.Remark] = []
     var lastSent: Instant
     var lastHeard: Instant
     var lastPing: Instant
@@ -247,20 +252,34 @@ public final class Publisher {
         status.released = retained == nil ? window.kept.sequence : min(window.kept.sequence, keptState ?? 0)
         status.inFlight = window.inFlight
         if follower.missed > status.missed {
-            mailbox.say(true, "lines before \(follower.position.sequence) are not there any more and were not shipped")
+            note(true, "lines before \(follower.position.sequence) are not there any more and were not shipped")
         }
         status.missed = follower.missed
         status.damaged = follower.damaged
         status.octets = follower.octets
         mailbox.report(status)
+        for remark in remarks { mailbox.say(remark) }
+        remarks.removeAll()
     }
 
-    /// Says what the matter is, once.
+    /// Has something said at the end of the turn.
+    func note(_ isTrouble: Bool, _ text: String) {
+        remarks.append(PublisherMailbox.Remark(isTrouble: isTrouble, text: text))
+    }
+
+    // What goes on for days should be found in each log that is looked at, and not fill it.
+    private static let saysAgainAfter: Duration = .seconds(3600)
+    private static let saidMax = 16
+
+    /// Says what the matter is, once an hour at most.
     func say(_ trouble: BrokerTrouble) {
         let text = trouble.remedy.map { "\(trouble); \($0)" } ?? trouble.description
         status.trouble = text
-        guard trouble != lastTrouble else { return }
-        lastTrouble = trouble
-        mailbox.say(true, "\(text); lines wait in the files")
+        let now = loop.now
+        guard said[trouble].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return }
+        if said.count >= Self.saidMax { said = [:] }
+        said[trouble] = now
+        isInTrouble = true
+        note(true, "\(text); nothing is lost, lines wait in the files")
     }
 }

@@ -101,9 +101,9 @@ public final class PublisherMailbox: Sendable {
         if isEnd { owner.signal() }
     }
 
-    func say(_ isTrouble: Bool, _ text: String) {
+    func say(_ remark: Remark) {
         news.withLock { news in
-            news.remarks.append(Remark(isTrouble: isTrouble, text: text))
+            news.remarks.append(remark)
             if news.remarks.count > Self.remarksMax {
                 news.remarks.removeFirst()
                 news.lostRemarks += 1

@@ -58,7 +58,7 @@ public enum PublisherThread {
             return
         } catch {
             status.failure = "\(error)"
-            work.mailbox.say(true, "nothing is published: \(error)")
+            work.mailbox.say(PublisherMailbox.Remark(isTrouble: true, text: "nothing is published: \(error)"))
         }
         status.state = .ended
         work.mailbox.report(status)

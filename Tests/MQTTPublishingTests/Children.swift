@@ -56,102 +56,110 @@ final class TestFolder {
     }
 }
 
-/// A program that runs beside the test, whose lines are taken as they come.
-final class Child: @unchecked Sendable {
-    let process = Process()
-    private let condition = NSCondition()
-    private var lines: [String] = []
-    private var isAtEnd = false
-    private var taken = 0
-    /// Called for each line, in the reader's thread.
-    private let body: (@Sendable (String) -> Void)?
+/// A program that runs beside the test, whose lines are taken as they come; it ends with this value.
+final class Child {
+    /// What its reader's thread has in common with whoever waits.
+    private final class Lines: @unchecked Sendable {
+        let condition = NSCondition()
+        var lines: [String] = []
+        var isAtEnd = false
+        let body: (@Sendable (String) -> Void)?
 
+        init(_ body: (@Sendable (String) -> Void)?) { self.body = body }
+
+        func read(_ descriptor: Int32) {
+            var rest: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = Glibc.read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                rest += buffer[..<count]
+                var start = 0
+                while let end = rest[start...].firstIndex(of: 0x0A) {
+                    take(String(decoding: rest[start..<end], as: UTF8.self))
+                    start = end + 1
+                }
+                rest.removeFirst(start)
+            }
+            close(descriptor)
+            condition.withLock {
+                isAtEnd = true
+                condition.broadcast()
+            }
+        }
+
+        private func take(_ line: String) {
+            if let body { return body(line) }
+            condition.withLock {
+                lines.append(line)
+                condition.broadcast()
+            }
+        }
+    }
+
+    let process = Process()
+    private let output: Lines
+    private var taken = 0
+
+    /// Starts it; `body`, where there is one, takes each line, in a thread of its own.
     init(_ program: String, _ arguments: [String], each body: (@Sendable (String) -> Void)? = nil) throws {
-        self.body = body
+        output = Lines(body)
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         let pipe = Foundation.Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
         process.standardInput = FileHandle.nullDevice
+        // The threads that tests run in block signals, and a child would inherit that.
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
         let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
-        Thread.detachNewThread { [self] in read(descriptor) }
+        let output = output
+        Thread.detachNewThread { output.read(descriptor) }
     }
 
-    deinit { end(SIGKILL) }
-
-    private func read(_ descriptor: Int32) {
-        var rest: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            rest += buffer[..<count]
-            var start = 0
-            while let end = rest[start...].firstIndex(of: 0x0A) {
-                let line = String(decoding: rest[start..<end], as: UTF8.self)
-                start = end + 1
-                if let body {
-                    body(line)
-                } else {
-                    condition.lock()
-                    lines.append(line)
-                    condition.broadcast()
-                    condition.unlock()
-                }
-            }
-            rest.removeFirst(start)
-        }
-        close(descriptor)
-        condition.lock()
-        isAtEnd = true
-        condition.broadcast()
-        condition.unlock()
-    }
+    deinit { if process.isRunning { end(SIGKILL) } }
 
     /// Waits until a line holds `text`, and gives it; lines before it are passed over.
     @discardableResult func line(with text: String, within seconds: TimeInterval = 30) throws -> String {
-        condition.lock()
-        defer { condition.unlock() }
+        output.condition.lock()
+        defer { output.condition.unlock() }
         let end = Date(timeIntervalSinceNow: seconds)
         while true {
-            while taken < lines.count {
+            while taken < output.lines.count {
                 taken += 1
-                if lines[taken - 1].contains(text) { return lines[taken - 1] }
+                if output.lines[taken - 1].contains(text) { return output.lines[taken - 1] }
             }
-            guard !isAtEnd, condition.wait(until: end) else {
-                throw NothingCame(description: "no line with “\(text)” came; these did: \(lines.suffix(20))")
+            guard !output.isAtEnd, output.condition.wait(until: end) else {
+                throw NothingCame(description: "no line with “\(text)” came; these did: \(output.lines.suffix(10))")
             }
         }
     }
 
     /// All lines so far.
-    var said: [String] {
-        condition.lock()
-        defer { condition.unlock() }
-        return lines
-    }
+    var said: [String] { output.condition.withLock { output.lines } }
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
     /// Ends it, and gives how it ended; what it said is there then.
     @discardableResult func end(_ number: Int32 = SIGTERM) -> Int32 {
         if process.isRunning {
-            if number == SIGTERM { signal(SIGCONT) }
             signal(number)
+            signal(SIGCONT)
         }
-        process.waitUntilExit()
         return wait()
     }
 
     /// Waits for its end.
     @discardableResult func wait() -> Int32 {
         process.waitUntilExit()
-        condition.lock()
-        while !isAtEnd, condition.wait(until: Date(timeIntervalSinceNow: 10)) {}
-        condition.unlock()
+        output.condition.lock()
+        while !output.isAtEnd, output.condition.wait(until: Date(timeIntervalSinceNow: 10)) {}
+        output.condition.unlock()
         return process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
     }
 }
@@ -194,7 +202,7 @@ final class Broker {
             persistence true
             persistence_location \(folder.file("broker-\(port)"))/
             autosave_interval 1800
-            max_queued_messages 0
+            max_queued_messages 10000000
             log_dest stderr
             log_type error
             log_type warning

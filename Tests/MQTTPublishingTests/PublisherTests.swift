@@ -33,7 +33,7 @@ final class RunningPublisher {
                     return remarks[seen - 1]
                 }
             }
-            try wait(until: end, "no remark with “\(text)” came; these did: \(remarks)")
+            try wait(until: end, "no remark with “\(text)” came; these did: \(remarks.suffix(5))")
         }
     }
 
@@ -188,10 +188,12 @@ extension PublisherOptions {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         let broker = try Broker(folder)
-        let listener = try Child(
-            BrokerTools.subscribe,
-            ["-p", "\(broker.port)", "-t", "beacons/#", "-V", "mqttv5", "-q", "1", "-C", "3", "-d", "-F", "got %P %E %r %q"])
-        try listener.line(with: "Subscribed")
+        let arguments = [
+            "-p", "\(broker.port)", "-t", "beacons/#", "-V", "mqttv5", "-q", "1", "-c", "-x", "60", "-i", "s", "-C", "3",
+            "-F", "got %P %E %r %q",
+        ]
+        #expect(try Child(BrokerTools.subscribe, arguments + ["-E"]).wait() == 0)
+        let listener = try Child(BrokerTools.subscribe, arguments)
         try files.append(3)
         var options = PublisherOptions(folder, port: broker.port)
         options.messageExpiry = .seconds(3600)
