@@ -19,9 +19,9 @@ DESTDIR ?=
 # What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
 SCENARIOS ?= essential
 
-BUILD_PACKAGES := libdbus-1-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libdbus-1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
-TEST_PACKAGES := dbus gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark udev zstd
+TEST_PACKAGES := dbus gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-jsonschema systemd tshark udev zstd
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -90,8 +90,9 @@ lint: ## Checks the format of all Swift sources; changes nothing.
 format: ## Formats all Swift sources in place.
 	$(SWIFT) format -i --parallel -r Sources Tests Package.swift
 
-bench: deps release ## Measures replay against a reader in Python and tshark; prints the README's table. See Tests/Benchmark/run.
+bench: deps release ## Measures replay against a reader in Python and tshark; prints the README's table; and a backlog to a broker. See Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
+	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run

@@ -14,6 +14,9 @@ public struct LineMessage {
     /// Whether it is published at all; `evidence` is not.
     public private(set) var isPublished = false
 
+    // MQTT 5 §1.5.4.
+    private static let topicMax = 65_535
+
     private var parser = LineParser()
     private var position = 0
 
@@ -48,6 +51,8 @@ public struct LineMessage {
         guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
             line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
         else { return false }
+        for index in start..<end where line[index] == UInt8(ascii: "+") || line[index] == UInt8(ascii: "#") { return false }
+        guard end - start <= Self.topicMax else { return false }
         sequence = number
         topic.append(contentsOf: line[start..<end])
         topic.append(0)
@@ -99,7 +104,7 @@ public struct LineMessage {
         isPublished = parser.head.kind != .evidence
         guard isPublished else { return true }
         let path = text.string(text.find("topic", in: 0)) ?? composedTopic()
-        guard let path, !path.isEmpty, path.utf8.count <= 65_535,
+        guard let path, !path.isEmpty, path.utf8.count <= Self.topicMax,
             !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
         else {
             isPublished = false
