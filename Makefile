@@ -19,9 +19,9 @@ DESTDIR ?=
 # What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
 SCENARIOS ?= essential
 
-BUILD_PACKAGES := libdbus-1-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libdbus-1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
-TEST_PACKAGES := dbus gzip python3 python3-dbus python3-gi python3-jsonschema systemd tshark udev zstd
+TEST_PACKAGES := dbus gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-jsonschema systemd tshark udev zstd
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -90,12 +90,13 @@ lint: ## Checks the format of all Swift sources; changes nothing.
 format: ## Formats all Swift sources in place.
 	$(SWIFT) format -i --parallel -r Sources Tests Package.swift
 
-bench: deps release ## Measures replay beside others, the journal's durability and the daemon's cost; see Tests/Benchmark.
+bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost
+	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)

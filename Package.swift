@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(name: "CBluetooth"),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -59,6 +61,13 @@ let package = Package(
             ],
             swiftSettings: ours),
         .target(
+            name: "MQTTPublishing",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
             name: "GatewayConfiguration",
             dependencies: ["BeaconMonitoring", "BluetoothLE", "CYAML"],
             swiftSettings: ours),
@@ -66,7 +75,8 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "Captures", "EventLog",
-                "GatewayConfiguration", "Polling", .product(name: "HeapModule", package: "swift-collections"),
+                "GatewayConfiguration", "MQTTPublishing", "Polling",
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -112,6 +122,12 @@ let package = Package(
             name: "EventLogTests",
             dependencies: [
                 "EventLog", "BeaconMonitoring", "BluetoothLE",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "MQTTPublishingTests",
+            dependencies: [
+                "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),

@@ -1,10 +1,10 @@
-import BeaconMonitoring
-import BluetoothLE
+package import BeaconMonitoring
+package import BluetoothLE
 
 // The values of lines, read back. What is out of bounds is not there: a file is input like any other.
 extension JSONText {
     /// A date as lines have it: RFC 3339 in UTC with microseconds.
-    func date(_ place: Int?) -> WallDate? {
+    package func date(_ place: Int?) -> WallDate? {
         guard let place, values[place].kind == .string, values[place].end - values[place].start == 27 else {
             return nil
         }
@@ -57,12 +57,12 @@ extension JSONText {
 
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }
 
-    func state(_ place: Int?) -> State? {
+    package func state(_ place: Int?) -> State? {
         State.allCases.first { isText($0.word, at: place) }
     }
 
     /// A concrete beacon: `uuid`, `major`, `minor`.
-    func beacon(_ place: Int?) -> BeaconIdentity? {
+    package func beacon(_ place: Int?) -> BeaconIdentity? {
         guard let place, let uuid = uuid(find("uuid", in: place)),
             let major = integer(find("major", in: place), as: UInt16.self),
             let minor = integer(find("minor", in: place), as: UInt16.self)
@@ -71,7 +71,7 @@ extension JSONText {
     }
 
     /// What is monitored.
-    func condition(_ place: Int?) -> Condition? {
+    package func condition(_ place: Int?) -> Condition? {
         guard let place else { return nil }
         if let center = find("center", in: place) {
             let coordinates = elements(of: center).compactMap { double($0) }
@@ -118,7 +118,7 @@ extension JSONText {
             ? Visit.Strength(minimum: minimum, sum: Int64(sum), count: count, maximum: maximum) : nil
     }
 
-    func diagnostics(_ place: Int?) -> Diagnostics {
+    package func diagnostics(_ place: Int?) -> Diagnostics {
         var diagnostics: Diagnostics = []
         for element in elements(of: place) {
             guard let name = string(element), let bit = Diagnostics.names.firstIndex(of: name) else { continue }

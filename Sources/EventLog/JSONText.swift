@@ -8,11 +8,11 @@
 ///
 /// Used again and again for lines, it allocates only where one has more values than any before it. What is not JSON is
 /// refused as a whole, so a torn line never passes for one.
-struct JSONText {
-    enum Kind: UInt8 { case object, array, string, number, yes, no, null }
+package struct JSONText: Sendable {
+    enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
 
     /// A value: its octets, without the quotation marks of a string.
-    struct Value {
+    struct Value: Sendable {
         var kind: Kind
         var start: Int32
         var end: Int32
@@ -26,18 +26,18 @@ struct JSONText {
     private static let depthMax = 16
 
     /// The text. Whoever changes it parses it anew.
-    var bytes: [UInt8] = []
+    package var bytes: [UInt8] = []
     /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
     private(set) var values: ContiguousArray<Value> = []
 
-    init() {}
+    package init() {}
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Takes the text apart.
     ///
     /// - Returns: whether it is one JSON value and nothing else.
-    mutating func parse() -> Bool {
+    package mutating func parse() -> Bool {
         // Taken out while they are filled, for exclusivity; their memory stays.
         var values: ContiguousArray<Value> = []
         swap(&values, &self.values)
@@ -212,7 +212,7 @@ struct JSONText {
 // Looking things up.
 extension JSONText {
     /// The place of what stands for `key` in the object at `object`.
-    func find(_ key: StaticString, in object: Int) -> Int? {
+    package func find(_ key: StaticString, in object: Int) -> Int? {
         guard object < values.count, values[object].kind == .object else { return nil }
         var place = object + 1
         let end = Int(values[object].next)
@@ -225,7 +225,7 @@ extension JSONText {
     }
 
     /// The places of what an array holds.
-    func elements(of array: Int?) -> [Int] {
+    package func elements(of array: Int?) -> [Int] {
         guard let array, array < values.count, values[array].kind == .array else { return [] }
         var places: [Int] = []
         var place = array + 1
@@ -237,12 +237,12 @@ extension JSONText {
     }
 
     /// Whether the string at `place` is `text`, which needs no escapes.
-    func isText(_ text: StaticString, at place: Int?) -> Bool {
+    package func isText(_ text: StaticString, at place: Int?) -> Bool {
         guard let place, values[place].kind == .string else { return false }
         return isEqual(Int(values[place].start), Int(values[place].end), text)
     }
 
-    func bool(_ place: Int?) -> Bool? {
+    package func bool(_ place: Int?) -> Bool? {
         guard let place else { return nil }
         switch values[place].kind {
         case .yes: return true
@@ -252,7 +252,7 @@ extension JSONText {
     }
 
     /// A whole number that fits.
-    func integer(_ place: Int?) -> Int? {
+    package func integer(_ place: Int?) -> Int? {
         guard let place, values[place].kind == .number else { return nil }
         var index = Int(values[place].start)
         let end = Int(values[place].end)
@@ -313,7 +313,7 @@ extension JSONText {
     }
 
     /// The text of a string, its escapes resolved; a half of a surrogate pair alone becomes U+FFFD.
-    func string(_ place: Int?) -> String? {
+    package func string(_ place: Int?) -> String? {
         guard let place, values[place].kind == .string else { return nil }
         let octets = bytes[Int(values[place].start)..<Int(values[place].end)]
         guard octets.contains(UInt8(ascii: "\\")) else { return String(decoding: octets, as: UTF8.self) }

@@ -1,5 +1,5 @@
-import BeaconMonitoring
-import BluetoothLE
+package import BeaconMonitoring
+package import BluetoothLE
 
 // The lines of a monitor: `event`, `visit`, `condition`.
 extension LineEncoder {
@@ -103,7 +103,8 @@ extension LineEncoder {
         buffer.append(Int(time.nanoseconds / 1000))
     }
 
-    func append(_ condition: Condition, into buffer: inout LineBuffer) {
+    /// Appends what is monitored as lines have it, its key and the comma before it included.
+    package func append(_ condition: Condition, into buffer: inout LineBuffer) {
         switch condition {
         case .beacon(let identity):
             buffer.append(",\"condition\":{\"uuid\":\"")
@@ -129,7 +130,8 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "}"))
     }
 
-    func append(_ refinement: BeaconIdentity, into buffer: inout LineBuffer) {
+    /// Appends a beacon as lines have it, its key and the comma before it included.
+    package func append(_ refinement: BeaconIdentity, into buffer: inout LineBuffer) {
         buffer.append(",\"refinement\":{\"uuid\":\"")
         buffer.append(refinement.uuid)
         buffer.append("\",\"major\":")
@@ -180,7 +182,8 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "}"))
     }
 
-    private func append(_ diagnostics: Diagnostics, into buffer: inout LineBuffer) {
+    /// Appends the flags as lines have them, the key and the comma before it included.
+    package func append(_ diagnostics: Diagnostics, into buffer: inout LineBuffer) {
         buffer.append(",\"diagnostics\":[")
         var isFirst = true
         for (bit, name) in Diagnostics.names.enumerated()
@@ -215,7 +218,7 @@ extension LineEncoder {
 
 extension State {
     /// The state as lines spell it.
-    var word: StaticString {
+    package var word: StaticString {
         switch self {
         case .unknown: "unknown"
         case .satisfied: "satisfied"

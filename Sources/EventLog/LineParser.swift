@@ -1,13 +1,13 @@
-import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
 
 /// Reads lines back: the octets of one in, what it says out.
 ///
 /// With an envelope or without one. Keys that it does not know are passed over; what a line of its type must have and
 /// lacks makes it no line.
-struct LineParser {
+package struct LineParser: Sendable {
     /// The types of lines.
-    enum Kind: CaseIterable {
+    package enum Kind: CaseIterable, Sendable {
         case event, visit, condition, adapter, clock, ranging, evidence
 
         var word: StaticString {
@@ -24,12 +24,15 @@ struct LineParser {
     }
 
     /// What all lines begin with, and when they were made.
-    struct Head {
+    package struct Head: Sendable {
         /// `nil`: a type that came after this version of the program.
-        var kind: Kind?
-        var version: Int
-        var sequence: Int?
-        var date: WallDate
+        package var kind: Kind?
+        /// Of the schema.
+        package var version: Int
+        /// The number; absent where the line has none.
+        package var sequence: Int?
+        /// When it was made, as it was printed.
+        package var date: WallDate
         /// The timeline in microseconds.
         var monotonic: Int64
 
@@ -43,19 +46,24 @@ struct LineParser {
     }
 
     /// The line. Whoever fills it calls ``parse()``.
-    var text = JSONText()
-    private(set) var head = Head(kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
+    package var text = JSONText()
+    /// What it begins with.
+    package private(set) var head = Head(
+        kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
     /// Whether addresses of sightings are wanted.
     var readsAddresses = true
     /// The place of the payload.
-    private(set) var payload = 0
+    package private(set) var payload = 0
     /// The adapters that lines name, each with a number of its own.
     private(set) var adapters = AdapterNames()
+
+    /// One that has read nothing yet.
+    package init() {}
 
     /// Takes the line apart.
     ///
     /// - Returns: whether it is one.
-    mutating func parse() -> Bool {
+    package mutating func parse() -> Bool {
         guard text.parse() else { return false }
         payload = text.find("payload", in: 0) ?? 0
         guard let version = text.integer(text.find("version", in: payload)),
@@ -95,7 +103,7 @@ struct LineParser {
 }
 
 /// The adapters that lines name, numbered in the order in which they come.
-struct AdapterNames {
+struct AdapterNames: Sendable {
     /// More are taken for one, which has no name: a gateway tells 255 apart.
     static let countMax = 4096
 

@@ -36,6 +36,34 @@ struct SegmentReader: ~Copyable {
 
     deinit { files.close(file) }
 
+    /// How long the file is now (fstat(2)).
+    ///
+    /// - Throws: `Errno` of fstat(2).
+    func size() throws(Errno) -> Int { try files.size(of: file) }
+
+    /// How many lines were too long since this was asked last.
+    mutating func takeOverlong() -> Int {
+        defer { overlong = 0 }
+        return overlong
+    }
+
+    /// Whether the file holds octets that have not been read, and what has been read is not a part of a line alone.
+    ///
+    /// - Throws: `Errno` of fstat(2).
+    func hasMore() throws(Errno) -> Bool { try size() > offset + buffer.count - begin }
+
+    /// Looks again behind what was the end.
+    mutating func resume() { isAtEnd = false }
+
+    /// Goes on from `offset`, where a line begins, and forgets what was read beyond it.
+    mutating func seek(to offset: Int) {
+        buffer.removeAll(keepingCapacity: true)
+        begin = 0
+        searched = 0
+        isAtEnd = false
+        self.offset = offset
+    }
+
     /// Puts the next whole line, without its end, into `line`.
     ///
     /// - Returns: whether there was one; what follows the last end of line is none.

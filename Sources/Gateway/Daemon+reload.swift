@@ -49,7 +49,7 @@ extension Daemon {
         var refusals: [String] = []
         if let name = new.gatewayName, name != gateway { refusals.append("gateway.name") }
         if new.output != old.output { refusals.append("output") }
-        if new.mqtt?.host != old.mqtt?.host || new.mqtt?.prefix != old.mqtt?.prefix { refusals.append("mqtt") }
+        if new.mqtt != old.mqtt { refusals.append("mqtt") }
         if old.monitors.map(\.name) != new.monitors.map(\.name) { refusals.append("the monitors' names") }
         return refusals.map { "\($0) changed in the file; it takes effect with `systemctl restart beacon-gateway`" }
     }

@@ -131,7 +131,10 @@ extension JournalOptions {
     init(_ output: OutputConfiguration, gateway: Identifier, mqtt: MQTTConfiguration?) {
         self.init(
             directory: FilePath(output.directory), stateDirectory: FilePath(output.stateDirectory), gateway: gateway)
-        if let mqtt { prefix = mqtt.prefix }
+        if let mqtt {
+            prefix = mqtt.prefix
+            waitsForShipping = true
+        }
         envelope = output.envelope
         rotateSize = Int(output.rotateSize)
         rotateInterval = output.rotateInterval

@@ -46,7 +46,7 @@ extension Daemon {
     }
 
     /// The whole state as one JSON object: `docs/status.schema.json`.
-    func statusReport() -> String {
+    func statusReport(withConditions: Bool = true) -> String {
         let now = loop.now
         let status = supervisor?.status
         var json = JSONWriter()
@@ -56,11 +56,13 @@ extension Daemon {
         json.write("boot", journal.boot.text)
         json.write("process", Int(getpid()))
         json.write("uptime", seconds: now - startTime)
+        json.write("started", Self.text(of: WallDate(startTime, offset: wallClock.offset)))
         json.write("state", status?.isListening ?? false ? "listening" : "waiting")
         json.write("diagnostics", monitor.engine.ambientDiagnostics.listed)
         if let status { write(status, at: now, to: &json) }
-        writeMonitors(to: &json)
+        writeMonitors(withConditions ? configuration.monitors : [], to: &json)
         writeOutput(to: &json)
+        writePublishing(to: &json)
         json.object("counters") { json in
             json.write("reports", monitor.reports)
             json.write("sightings", monitor.sightings)
@@ -110,8 +112,8 @@ extension Daemon {
         }
     }
 
-    private func writeMonitors(to json: inout JSONWriter) {
-        json.objects("monitors", configuration.monitors) { json, setup in
+    private func writeMonitors(_ monitors: [MonitorConfiguration], to json: inout JSONWriter) {
+        json.objects("monitors", monitors) { json, setup in
             json.write("name", setup.name.text)
             json.objects("conditions", setup.conditions) { json, condition in
                 json.write("identifier", condition.identifier.text)
@@ -193,6 +195,7 @@ extension Daemon {
             in 24 hours \(day.bytes) octets and \(day.synchronizations) synchronisations
             """)
         if let trouble = journal.trouble { lines.append("  \(trouble)") }
+        if let publishing = publishingPage() { lines.append(publishing) }
         let diagnostics = monitor.engine.ambientDiagnostics.listed
         lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
         return lines.joined(separator: "\n") + "\n"

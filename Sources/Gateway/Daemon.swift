@@ -45,6 +45,8 @@ public final class Daemon {
     var saidTrouble: String?
     var reloads = 0
     var statusServer: StatusServer?
+    /// The broker's side, where one is configured.
+    var publishing: DaemonPublishing?
     // What wakes the loop beside the scanners.
     var engineTimer: EventLoop.Timer?
     var journalTimer: EventLoop.Timer?
@@ -110,6 +112,11 @@ public final class Daemon {
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
         try startStatusServer()
+        do throws(Errno) {
+            try startPublishing()
+        } catch {
+            throw ExitFailure(.failed, "the publisher can't be started: \(error)")
+        }
         let supervisor = makeSupervisor()
         self.supervisor = supervisor
         do throws(ScannerError) {
@@ -141,6 +148,7 @@ public final class Daemon {
     private func close() {
         finishTurn()
         journal.close(monitor.engine.snapshot, at: loop.now)
+        stopPublishing()
         statusServer = nil
         for lock in locks { lock.release() }
     }
@@ -187,6 +195,7 @@ public final class Daemon {
     func finishTurn() {
         deliver()
         journal.commit(at: loop.now)
+        updatePublishing()
         noteTrouble()
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }

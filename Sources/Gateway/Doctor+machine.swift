@@ -108,6 +108,10 @@ extension Doctor {
             ("mqtt.tls.ca_directory", mqtt.tls?.caDirectory),
             ("mqtt.tls.certificate_file", mqtt.tls?.certificateFile), ("mqtt.tls.key_file", mqtt.tls?.keyFile),
         ]
+        for exposure in [mqtt.passwordFile, mqtt.tls?.keyFile].compactMap({ $0.flatMap(probes.secretExposure) }) {
+            let (what, remedy) = exposure.cut(at: ": ")
+            find("broker", .warning, what, remedy: remedy)
+        }
         for case (let setting, let path?) in files {
             guard let failure = probes.readFailure(path) else { continue }
             find(
@@ -124,6 +128,10 @@ extension Doctor {
             return find(
                 "daemon", .warning, "no gateway runs with this configuration",
                 remedy: "sudo systemctl enable --now beacon-gateway")
+        }
+        if let trouble = daemon.brokerTrouble {
+            let (what, remedy) = trouble.cut(at: "; ")
+            find("broker", .wrong, "the gateway says: \(what)", remedy: remedy ?? "beacon-gateway status")
         }
         guard let diagnostics = daemon.diagnostics, !diagnostics.isEmpty else {
             return find("daemon", .ok, "the gateway runs")
@@ -164,5 +172,13 @@ extension Doctor {
             (.warning, "see above", "beacon-gateway status")
         default: (.wrong, "see above", "beacon-gateway status")
         }
+    }
+}
+
+extension String {
+    /// What stands before and behind the last place where `mark` stands; all of it, where it does not.
+    fileprivate func cut(at mark: String) -> (String, String?) {
+        guard let place = ranges(of: mark).last else { return (self, nil) }
+        return (String(self[..<place.lowerBound]), String(self[place.upperBound...]))
     }
 }

@@ -117,11 +117,14 @@ public enum DoctorFacts {
         public var isRunning: Bool
         /// The flags that it holds at present; absent where it was not asked.
         public var diagnostics: Diagnostics?
+        /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
+        public var brokerTrouble: String?
 
         /// Makes a daemon.
-        public init(isRunning: Bool, diagnostics: Diagnostics? = nil) {
+        public init(isRunning: Bool, diagnostics: Diagnostics? = nil, brokerTrouble: String? = nil) {
             self.isRunning = isRunning
             self.diagnostics = diagnostics
+            self.brokerTrouble = brokerTrouble
         }
     }
 }
@@ -140,6 +143,8 @@ public protocol DoctorProbes {
     func directory(_ path: String) -> DoctorFacts.Directory
     /// What stands in the way of reading a file; `nil` where nothing does.
     func readFailure(_ path: String) -> Errno?
+    /// What is wrong with the rights of a file that holds a secret, with what to do; `nil` where nothing is.
+    func secretExposure(_ path: String) -> String?
     /// What stands in the way of a TCP connection, for operators; `nil` where nothing does. Waits five seconds at most.
     func connectFailure(host: String, port: UInt16) -> String?
     /// The daemon that listens at a status socket.

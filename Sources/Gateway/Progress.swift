@@ -20,10 +20,14 @@ struct Progress {
     private var width = 0
 
     /// The progress of work on `size` octets; their number is not known where absent.
-    init(size: Int?) {
+    ///
+    /// - Parameters:
+    ///   - size: the number of octets.
+    ///   - writesLines: whether standard output has lines of the command's.
+    init(size: Int?, writesLines: Bool = true) {
         self.size = size
         // Where lines go to the same terminal they would be torn.
-        isShown = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0
+        isShown = isatty(STDERR_FILENO) == 1 && (!writesLines || isatty(STDOUT_FILENO) == 0)
         start = clock.now
         last = start
     }

@@ -51,6 +51,9 @@ enum SmallFiles {
         return octets.isEmpty ? nil : String(decoding: octets, as: UTF8.self)
     }
 
+    /// Whether something is there.
+    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
     /// Whether a folder is there.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()

@@ -52,6 +52,23 @@ public struct Status: Sendable {
         }
     }
 
+    /// Why the broker of the gateway behind a socket does not take what it publishes; `nil` where it does.
+    static func brokerTrouble(at socket: String) -> String? {
+        guard let answer = try? UnixSocket.read(from: socket, atMost: octetsMax) else { return nil }
+        let text = String(decoding: answer.prefix { $0 != 0x0A }, as: UTF8.self)
+        guard let object = text.ranges(of: "},\"mqtt\":{").last,
+            let key = text[object.upperBound...].firstRange(of: "\"trouble\":\"")
+        else { return nil }
+        var trouble = ""
+        var isEscaped = false
+        for character in text[key.upperBound...] {
+            if !isEscaped, character == "\"" { return trouble }
+            isEscaped = !isEscaped && character == "\\"
+            if !isEscaped { trouble.append(character) }
+        }
+        return nil
+    }
+
     /// What the last gateway left, where there was one.
     private static func last(_ configuration: Configuration, socket: String) throws(ExitFailure) -> Status {
         let remark = "no gateway answers at \(socket); start one with `beacon-gateway run`"

@@ -1,5 +1,6 @@
 public import BeaconMonitoring
 import CLinux
+import MQTTPublishing
 public import SystemPackage
 
 #if canImport(Glibc)
@@ -174,6 +175,9 @@ public struct SystemDoctorProbes: DoctorProbes {
     /// access(2).
     public func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
 
+    /// stat(2).
+    public func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
+
     private static func accessFailure(_ path: String, _ mode: Int32) -> Errno? {
         unsafe access(path, mode) == 0 ? nil : Errno(rawValue: errno)
     }
@@ -186,6 +190,8 @@ public struct SystemDoctorProbes: DoctorProbes {
     /// connect(2).
     public func daemon(statusSocket: String) -> DoctorFacts.Daemon {
         guard LocalSocket.connectFailure(statusSocket) == nil else { return DoctorFacts.Daemon(isRunning: false) }
-        return DoctorFacts.Daemon(isRunning: true, diagnostics: daemonDiagnostics?(statusSocket))
+        return DoctorFacts.Daemon(
+            isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
+            brokerTrouble: daemonDiagnostics == nil ? nil : Status.brokerTrouble(at: statusSocket))
     }
 }

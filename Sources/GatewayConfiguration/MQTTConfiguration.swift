@@ -38,6 +38,9 @@ public struct MQTTConfiguration: Sendable, Hashable {
     public var clientID: String?
     /// How long the connection may be silent: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).
     public var keepAlive: Duration = .seconds(60)
+    /// After how long the broker may throw away an event that a subscriber was not there for: whole seconds, 1 s … 3660 d
+    /// (MQTT 5 §3.3.2.3.3); absent: never.
+    public var messageExpiry: Duration?
 
     /// A broker, with the defaults for all else.
     public init(host: String, port: UInt16) {

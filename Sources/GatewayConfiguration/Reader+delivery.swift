@@ -64,6 +64,7 @@ extension Reader {
         }
         mqtt.clientID = setting(.clientID, of: section, Self.word).value
         if let duration = setting(.keepAlive, of: section, Self.keepAlive).value { mqtt.keepAlive = duration }
+        mqtt.messageExpiry = setting(.messageExpiry, of: section, Self.messageExpiry).value
 
         guard let map = section.node, !document.nodes[map].isOpen else { return mqtt }
         if host.isAbsent {
@@ -88,6 +89,12 @@ extension Reader {
 
     private static func keepAlive(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
         let duration = try ScalarSyntax.duration(text, in: .seconds(5)...(.seconds(65_535)))
+        guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
+        return duration
+    }
+
+    private static func messageExpiry(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
+        let duration = try ScalarSyntax.duration(text, in: .seconds(1)...(.seconds(3660 * 86_400)))
         guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
         return duration
     }

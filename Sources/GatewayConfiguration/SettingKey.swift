@@ -114,6 +114,7 @@ enum OutputKey: UInt8, SettingKey {
 /// Under `mqtt`.
 enum MQTTKey: UInt8, SettingKey {
     case host, port, tls, username, passwordFile, prefix, homeAssistant, homeAssistantPrefix, clientID, keepAlive
+    case messageExpiry
 
     static let names = table()
     var name: String {
@@ -128,6 +129,7 @@ enum MQTTKey: UInt8, SettingKey {
         case .homeAssistantPrefix: "home_assistant_prefix"
         case .clientID: "client_id"
         case .keepAlive: "keep_alive"
+        case .messageExpiry: "message_expiry"
         }
     }
 }

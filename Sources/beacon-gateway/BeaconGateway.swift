@@ -1,4 +1,5 @@
 import ArgumentParser
+import Gateway
 
 /// The command line: each command a file beside this one.
 @main
@@ -10,9 +11,10 @@ struct BeaconGateway: ParsableCommand {
             Exit codes (sysexits.h): 0 fine, 1 failed, 64 usage, 65 bad input data, 66 input missing, 69 unavailable, \
             73 and 74 can't write, 77 no permission, 78 bad configuration.
             """,
-        version: "0.1.0",
+        version: Program.version,
         subcommands: [
             RunCommand.self, StatusCommand.self, ScanCommand.self, RecordCommand.self, ReplayCommand.self,
-            ConvertCommand.self, VisitsCommand.self, ExplainCommand.self, CheckCommand.self, DoctorCommand.self,
+            ConvertCommand.self, VisitsCommand.self, ExplainCommand.self, PublishCommand.self, CheckCommand.self,
+            DoctorCommand.self,
         ])
 }

@@ -15,6 +15,7 @@ struct CheckCommand: ParsableCommand {
         try Terminal.run {
             let configuration = try ConfigurationFile.load(file, isReplay: false)
             for warning in configuration.warnings { Terminal.say("warning: \(warning)") }
+            for exposure in configuration.mqtt?.exposures ?? [] { Terminal.say("warning: \(exposure)") }
             for setting in configuration.withoutEffect { Terminal.say("note: \(setting)") }
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             print(

@@ -312,7 +312,6 @@ import Testing
                 .joined())
         #expect(
             made.withoutEffect.map(\.description) == [
-                "g.yaml:2:1: mqtt has no effect in this version",
                 "g.yaml:7:3: conditions.ranging has no effect in this version, here and at 2 other places",
             ])
         #expect(

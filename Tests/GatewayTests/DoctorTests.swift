@@ -30,6 +30,8 @@ private struct ScriptedProbes: DoctorProbes {
         directories[path] ?? DoctorFacts.Directory(exists: true, free: 1 << 40)
     }
     func readFailure(_ path: String) -> Errno? { unreadable[path] }
+    var exposures: [String: String] = [:]
+    func secretExposure(_ path: String) -> String? { exposures[path] }
     func connectFailure(host: String, port: UInt16) -> String? { unreachable[port].map { "\(host):\(port): \($0)" } }
     func daemon(statusSocket: String) -> DoctorFacts.Daemon { daemonFacts }
 }

@@ -1,0 +1,155 @@
+public import SystemPackage
+
+/// Reads the lines of a folder of event files as they come, in order, each number once, in constant memory.
+///
+/// It does what docs/journal.md says under "To follow them", and waits for nothing: where no line is there, the caller
+/// asks again when one may be.
+public struct LineFollower: ~Copyable {
+    /// Numbers that were passed over because their lines are not there: dropped, or deleted before they were read.
+    public private(set) var missed = 0
+    /// Lines that could not be made sense of, or were too long.
+    public private(set) var damaged = 0
+    /// The last line that was given, and where the next one begins.
+    public private(set) var position: LinePosition
+    /// How many octets were read.
+    public private(set) var octets = 0
+
+    private let directory: FilePath
+    private let files: any FileSystemCalls
+    private var segment: Segment?
+    private var reader: SegmentReader?
+    // Whether what is read next comes after the position, whatever it is.
+    private var isInPlace = false
+    // The line that a segment was read again from its beginning for: a gap that is still there then is one.
+    private var rereadAfter: Int?
+
+    /// Reads on from a position in `directory`, which need not be there yet.
+    public init(_ directory: FilePath, from position: LinePosition, files: any FileSystemCalls = SystemFiles()) {
+        self.directory = directory
+        self.position = position
+        self.files = files
+    }
+
+    /// Goes to another position: what is given next is the line after it.
+    public mutating func move(to position: LinePosition) {
+        reader = nil
+        segment = nil
+        rereadAfter = nil
+        self.position = position
+    }
+
+    /// Puts the next line, without its end, into `line`.
+    ///
+    /// - Parameters:
+    ///   - line: takes the octets.
+    ///   - limit: the greatest number that is given, such as the last that is durable.
+    ///   - message: takes the line apart.
+    /// - Returns: whether there was one. `ranging` and `evidence` have no number and are given too, as they stand.
+    /// - Throws: `Errno` of what reads files. The position stays.
+    public mutating func next(
+        into line: inout [UInt8], upTo limit: Int, _ message: inout LineMessage
+    ) throws(Errno) -> Bool {
+        while try openSegment() {
+            guard let offset = reader?.offset else { return false }
+            guard try reader?.next(into: &line) ?? false else {
+                guard try goOn() else { return false }
+                continue
+            }
+            guard message.parse(line) else {
+                damaged += 1
+                continue
+            }
+            guard let sequence = message.sequence else {
+                // It belongs to the numbered line before it, and is not wanted where that one is not.
+                guard message.isPublished, isInPlace else { continue }
+                note(offset, line)
+                return true
+            }
+            guard sequence > position.sequence else { continue }
+            guard sequence <= limit else {
+                // It may be written again until it is durable, and not with the same octets.
+                reader?.seek(to: offset)
+                return false
+            }
+            if sequence > position.sequence + 1, rereadAfter != position.sequence {
+                // Lines are missing, or they were written anew where this one read before: once more from the beginning.
+                rereadAfter = position.sequence
+                rewind()
+                continue
+            }
+            if position.sequence > 0 { missed += sequence - position.sequence - 1 }
+            position.sequence = sequence
+            isInPlace = true
+            note(offset, line)
+            return true
+        }
+        return false
+    }
+
+    private mutating func note(_ offset: Int, _ line: [UInt8]) {
+        octets += line.count + 1
+        position.segment = segment?.name ?? ""
+        position.offset = offset + line.count + 1
+    }
+
+    /// Opens the segment that the next line stands in, where none is open.
+    private mutating func openSegment() throws(Errno) -> Bool {
+        if reader != nil { return true }
+        let segments = try segments()
+        guard let first = segments.first else { return false }
+        var chosen = segments.last { $0.first <= position.sequence + 1 } ?? first
+        var offset = 0
+        if let known = segments.first(where: { $0.name == position.segment }), known.first <= position.sequence + 1 {
+            chosen = known
+            offset = position.offset
+        }
+        isInPlace = offset > 0 || position.sequence < chosen.first
+        try open(chosen, at: offset)
+        return true
+    }
+
+    private mutating func open(_ chosen: Segment, at offset: Int) throws(Errno) {
+        let opened = try SegmentReader(directory.appending(chosen.name), files: files, from: offset)
+        // What is shorter than it was has been cut.
+        let isCut = try opened.size() < offset
+        reader = consume opened
+        segment = chosen
+        if isCut { rewind() }
+    }
+
+    private mutating func rewind() {
+        reader?.seek(to: 0)
+        isInPlace = false
+    }
+
+    /// At the end of a segment: whether there is more to read, in it or in a later one.
+    private mutating func goOn() throws(Errno) -> Bool {
+        guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
+        damaged += reader?.takeOverlong() ?? 0
+        if size < end {
+            rewind()
+            return size > 0
+        }
+        let later = try segments().first { Segment.precedes(segment, $0) }
+        guard let later else {
+            reader?.resume()
+            // What was written since it was read to its end; half a line is not to be read again and again.
+            return try reader?.hasMore() ?? false
+        }
+        // It was closed before the later one was begun: to its end once more.
+        reader?.resume()
+        if try reader?.hasMore() ?? false { return true }
+        try open(later, at: 0)
+        return true
+    }
+
+    private func segments() throws(Errno) -> [Segment] {
+        do throws(Errno) {
+            return try files.names(in: directory).compactMap { Segment(name: $0) }.sorted(by: Segment.precedes)
+        } catch {
+            // A journal makes its folder with its first line.
+            guard error == .noSuchFileOrDirectory else { throw error }
+            return []
+        }
+    }
+}

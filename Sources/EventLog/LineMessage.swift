@@ -1,0 +1,131 @@
+/// What a publisher has to know of a line: where it goes, how, and which of its octets.
+///
+/// Used again and again, it takes a line of ours apart at one glance: their keys have one order. What is written otherwise,
+/// and still a line, is looked at more closely.
+public struct LineMessage {
+    /// What lines have that are payloads alone lack: the first levels of their topics.
+    public let prefix: String
+    /// The line's number; absent where it has none, and is not assured.
+    public private(set) var sequence: Int?
+    /// Where it is published, in UTF-8, with a zero octet behind.
+    public private(set) var topic: [UInt8] = []
+    /// The octets of the line that are published.
+    public private(set) var payload: Range<Int> = 0..<0
+    /// Whether it is published at all; `evidence` is not.
+    public private(set) var isPublished = false
+
+    // MQTT 5 §1.5.4.
+    private static let topicMax = 65_535
+
+    private var parser = LineParser()
+    private var position = 0
+
+    /// A reader of lines; topics of lines that name none begin with `prefix`.
+    public init(prefix: String) { self.prefix = prefix }
+
+    /// Takes a line apart, without its end.
+    ///
+    /// - Returns: whether it is one.
+    public mutating func parse(_ line: [UInt8]) -> Bool {
+        sequence = nil
+        isPublished = false
+        topic.removeAll(keepingCapacity: true)
+        return parseEnvelope(line) || parseClosely(line)
+    }
+
+    // MARK: At one glance
+
+    /// `{"topic":"…","qos":1,"retain":false,"payload":{"version":1,"type":"…","gateway":"…","boot":"…","sequence":N,…}}`.
+    private mutating func parseEnvelope(_ line: [UInt8]) -> Bool {
+        position = 0
+        guard skip("{\"topic\":\"", line) else { return false }
+        let start = position
+        guard skipText(line), position > start + 1 else { return false }
+        let end = position - 1
+        guard skip(",\"qos\":1,\"retain\":false,\"payload\":", line) else { return false }
+        let payloadStart = position
+        guard skip("{\"version\":1,\"type\":\"", line), skipText(line), skip(",\"gateway\":\"", line), skipText(line) else {
+            return false
+        }
+        if skip(",\"boot\":\"", line), !skipText(line) { return false }
+        guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
+            line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
+        else { return false }
+        for index in start..<end where line[index] == UInt8(ascii: "+") || line[index] == UInt8(ascii: "#") { return false }
+        guard end - start <= Self.topicMax else { return false }
+        sequence = number
+        topic.append(contentsOf: line[start..<end])
+        topic.append(0)
+        payload = payloadStart..<line.count - 1
+        isPublished = true
+        return true
+    }
+
+    private mutating func skip(_ text: StaticString, _ line: [UInt8]) -> Bool {
+        let size = text.utf8CodeUnitCount
+        guard line.count - position >= size else { return false }
+        for index in 0..<size {
+            guard unsafe line[position + index] == text.utf8Start[index] else { return false }
+        }
+        position += size
+        return true
+    }
+
+    /// Goes behind the quotation mark that ends a string without escapes and zero octets.
+    private mutating func skipText(_ line: [UInt8]) -> Bool {
+        while position < line.count {
+            let octet = line[position]
+            position += 1
+            if octet == UInt8(ascii: "\"") { return true }
+            if octet == UInt8(ascii: "\\") || octet < 0x20 { return false }
+        }
+        return false
+    }
+
+    private mutating func number(_ line: [UInt8]) -> Int? {
+        var number = 0
+        let start = position
+        while position < line.count, (0x30...0x39).contains(line[position]), position - start < 18 {
+            number = number * 10 + Int(line[position] - 0x30)
+            position += 1
+        }
+        return position > start && position < line.count && !(0x30...0x39).contains(line[position]) ? number : nil
+    }
+
+    // MARK: Closely
+
+    private mutating func parseClosely(_ line: [UInt8]) -> Bool {
+        parser.text.bytes.removeAll(keepingCapacity: true)
+        parser.text.bytes.append(contentsOf: line)
+        guard parser.parse() else { return false }
+        sequence = parser.head.sequence
+        let text = parser.text
+        // What comes without a number is not assured, and evidence is not for brokers.
+        isPublished = parser.head.kind != .evidence
+        guard isPublished else { return true }
+        let path = text.string(text.find("topic", in: 0)) ?? composedTopic()
+        guard let path, !path.isEmpty, path.utf8.count <= Self.topicMax,
+            !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
+        else {
+            isPublished = false
+            return sequence != nil
+        }
+        topic.append(contentsOf: path.utf8)
+        topic.append(0)
+        payload = text.range(of: parser.payload)
+        return true
+    }
+
+    /// The topic of a line that is a payload alone.
+    private func composedTopic() -> String? {
+        guard let gateway = parser.string("gateway"), let type = parser.string("type") else { return nil }
+        let stem = "\(prefix)/\(gateway)/\(type)"
+        guard let name = parser.string("identifier") ?? parser.string("adapter") else { return stem }
+        return "\(stem)/\(name)"
+    }
+}
+
+extension JSONText {
+    /// Where an object, an array or a word stands in the text.
+    func range(of place: Int) -> Range<Int> { Int(values[place].start)..<Int(values[place].end) }
+}

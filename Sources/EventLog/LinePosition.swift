@@ -1,0 +1,19 @@
+/// How far somebody has come in the event files: the number of the last line, and where the next one should begin.
+///
+/// Only the number counts. The place spares looking for it, and is found out anew where it is no longer right: files are
+/// cut after a crash, and deleted when they are old.
+public struct LinePosition: Sendable, Hashable {
+    /// The number of the last line that somebody is done with; 0: none.
+    public var sequence: Int
+    /// The name of the segment that the next line should stand in; empty where that is not known.
+    public var segment: String
+    /// Where in it, in octets.
+    public var offset: Int
+
+    /// Makes a position; by its number alone unless more is known.
+    public init(sequence: Int, segment: String = "", offset: Int = 0) {
+        self.sequence = max(sequence, 0)
+        self.segment = segment
+        self.offset = max(offset, 0)
+    }
+}

@@ -1,0 +1,61 @@
+public import SystemPackage
+
+/// Small files that are read and replaced as a whole: there is the old one or the new one, after a power cut too.
+public enum WholeFile {
+    /// The octets of a file, at most `octetsMax`; `nil` where there is none.
+    ///
+    /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` where there are more octets.
+    public static func read(
+        _ path: FilePath, octetsMax: Int, files: any FileSystemCalls = SystemFiles()
+    ) throws(Errno) -> [UInt8]? {
+        let file: FileSystemCalls.Handle
+        do throws(Errno) { file = try files.openForReading(path) } catch {
+            guard error == .noSuchFileOrDirectory else { throw error }
+            return nil
+        }
+        defer { files.close(file) }
+        var bytes: [UInt8] = []
+        var part: [UInt8] = []
+        while true {
+            try files.read(file, at: bytes.count, count: 64 << 10, into: &part)
+            if part.isEmpty { return bytes }
+            bytes += part
+            guard bytes.count <= octetsMax else { throw .fileTooLarge }
+        }
+    }
+
+    /// Puts `bytes` in place of what a file held: a temporary file, synchronised, renamed, the folder synchronised.
+    ///
+    /// - Throws: `Errno` of any of that; the old file stands then, or the new one.
+    public static func replace(
+        _ path: FilePath, with bytes: [UInt8], files: any FileSystemCalls = SystemFiles()
+    ) throws(Errno) {
+        let directory = path.removingLastComponent()
+        let folder = directory.isEmpty ? FilePath(".") : directory
+        let temporary = folder.appending(".\(path.lastComponent?.string ?? "file").new")
+        do throws(Errno) { try files.remove(temporary) } catch {
+            guard error == .noSuchFileOrDirectory else { throw error }
+        }
+        var buffer = LineBuffer(capacity: bytes.count)
+        buffer.append(bytes)
+        let file = try files.open(temporary, isNew: true)
+        do throws(Errno) {
+            var written = 0
+            while written < buffer.count {
+                let from = written
+                written += try unsafe buffer.withBytes { bytes throws(Errno) in
+                    try unsafe files.write(file, at: from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
+                }
+            }
+            try files.synchronize(file)
+        } catch {
+            files.close(file)
+            // What it takes up may be what is missing.
+            try? files.remove(temporary)
+            throw error
+        }
+        files.close(file)
+        try files.rename(temporary, to: path)
+        try files.synchronizeDirectory(folder)
+    }
+}

@@ -1,0 +1,47 @@
+import BeaconMonitoring
+import EventLog
+public import GatewayConfiguration
+import MQTTPublishing
+import SystemPackage
+
+extension PublisherOptions {
+    /// What the configuration says of the broker, for lines of `directory`.
+    ///
+    /// - Parameters:
+    ///   - mqtt: the broker.
+    ///   - directory: the folder of the event files.
+    ///   - checkpoint: where it is kept how far lines were shipped.
+    ///   - clientID: the client identifier, where the configuration has none.
+    init(_ mqtt: MQTTConfiguration, directory: FilePath, checkpoint: FilePath, clientID: String) {
+        self.init(
+            directory: directory, checkpoint: checkpoint, host: mqtt.host, port: mqtt.port,
+            clientID: mqtt.clientID ?? clientID)
+        username = mqtt.username
+        passwordFile = mqtt.passwordFile ?? Self.credential()
+        keepAlive = mqtt.keepAlive
+        prefix = mqtt.prefix
+        messageExpiry = mqtt.messageExpiry
+        guard let settings = mqtt.tls else { return }
+        var tls = TLS()
+        tls.caFile = settings.caFile
+        tls.caDirectory = settings.caDirectory
+        tls.certificateFile = settings.certificateFile
+        tls.keyFile = settings.keyFile
+        tls.serverName = settings.serverName
+        self.tls = tls
+    }
+
+    /// The password in the directory of systemd's credentials (systemd.exec(5), LoadCredential=), where it is there.
+    private static func credential() -> String? {
+        guard let directory = ServiceNotifier.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else { return nil }
+        let path = "\(directory)/mqtt.password"
+        return SmallFiles.exists(path) ? path : nil
+    }
+}
+
+extension MQTTConfiguration {
+    /// What is wrong with the rights of the files that hold secrets, each with what to do.
+    public var exposures: [String] {
+        [passwordFile, tls?.keyFile].compactMap(\.self).compactMap { SecretFile.exposure($0) }
+    }
+}

@@ -1,0 +1,125 @@
+import BeaconMonitoring
+public import BeaconScanning
+import BluetoothLE
+import EventLog
+import GatewayConfiguration
+import MQTTPublishing
+import Polling
+public import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// What is published by `publish`, and how.
+public struct PublishingOptions: Sendable {
+    /// The folder of the event files.
+    public var directory: FilePath
+    /// The configuration that says which broker, and how.
+    public var configuration = ConfigurationFile.defaultPath
+    /// Where it is kept how far lines were shipped; absent: `publish.json` in the folder.
+    public var checkpoint: FilePath?
+    /// The number to begin with; absent: behind the checkpoint.
+    public var from: Int?
+    /// Whether it waits for more at the end.
+    public var follows = false
+
+    /// All that a folder holds and that was not shipped yet, once.
+    public init(directory: FilePath) { self.directory = directory }
+}
+
+/// `publish`: the lines of event files to a broker, without a gateway.
+///
+/// Lines alone: who is there now, and whether the gateway is, is for the gateway itself to say.
+public final class Publishing {
+    private let options: PublisherOptions
+    private let log: (LogLevel, String) -> Void
+    private let loop: EventLoop
+    private let mailbox: PublisherMailbox
+    private var progress = Progress(size: nil, writesLines: false)
+    private var noted = 0
+
+    /// Reads the configuration.
+    ///
+    /// - Parameters:
+    ///   - options: what is published.
+    ///   - log: takes lines for the operator.
+    /// - Throws: ``ExitFailure`` where the configuration is bad or names no broker, or the folder is not there.
+    public init(
+        _ options: PublishingOptions, log: @escaping (LogLevel, String) -> Void
+    ) throws(ExitFailure) {
+        let configuration = try ConfigurationFile.load(options.configuration, isReplay: false)
+        guard let mqtt = configuration.mqtt else {
+            throw ExitFailure(.configurationInvalid, "\(options.configuration) names no broker: add mqtt")
+        }
+        guard SmallFiles.isFolder(options.directory.string) else {
+            throw ExitFailure(.inputMissing, "\(options.directory) is no folder of event files")
+        }
+        for exposure in mqtt.exposures { log(.warning, exposure) }
+        let name: String
+        if let gateway = configuration.gatewayName { name = gateway.text } else { name = try Daemon.hostName().text }
+        var publisher = PublisherOptions(
+            mqtt, directory: options.directory,
+            checkpoint: options.checkpoint ?? options.directory.appending("publish.json"),
+            clientID: "beacon-gateway-\(name)-publish")
+        publisher.from = options.from
+        publisher.follows = options.follows
+        self.options = publisher
+        self.log = log
+        do throws(Errno) {
+            loop = try EventLoop()
+            mailbox = try PublisherMailbox(now: loop.now)
+        } catch {
+            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+        }
+    }
+
+    /// Publishes until all is shipped, or with `follows` until SIGTERM or SIGINT.
+    ///
+    /// - Throws: ``ExitFailure`` where nothing can be published at all; a broker that is away is waited for.
+    public func run() throws(ExitFailure) {
+        do throws(Errno) {
+            let signals = try SignalWatch([SIGTERM, SIGINT], on: loop) { [unowned self] _ in mailbox.stop() }
+            let watch = try loop.watch(mailbox.owner.descriptor, for: .read) { [unowned self] _ in
+                mailbox.owner.clear()
+                hear()
+            }
+            let timer = startProgress()
+            try PublisherThread.start(options, mailbox: mailbox)
+            try loop.run()
+            progress.end()
+            loop.end(watch)
+            if let timer { loop.end(timer) }
+            withExtendedLifetime(signals) {}
+        } catch {
+            throw ExitFailure(.failed, "the publisher can't be started: \(error)")
+        }
+        let status = mailbox.status
+        if let failure = status.failure { throw ExitFailure(.failed, failure) }
+        log(.notice, "\(status.acknowledged) lines were shipped; the broker has all up to \(status.shipped)")
+    }
+
+    private func hear() {
+        let remarks = mailbox.takeRemarks()
+        if !remarks.isEmpty { progress.end() }
+        for remark in remarks { log(remark.isTrouble ? .warning : .notice, remark.text) }
+        if mailbox.status.state == .ended { loop.stop() }
+    }
+
+    /// Twice a second where somebody looks; nothing wakes it else.
+    private func startProgress() -> EventLoop.Timer? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
+        let interval: Duration = .milliseconds(500)
+        var timer: EventLoop.Timer?
+        timer = loop.makeTimer { [unowned self] now in
+            let count = mailbox.status.acknowledged
+            progress.note(count - noted) { 0 }
+            noted = count
+            if let timer { loop.set(timer, at: now + interval) }
+        }
+        if let timer { loop.set(timer, at: loop.now + interval) }
+        return timer
+    }
+}

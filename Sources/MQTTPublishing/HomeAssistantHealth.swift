@@ -1,0 +1,56 @@
+/// An entity that tells how the gateway is: what Home Assistant reads out of the `status` topic (`docs/status.schema.json`).
+struct HomeAssistantHealth: Sendable {
+    /// The kind of entity: `binary_sensor` or `sensor`.
+    let component: String
+    /// What tells it from the others, for good.
+    let id: String
+    /// What it is called.
+    let name: String
+    /// Keys of its own, each with a value in JSON.
+    let extra: [(key: StaticString, json: StaticString)]
+    /// What it is, from `value_json`.
+    let expression: String
+
+    /// What it makes of the status; without one it is *unknown*.
+    var template: String { "{% if value_json is defined %}{{ \(expression) }}{% else %}None{% endif %}" }
+
+    /// A problem that is there where a flag is.
+    private static func problem(_ id: String, _ name: String, flag: String) -> HomeAssistantHealth {
+        HomeAssistantHealth(
+            component: "binary_sensor", id: id, name: name, extra: [("device_class", "\"problem\"")],
+            expression: "'ON' if '\(flag)' in value_json.diagnostics else 'OFF'")
+    }
+
+    /// All of them.
+    static let all: [HomeAssistantHealth] = [
+        HomeAssistantHealth(
+            component: "binary_sensor", id: "listening", name: "Listening", extra: [("device_class", "\"running\"")],
+            expression: "'ON' if value_json.state == 'listening' else 'OFF'"),
+        HomeAssistantHealth(
+            component: "sensor", id: "adapters", name: "Adapters listening",
+            extra: [("state_class", "\"measurement\"")],
+            expression:
+                "value_json.adapters | default([]) | selectattr('state', 'eq', 'listening') | list | length"),
+        problem("storage", "Storage", flag: "persistenceUnavailable"),
+        problem("clock", "Clock", flag: "clockUnsynchronized"),
+        problem("hearing", "Hearing", flag: "accuracyLimited"),
+        HomeAssistantHealth(
+            component: "sensor", id: "waiting", name: "Events waiting for the disk",
+            extra: [("state_class", "\"measurement\"")],
+            expression: "value_json.output.sequence - value_json.output.durableSequence"),
+        HomeAssistantHealth(
+            component: "sensor", id: "dropped", name: "Events lost", extra: [("state_class", "\"total_increasing\"")],
+            expression: "value_json.output.dropped"),
+        HomeAssistantHealth(
+            component: "sensor", id: "started", name: "Last restart", extra: [("device_class", "\"timestamp\"")],
+            expression: "value_json.started | default('None')"),
+        // It changes with every status, and whoever keeps history keeps it all: shown to those who ask for it.
+        HomeAssistantHealth(
+            component: "sensor", id: "uptime", name: "Uptime",
+            extra: [
+                ("device_class", "\"duration\""), ("unit_of_measurement", "\"s\""),
+                ("suggested_display_precision", "0"), ("enabled_by_default", "false"),
+            ],
+            expression: "value_json.uptime"),
+    ]
+}

@@ -1,0 +1,266 @@
+import CMosquitto
+import COpenSSL
+import EventLog
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// One connection to a broker, over libmosquitto's loop for others' loops.
+///
+/// It belongs to one thread and one connection: what the library would send again by itself after a reconnection would
+/// come in another order, so each connection has a client of its own that knows of no message before it. Its callbacks
+/// only note what was heard; whoever drives it looks afterwards.
+@safe final class MosquittoClient {
+    /// What the broker said to the request for a connection.
+    struct Answer {
+        /// MQTT 5 §3.2.2.2, or 3.1.1 §3.2.2.3.
+        var reason: UInt8
+        /// How many messages with QoS 1 it takes at a time (MQTT 5 §3.2.2.3.3).
+        var receiveMaximum: Int
+        /// How long the connection may be silent, in seconds, where the broker has it otherwise.
+        var keepAlive: Int?
+    }
+
+    /// What becomes of a call.
+    enum Failure: Error {
+        /// The connection is over: the library's code, and the system's where that is MOSQ_ERR_ERRNO.
+        case ended(Int32, Errno)
+        /// The message can't be sent over this connection, for what it is.
+        case unacceptable(String)
+    }
+
+    // The library's number is 16 bits wide; what the protocol has where the broker says nothing.
+    static let receiveMaximumDefault = 65_535
+
+    /// What the broker said to the request for a connection; absent until it did.
+    private(set) var answer: Answer?
+    /// What was acknowledged since this was emptied: the library's number, and the reason code (MQTT 5 §3.4.2.1).
+    var acknowledged: [(message: Int32, reason: UInt8)] = []
+    /// With which reason the broker ended the connection, where it said one (MQTT 5 §3.14.2.1).
+    private(set) var endReason: UInt8?
+    /// What the library last said of an error.
+    private(set) var lastError: String?
+    /// What the connection's TLS is like.
+    let tls: TLSContext?
+    /// What is spoken.
+    let version: ConnectionPlan.Version
+
+    private let handle: OpaquePointer
+    private let messageExpiry: UInt32?
+
+    // Once in a process, before anything else of the library's.
+    private static let library: Int32 = mosquitto_lib_init()
+
+    /// A client that is not connected.
+    ///
+    /// - Throws: ``BrokerTrouble/lost(_:)`` where no memory is left.
+    init(
+        _ options: PublisherOptions, _ version: ConnectionPlan.Version, _ tls: TLSContext?, password: [UInt8]?,
+        will: String?
+    ) throws(BrokerTrouble) {
+        guard Self.library == MOSQ_ERR_SUCCESS.rawValue, let made = unsafe mosquitto_new(options.clientID, true, nil)
+        else { throw .lost("libmosquitto can't make a client: \(Errno(rawValue: errno))") }
+        unsafe handle = made
+        self.version = version
+        self.tls = tls
+        messageExpiry =
+            version == .five
+            ? options.messageExpiry.map { UInt32(clamping: max($0.components.seconds, 1)) } : nil
+        unsafe mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        let number = version == .five ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, number)
+        // Where the broker names no limit the library would keep to 20.
+        unsafe mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, Int32(clamping: min(options.window, 65_535)))
+        unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
+        if let tls {
+            unsafe _ = mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
+            // Else the library would have it verified by its own callback.
+            unsafe _ = mosquitto_int_option(handle, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
+        }
+        if let username = options.username {
+            let text = password.map { ($0.prefix { $0 != 0 } + [0]).map { CChar(bitPattern: $0) } }
+            unsafe mosquitto_username_pw_set(handle, username, text)
+        }
+        if let will {
+            let word = Array("offline".utf8)
+            unsafe mosquitto_will_set(handle, will, Int32(word.count), word, 1, true)
+        }
+        listen()
+    }
+
+    deinit { unsafe mosquitto_destroy(handle) }
+
+    // MARK: The connection
+
+    /// Begins to connect; the rest happens as the socket becomes ready.
+    ///
+    /// - Throws: ``Failure/ended(_:_:)``.
+    func connect(_ address: String, _ port: UInt16, keepAlive: Int) throws(Failure) {
+        try check(unsafe mosquitto_connect_async(handle, address, Int32(port), Int32(keepAlive)))
+    }
+
+    /// The connection's socket; absent where there is none any more.
+    var descriptor: FileDescriptor? {
+        let socket = unsafe mosquitto_socket(handle)
+        return socket >= 0 ? FileDescriptor(rawValue: socket) : nil
+    }
+
+    /// Whether TLS is being agreed upon.
+    var isHandshaking: Bool {
+        guard tls != nil, let connection = unsafe connection else { return false }
+        return unsafe copenssl_is_handshaking(connection) != 0
+    }
+
+    private var connection: OpaquePointer? { unsafe mosquitto_ssl_get(handle).map { OpaquePointer($0) } }
+
+    /// Whether something waits for room in the socket.
+    var wantsWrite: Bool {
+        // While TLS is agreed upon the library says yes once it had to wait, and never again no.
+        if isHandshaking, let connection = unsafe connection { return unsafe copenssl_wants_write(connection) != 0 }
+        return unsafe mosquitto_want_write(handle)
+    }
+
+    /// Takes what the broker sent.
+    func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
+
+    /// Sends what waits.
+    func write() throws(Failure) { try check(unsafe mosquitto_loop_write(handle, 1)) }
+
+    /// Asks the broker whether it is there, where the connection was silent for as long as it may be.
+    func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
+
+    /// Says goodbye: the broker keeps the last will to itself.
+    func disconnect() { unsafe _ = mosquitto_disconnect(handle) }
+
+    // MARK: Messages
+
+    /// Hands a message to the library, which sends it at once as far as the socket takes it.
+    ///
+    /// - Parameters:
+    ///   - topic: UTF-8 with a zero octet behind.
+    ///   - payload: the body.
+    ///   - quality: QoS.
+    ///   - isRetained: whether the broker keeps it.
+    ///   - sequence: a line's number, told as a user property in MQTT 5 (§3.3.2.3.7).
+    /// - Returns: the library's number, by which it is acknowledged.
+    /// - Throws: ``Failure``.
+    func publish(
+        _ topic: [UInt8], _ payload: ArraySlice<UInt8>, _ quality: Publication.QualityOfService, isRetained: Bool,
+        sequence: Int? = nil
+    ) throws(Failure) -> Int32 {
+        var message: Int32 = 0
+        var properties: OpaquePointer?
+        defer { unsafe mosquitto_property_free_all(&properties) }
+        if version == .five {
+            if let sequence { unsafe add(sequence, &properties) }
+            // What is retained holds until it is replaced.
+            if let messageExpiry, !isRetained {
+                unsafe _ = mosquitto_property_add_int32(
+                    &properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), messageExpiry)
+            }
+        }
+        let result = unsafe topic.withUnsafeBytes { topic in
+            unsafe payload.withUnsafeBytes { payload in
+                unsafe mosquitto_publish_v5(
+                    handle, &message, topic.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(payload.count),
+                    payload.baseAddress, quality.rawValue, isRetained, properties)
+            }
+        }
+        switch result {
+        case Int32(MOSQ_ERR_OVERSIZE_PACKET.rawValue): throw .unacceptable("it is larger than the broker takes")
+        case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .unacceptable("it is larger than MQTT can say")
+        case Int32(MOSQ_ERR_INVAL.rawValue), Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue):
+            throw .unacceptable("MQTT has no such topic")
+        case Int32(MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker takes no QoS 1")
+        default: try check(result)
+        }
+        return message
+    }
+
+    private func add(_ sequence: Int, _ properties: inout OpaquePointer?) {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 21) { text in
+            var index = 20
+            unsafe text[index] = 0
+            var rest = UInt(max(sequence, 0))
+            repeat {
+                index -= 1
+                unsafe text[index] = CChar(0x30 + rest % 10)
+                rest /= 10
+            } while rest > 0
+            guard let start = text.baseAddress else { return }
+            unsafe _ = mosquitto_property_add_string_pair(
+                &properties, Int32(MQTT_PROP_USER_PROPERTY.rawValue), "sequence", start + index)
+        }
+    }
+
+    private func check(_ result: Int32) throws(Failure) {
+        guard result != 0 else { return }
+        throw .ended(result, Errno(rawValue: errno))
+    }
+
+    // MARK: What is heard
+
+    private func listen() {
+        unsafe mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
+            guard let user = unsafe user else { return }
+            var (maximum, keepAlive): (UInt16, UInt16) = (0, 0)
+            unsafe mosquitto_property_read_int16(
+                properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &maximum, false)
+            unsafe mosquitto_property_read_int16(
+                properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &keepAlive, false)
+            unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().answer = Answer(
+                reason: UInt8(truncatingIfNeeded: reason),
+                receiveMaximum: maximum > 0 ? Int(maximum) : MosquittoClient.receiveMaximumDefault,
+                keepAlive: keepAlive > 0 ? Int(keepAlive) : nil)
+        }
+        unsafe mosquitto_publish_v5_callback_set(handle) { _, user, message, reason, _ in
+            guard let user = unsafe user else { return }
+            unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().acknowledged.append(
+                (message, UInt8(truncatingIfNeeded: reason)))
+        }
+        unsafe mosquitto_disconnect_v5_callback_set(handle) { _, user, reason, _ in
+            // The library gives its own codes here too; the broker's begin at 0x80, but for "normal" and for the will.
+            guard let user = unsafe user, (0x80...0xFF).contains(reason) else { return }
+            unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().endReason = UInt8(reason)
+        }
+        unsafe mosquitto_log_callback_set(handle) { _, user, level, text in
+            guard level == MOSQ_LOG_ERR, let user = unsafe user, let text = unsafe text else { return }
+            unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().lastError = String(cString: text)
+        }
+    }
+
+    // MARK: In words
+
+    /// The name of a reason code.
+    static func name(_ reason: UInt8, _ version: ConnectionPlan.Version) -> String {
+        // 3.1.1 has five codes of its own (§3.2.2.3), numbered as MQTT 5 numbers none that could be meant.
+        let text =
+            unsafe reason < 0x80 && version == .three
+            ? mosquitto_connack_string(Int32(reason)) : mosquitto_reason_string(Int32(reason))
+        guard let text = unsafe text else { return "no reason is known" }
+        let words = unsafe String(cString: text)
+        return words.hasSuffix(".") ? String(words.dropLast()) : words
+    }
+
+    /// Why a connection ended.
+    func trouble(_ code: Int32, _ error: Errno) -> BrokerTrouble {
+        if let trouble = tls?.trouble { return .tls(trouble) }
+        if let answer, answer.reason != 0 {
+            // Versions that are not supported: 3.1.1's code, and MQTT 5's.
+            if answer.reason == 0x84 || version == .three && answer.reason == 0x01 { return .versionRefused }
+            return .refused(answer.reason, Self.name(answer.reason, version))
+        }
+        if let endReason { return .lost(Self.name(endReason, .five)) }
+        switch code {
+        case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason is known"))
+        case Int32(MOSQ_ERR_ERRNO.rawValue): return .lost("\(error)")
+        case Int32(MOSQ_ERR_KEEPALIVE.rawValue): return .silent("nothing came within mqtt.keep_alive")
+        case Int32(MOSQ_ERR_CONN_LOST.rawValue), Int32(MOSQ_ERR_NO_CONN.rawValue): return .lost("it was closed")
+        default: return .lost(unsafe String(cString: mosquitto_strerror(code)))
+        }
+    }
+}

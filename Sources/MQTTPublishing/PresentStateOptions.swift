@@ -1,0 +1,85 @@
+public import BeaconMonitoring
+
+/// Under which topics a ``PresentState`` stands, for whom, and how much of it there may be.
+public struct PresentStateOptions: Sendable, Hashable {
+    /// The first level, or levels, of every topic.
+    public var prefix: String
+    /// The gateway's name: the level below.
+    public var gateway: Identifier
+    /// What Home Assistant is told; absent: nothing.
+    public var homeAssistant: HomeAssistantOptions?
+    /// The program's version, as Home Assistant shows it.
+    public var version: String
+    /// The conditions that are held at most. One more is counted in ``PresentStateCounters/conditionsLeftOut``.
+    public var conditionsMax = 100_000
+    /// The beacons in view, counted as (condition, beacon), that are held at most: what `max_beacons` is (rule P2). One
+    /// more is counted in ``PresentStateCounters/beaconsLeftOut``.
+    public var beaconsMax = 10_000
+    /// The beacons that have left and still have a tracker, at most. The one that left first gives way, and is counted in
+    /// ``PresentStateCounters/trackersGivenUp``.
+    public var trackersMax = 10_000
+
+    /// The defaults, for a gateway; Home Assistant is not told.
+    public init(prefix: String = "beacons", gateway: Identifier, version: String = "") {
+        self.prefix = prefix
+        self.gateway = gateway
+        self.version = version
+    }
+
+    /// What every topic of the gateway's begins with.
+    var base: String { "\(prefix)/\(gateway)" }
+
+    /// Whether other topics or other payloads come of `other`.
+    func differs(from other: PresentStateOptions) -> Bool {
+        !base.utf8.elementsEqual(other.base.utf8) || homeAssistant != other.homeAssistant || version != other.version
+    }
+}
+
+/// What Home Assistant is told (MQTT discovery).
+public struct HomeAssistantOptions: Sendable, Hashable {
+    /// The first level, or levels, of the topics under which Home Assistant looks for entities.
+    public var prefix: String
+
+    /// Home Assistant's own default: `homeassistant`.
+    public init(prefix: String = "homeassistant") { self.prefix = prefix }
+}
+
+/// What a ``PresentState`` did not do, or gave up.
+public struct PresentStateCounters: Sendable, Hashable {
+    /// Lines that were no lines of ours, or not whole, or named what can't stand in a topic.
+    public var linesIgnored = 0
+    /// How often lines were missing; each time all that was held became `unknown`.
+    public var gaps = 0
+    /// Changes of conditions that did not fit.
+    public var conditionsLeftOut = 0
+    /// Changes of beacons that did not fit.
+    public var beaconsLeftOut = 0
+    /// Trackers of beacons that had left, which gave way to others.
+    public var trackersGivenUp = 0
+
+    /// Nothing yet.
+    public init() {}
+}
+
+/// Why what was kept of a ``PresentState`` can't be used.
+public enum PresentStateError: Error, Hashable {
+    /// It is none, or not whole.
+    case damaged
+    /// A later version of the program wrote it; the number is its format's.
+    case newerVersion(Int)
+}
+
+extension PresentStateError: CustomStringConvertible {
+    /// What is the matter, and what to do.
+    public var description: String {
+        switch self {
+        case .damaged:
+            """
+            what is kept of the retained topics is damaged; delete it: it is made anew of the event files, and topics \
+            that nobody remembers then have to be cleared by hand
+            """
+        case .newerVersion(let version):
+            "what is kept of the retained topics was written by a later version of the program (format \(version)); use that"
+        }
+    }
+}

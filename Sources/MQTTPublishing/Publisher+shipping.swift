@@ -1,0 +1,165 @@
+import BluetoothLE
+import EventLog
+import Polling
+import SystemPackage
+
+// Lines to messages, and acknowledgements to the checkpoint.
+extension Publisher {
+    /// Sends what there is and what there is room for.
+    func ship() {
+        guard let client, let answer = client.answer else { return }
+        hasCaughtUp = false
+        var count = 0
+        do {
+            while !isPausing, !client.wantsWrite {
+                guard count < Self.linesPerTurn else {
+                    if let turnTimer { loop.set(turnTimer, at: loop.now) }
+                    return
+                }
+                count += 1
+                var room = window.room(receiveMaximum: answer.receiveMaximum, others: others.count)
+                // What was refused is tried alone: all that follows it would come again and again.
+                if refused != nil { room = min(room, 1 - window.inFlight) }
+                guard room > 0 else { break }
+                guard try follower.next(into: &line, upTo: durable, &message) else {
+                    hasCaughtUp = true
+                    break
+                }
+                try send(with: client)
+            }
+            if status.localTrouble != nil { note(false, "the event files can be read again") }
+            status.localTrouble = nil
+        } catch let error as Errno {
+            return sayLocal("\(options.directory) can't be read: \(error)")
+        } catch let error as MosquittoClient.Failure {
+            return failed(error)
+        } catch {
+            return
+        }
+        if hasCaughtUp { publishOthers() } else { publishStatus() }
+    }
+
+    private func send(with client: MosquittoClient) throws {
+        guard message.isPublished else {
+            // Nothing to send, and a number all the same: it is done with when what came before it is.
+            damagedTopic()
+            return
+        }
+        let payload = line[message.payload]
+        guard let sequence = message.sequence else {
+            guard !client.wantsWrite else {
+                status.dropped += 1
+                return
+            }
+            _ = try client.publish(message.topic, payload, .atMostOnce, isRetained: false)
+            return
+        }
+        retained?.take(line, sequence: sequence)
+        let number = try client.publish(message.topic, payload, .atLeastOnce, isRetained: false, sequence: sequence)
+        window.sent(number, follower.position)
+        lastSent = loop.now
+    }
+
+    /// A line that has a number and no topic that MQTT has: it can't be shipped, to no broker and never.
+    private func damagedTopic() {
+        status.damaged += 1
+        note(true, "line \(follower.position.sequence) has no topic that MQTT has, and was passed over")
+    }
+
+    private func failed(_ failure: MosquittoClient.Failure) {
+        guard case .unacceptable(let why) = failure else { return over(failure) }
+        let topic = String(decoding: message.topic.dropLast(), as: UTF8.self)
+        refuse(follower.position.sequence, .unacceptable(topic: topic, why))
+    }
+
+    private func sayLocal(_ text: String) {
+        if status.localTrouble != text { note(true, text) }
+        status.localTrouble = text
+        if let turnTimer { loop.set(turnTimer, at: loop.now + Self.retryFiles) }
+    }
+
+    // MARK: Acknowledgements
+
+    /// Moves the checkpoint over what the broker has.
+    func takeAcknowledgements() {
+        guard let client, !client.acknowledged.isEmpty else { return }
+        let acknowledged = client.acknowledged
+        client.acknowledged.removeAll(keepingCapacity: true)
+        let before = window.shipped.sequence
+        for (message, reason) in acknowledged {
+            if let other = others.removeValue(forKey: message) {
+                taken(other, reason, client.version)
+            } else if reason >= 0x80 {
+                let topic = refusedTopic()
+                refuse(
+                    window.shipped.sequence + 1,
+                    .publishRefused(topic: topic, reason, MosquittoClient.name(reason, client.version)))
+            } else if window.acknowledged(message) {
+                status.acknowledged += 1
+            }
+        }
+        guard window.shipped.sequence > before else { return }
+        plan.progressed()
+        if let refused, window.shipped.sequence >= refused {
+            self.refused = nil
+            refusals = 0
+            status.trouble = nil
+            said = [:]
+            isInTrouble = false
+            note(false, "the broker takes line \(refused), which it had refused")
+        }
+    }
+
+    /// The topic of the first line that the broker does not have.
+    private func refusedTopic() -> String {
+        var reader = LineFollower(options.directory, from: window.shipped)
+        var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: options.prefix))
+        guard (try? reader.next(into: &line, upTo: durable, &message)) ?? false else { return "?" }
+        return String(decoding: message.topic.dropLast(), as: UTF8.self)
+    }
+
+    /// A line was refused: it and all after it wait, and it is tried again after a while.
+    private func refuse(_ sequence: Int, _ trouble: BrokerTrouble) {
+        status.refusals += 1
+        guard !isPausing else { return }
+        refused = sequence
+        isPausing = true
+        say(trouble)
+        if let pauseTimer { loop.set(pauseTimer, at: loop.now + plan.refusalDelay(refusals)) }
+        refusals += 1
+    }
+
+    /// Tries again what was refused.
+    func tryAgain() {
+        isPausing = false
+        status.repeated += window.restart()
+        follower.move(to: window.shipped)
+    }
+
+    // MARK: The checkpoint
+
+    /// Keeps the checkpoint where many lines would come twice, or some for long.
+    func keepWhereDue() {
+        guard window.unkept > 0, let keepTimer else { return }
+        if window.unkept >= window.capacity / 2 {
+            if loop.time(of: keepTimer) == nil || status.localTrouble == nil { keep() }
+        } else if loop.time(of: keepTimer) == nil {
+            loop.set(keepTimer, at: loop.now + Self.keepInterval)
+        }
+    }
+
+    /// Puts the checkpoint on the disk.
+    func keep() {
+        guard window.unkept > 0 else { return }
+        if let keepTimer { loop.set(keepTimer, at: nil) }
+        do throws(Errno) {
+            try ShippingCheckpoint(position: window.shipped).write(options.checkpoint)
+            window.keep()
+        } catch {
+            let text = "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
+            if status.localTrouble != text { note(true, text) }
+            status.localTrouble = text
+            if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }
+        }
+    }
+}

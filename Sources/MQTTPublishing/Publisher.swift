@@ -1,0 +1,285 @@
+import BluetoothLE
+public import EventLog
+public import Polling
+public import SystemPackage
+
+/// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.
+///
+/// It follows the files from a checkpoint that is on the disk, keeps at most a window of lines past it, and moves it when
+/// the broker has acknowledged a line and all before it. It owns its loop and all of libmosquitto's connection; nothing
+/// is shared but the mailbox. It subscribes to nothing: what a broker sends changes nothing.
+public final class Publisher {
+    /// What is done about the connection.
+    enum Phase {
+        /// Nothing until the plan says so.
+        case waiting
+        /// An address is tried; until when it may take.
+        case connecting
+        /// The broker takes messages.
+        case connected
+        /// It is over.
+        case ended
+    }
+
+    /// A message beside the lines, on its way.
+    enum Other: Equatable {
+        case state(String)
+        case availability(isOnline: Bool)
+        case status
+    }
+
+    /// What comes before the end, in order.
+    enum Leave {
+        /// It stays.
+        case none
+        /// What can be shipped is shipped.
+        case shipping
+        /// `offline` is on its way.
+        case offline
+    }
+
+    // A turn handles so many lines; then what is ready is looked at again.
+    static let linesPerTurn = 256
+    // An attempt takes three round trips at most: longer than TCP takes to send a lost SYN thrice again (1, 2 and 4 s).
+    static let connectTimeout: Duration = .seconds(15)
+    static let leaveTimeout: Duration = .seconds(3)
+    // What is acknowledged and not kept comes twice after a kill; what is kept at once wears out SD cards.
+    static let keepInterval: Duration = .seconds(2)
+    static let retryFiles: Duration = .seconds(5)
+    // A start folds at most so many lines again, and an hour's.
+    static let stateLines = 5000
+    static let stateInterval: Duration = .seconds(3600)
+    // States are few and go behind the lines; more of them at a time gain nothing.
+    static let othersMax = 64
+
+    let loop: EventLoop
+    let options: PublisherOptions
+    let mailbox: PublisherMailbox
+    var status: PublisherStatus
+    var phase = Phase.waiting
+    var leave = Leave.none
+    var plan: ConnectionPlan
+    var window: ShippingWindow
+    var follower: LineFollower
+    var message: LineMessage
+    var line: [UInt8] = []
+    /// Up to where lines may be read; all, where the files say.
+    var durable: Int
+    var hasCaughtUp = false
+
+    // The connection.
+    var client: MosquittoClient?
+    var watch: EventLoop.Watch?
+    var interest: EventLoop.Interest = []
+    var addresses: [String] = []
+    var isEstablished = false
+    /// What was said of the broker lately, and when: what comes and goes is not said each time.
+    var said: [BrokerTrouble: Instant] = [:]
+    /// Whether it was said that something is in the way.
+    var isInTrouble = true
+    /// What is to be said once the status tells it too.
+    var remarks: [PublisherMailbox.Remark] = []
+    var lastSent: Instant
+    var lastHeard: Instant
+    var lastPing: Instant
+    var silenceMax: Duration
+
+    // A message that the broker refused: it is tried alone until it gets through.
+    var refused: Int?
+    var refusals = 0
+    var isPausing = false
+
+    // What is beside the lines.
+    var retained: (any RetainedTopics)?
+    var others: [Int32: Other] = [:]
+    var changes: [Publication] = []
+    var isOnline = false
+    var statusMessage: [UInt8]?
+    var keptState: Int?
+    var stateIsStale = false
+    var othersPauseUntil: Instant?
+
+    // What wakes it.
+    var planTimer: EventLoop.Timer?
+    var timeoutTimer: EventLoop.Timer?
+    var silenceTimer: EventLoop.Timer?
+    var keepTimer: EventLoop.Timer?
+    var pauseTimer: EventLoop.Timer?
+    var turnTimer: EventLoop.Timer?
+    var stateTimer: EventLoop.Timer?
+    var wakeWatch: EventLoop.Watch?
+    var changeWatch: DirectoryWatch?
+
+    /// Reads the checkpoint, and is ready to ``run()``.
+    ///
+    /// - Throws: ``ShippingCheckpoint/Problem`` where the checkpoint is there and can't be read: to begin anew would
+    ///   ship everything again.
+    public init(
+        _ options: PublisherOptions, on loop: EventLoop, mailbox: PublisherMailbox
+    ) throws(ShippingCheckpoint.Problem) {
+        self.options = options
+        self.loop = loop
+        self.mailbox = mailbox
+        let now = loop.now
+        let checkpoint = try ShippingCheckpoint.read(options.checkpoint)
+        var position = checkpoint?.position ?? LinePosition(sequence: 0)
+        if let from = options.from { position = LinePosition(sequence: max(from, 1) - 1) }
+        window = ShippingWindow(after: position, capacity: min(max(options.window, 2), 32_768))
+        follower = LineFollower(options.directory, from: position)
+        message = LineMessage(prefix: options.prefix)
+        durable = options.isTold ? 0 : .max
+        plan = ConnectionPlan(options.backOff, seed: options.seed ?? .random(in: 0 ... .max), at: now)
+        status = PublisherStatus(since: now)
+        status.shipped = position.sequence
+        (lastSent, lastHeard, lastPing) = (now, now, now)
+        silenceMax = options.keepAlive
+    }
+
+    /// Ships until it is told to stop, or (where it does not follow) all is shipped.
+    ///
+    /// - Throws: `Errno` of what waits, which means a mistake of ours or that the process has no descriptor left.
+    public func run() throws(Errno) {
+        try arrange()
+        durable = max(durable, options.isTold ? mailbox.takeOrders().durable : 0)
+        restoreState()
+        loop.beforeWaiting = { [unowned self] in finishTurn() }
+        try loop.run()
+        loop.beforeWaiting = nil
+    }
+
+    private func arrange() throws(Errno) {
+        planTimer = loop.makeTimer { [unowned self] _ in connect() }
+        timeoutTimer = loop.makeTimer { [unowned self] _ in timeOut() }
+        silenceTimer = loop.makeTimer { [unowned self] now in checkSilence(at: now) }
+        keepTimer = loop.makeTimer { [unowned self] _ in keep() }
+        pauseTimer = loop.makeTimer { [unowned self] _ in tryAgain() }
+        // It only brings about a turn.
+        turnTimer = loop.makeTimer { _ in }
+        stateTimer = loop.makeTimer { [unowned self] _ in keepState() }
+        wakeWatch = try loop.watch(mailbox.publisher.descriptor, for: .read) { [unowned self] _ in
+            mailbox.publisher.clear()
+        }
+        if options.follows, !options.isTold { changeWatch = try DirectoryWatch(options.directory, on: loop) }
+    }
+
+    // MARK: A turn
+
+    private func finishTurn() {
+        takeOrders()
+        if phase == .waiting, leave == .none, let planTimer, loop.time(of: planTimer) == nil {
+            loop.set(planTimer, at: plan.nextAttempt)
+        }
+        takeAnswers()
+        if phase == .connected { ship() }
+        keepWhereDue()
+        takeLeave()
+        updateWatch()
+        report()
+        if phase == .ended { loop.stop() }
+    }
+
+    private func takeOrders() {
+        let orders = mailbox.takeOrders()
+        if options.isTold { durable = max(durable, orders.durable) }
+        if let status = orders.status { statusMessage = status }
+        guard orders.stops, leave == .none, phase != .ended else { return }
+        guard phase == .connected else { return end() }
+        leave = .shipping
+        if let timeoutTimer { loop.set(timeoutTimer, at: loop.now + Self.leaveTimeout) }
+    }
+
+    /// Takes one step after the other towards the end, as far as the broker has answered.
+    private func takeLeave() {
+        guard leave != .none || !options.follows, phase == .connected else { return }
+        if !options.follows, leave == .none {
+            guard hasCaughtUp, window.inFlight == 0 else { return }
+            leave = .shipping
+        }
+        switch leave {
+        case .none: break
+        case .shipping:
+            guard hasCaughtUp || refused != nil, window.inFlight == 0 || refused != nil, others.isEmpty else { return }
+            guard case .topics = options.retained else { return sayGoodbye() }
+            leave = .offline
+            publishAvailability(isOnline: false)
+        case .offline:
+            guard others.isEmpty else { return }
+            sayGoodbye()
+        }
+    }
+
+    private func sayGoodbye() {
+        client?.disconnect()
+        end()
+    }
+
+    /// Keeps what is known and stops.
+    func end() {
+        dropClient()
+        if window.unkept > 0 { keep() }
+        keepState()
+        phase = .ended
+    }
+
+    private func timeOut() {
+        switch phase {
+        case .connecting:
+            failAddress(.silent("no answer to a connection within \(Self.connectTimeout.components.seconds) s"))
+        // Without a goodbye the broker publishes the last will: right, for nothing else has said that this ends.
+        case .connected where leave != .none: end()
+        default: break
+        }
+    }
+
+    // MARK: What is told
+
+    func set(_ state: PublisherStatus.State) {
+        guard status.state != state else { return }
+        status.state = state
+        status.since = loop.now
+    }
+
+    private func report() {
+        switch phase {
+        case .waiting: set(.waiting)
+        case .connecting: set(.connecting)
+        case .connected: set(refused != nil ? .refused : hasCaughtUp ? .connected : .draining)
+        case .ended: set(.ended)
+        }
+        status.nextAttempt = phase == .waiting ? plan.nextAttempt : nil
+        status.version = phase == .connected ? client?.version.rawValue : nil
+        status.shipped = window.shipped.sequence
+        status.released = retained == nil ? window.kept.sequence : min(window.kept.sequence, keptState ?? 0)
+        status.inFlight = window.inFlight
+        if follower.missed > status.missed {
+            note(true, "lines before \(follower.position.sequence) are not there any more and were not shipped")
+        }
+        status.missed = follower.missed
+        status.damaged = follower.damaged
+        status.octets = follower.octets
+        mailbox.report(status)
+        for remark in remarks { mailbox.say(remark) }
+        remarks.removeAll()
+    }
+
+    /// Has something said at the end of the turn.
+    func note(_ isTrouble: Bool, _ text: String) {
+        remarks.append(PublisherMailbox.Remark(isTrouble: isTrouble, text: text))
+    }
+
+    // What goes on for days should be found in each log that is looked at, and not fill it.
+    private static let saysAgainAfter: Duration = .seconds(3600)
+    private static let saidMax = 16
+
+    /// Says what the matter is, once an hour at most.
+    func say(_ trouble: BrokerTrouble) {
+        let text = trouble.remedy.map { "\(trouble); \($0)" } ?? trouble.description
+        status.trouble = text
+        let now = loop.now
+        guard said[trouble].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return }
+        if said.count >= Self.saidMax { said = [:] }
+        said[trouble] = now
+        isInTrouble = true
+        note(true, "\(text); nothing is lost, lines wait in the files")
+    }
+}

@@ -1,0 +1,59 @@
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// Names to addresses.
+enum Resolver {
+    // A name with more addresses than these is a balancer's, who gives others each time.
+    private static let addressesMax = 8
+
+    /// The addresses of `host`, as text, in the order in which they are to be tried (getaddrinfo(3)).
+    ///
+    /// It waits for the name server: for tens of seconds where none answers.
+    /// - Throws: ``BrokerTrouble/unresolved(_:_:)``.
+    static func addresses(of host: String) throws(BrokerTrouble) -> [String] {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        // Addresses of a family that this machine has no address of its own in are of no use, but for its own.
+        unsafe hints.ai_flags = AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        var result = unsafe getaddrinfo(host, nil, &hints, &list)
+        if result != 0, result != EAI_AGAIN {
+            // A machine without a network has its loopback.
+            unsafe hints.ai_flags = 0
+            result = unsafe getaddrinfo(host, nil, &hints, &list)
+        }
+        guard result == 0 else {
+            let why = result == EAI_SYSTEM ? "\(Errno(rawValue: errno))" : unsafe String(cString: gai_strerror(result))
+            throw .unresolved(host, why)
+        }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [String] = []
+        var entry = unsafe list
+        while let current = unsafe entry, addresses.count < addressesMax {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let size = socklen_t(text.count)
+            let named = unsafe getnameinfo(
+                current.pointee.ai_addr, current.pointee.ai_addrlen, &text, size, nil, 0, NI_NUMERICHOST)
+            if named == 0 {
+                let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                if !addresses.contains(address) { addresses.append(address) }
+            }
+            unsafe entry = current.pointee.ai_next
+        }
+        guard !addresses.isEmpty else { throw .unresolved(host, "it has no address") }
+        return addresses
+    }
+
+    /// Whether `text` is an address, of either family (inet_pton(3)).
+    static func isAddress(_ text: String) -> Bool {
+        var address = in6_addr()
+        return unsafe withUnsafeMutablePointer(to: &address) { place in
+            unsafe inet_pton(AF_INET, text, place) == 1 || inet_pton(AF_INET6, text, place) == 1
+        }
+    }
+}

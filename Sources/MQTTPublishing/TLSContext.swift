@@ -1,0 +1,148 @@
+import COpenSSL
+
+/// What TLS is to be like, for one connection; and why it came to nothing, where it did.
+///
+/// It belongs to the publisher's thread. The library's own verification tells only a wrong name apart, so the context is
+/// made here, with a callback that keeps the first reason; nothing is verified less for it.
+@safe final class TLSContext {
+    /// OpenSSL's context.
+    let context: OpaquePointer
+    /// Why the connection came to nothing, as far as that is known.
+    private(set) var trouble: TLSTrouble?
+    private let serverName: String
+    private let hasCertificate: Bool
+
+    /// Makes a context of settings; the files are read now.
+    ///
+    /// - Throws: ``BrokerTrouble/file(_:_:_:)`` or ``BrokerTrouble/tls(_:)``. No setting is ever left out for it.
+    init(_ options: PublisherOptions.TLS, host: String) throws(BrokerTrouble) {
+        serverName = options.serverName ?? host
+        hasCertificate = options.certificateFile != nil
+        ERR_clear_error()
+        guard let made = unsafe SSL_CTX_new(TLS_client_method()) else {
+            throw .tls(.failed(Self.lastError() ?? "no memory"))
+        }
+        unsafe context = made
+        // RFC 8996: what is older is broken.
+        unsafe _ = copenssl_set_min_version(context, Int32(TLS1_2_VERSION))
+        unsafe copenssl_refuse_passwords(context)
+        try loadAuthorities(options)
+        try loadCertificate(options)
+        try expectName()
+        unsafe _ = copenssl_set_user(context, Unmanaged.passUnretained(self).toOpaque())
+        unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isFine, store in
+            guard isFine == 0, let store = unsafe store, let connection = unsafe copenssl_connection(store),
+                let user = unsafe copenssl_user(connection)
+            else { return isFine }
+            unsafe Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue().note(store)
+            return 0
+        }
+        unsafe SSL_CTX_set_info_callback(context) { connection, place, value in
+            guard let connection = unsafe connection, let user = unsafe copenssl_user(connection) else { return }
+            unsafe Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue().note(connection, place, value)
+        }
+    }
+
+    deinit { unsafe SSL_CTX_free(context) }
+
+    // MARK: Settings
+
+    private func loadAuthorities(_ options: PublisherOptions.TLS) throws(BrokerTrouble) {
+        if options.caFile == nil, options.caDirectory == nil {
+            guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
+                throw .tls(.failed(Self.lastError() ?? "the system's certificate authorities can't be read"))
+            }
+        }
+        if let file = options.caFile, unsafe SSL_CTX_load_verify_file(context, file) != 1 {
+            throw .file("mqtt.tls.ca_file", file, Self.lastError() ?? "there is no certificate in it")
+        }
+        if let directory = options.caDirectory, unsafe SSL_CTX_load_verify_dir(context, directory) != 1 {
+            throw .file("mqtt.tls.ca_directory", directory, Self.lastError() ?? "it can't be read")
+        }
+    }
+
+    private func loadCertificate(_ options: PublisherOptions.TLS) throws(BrokerTrouble) {
+        guard let certificate = options.certificateFile, let key = options.keyFile else { return }
+        guard unsafe SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
+            throw .file("mqtt.tls.certificate_file", certificate, Self.lastError() ?? "there is no certificate in it")
+        }
+        guard unsafe SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
+            throw .file("mqtt.tls.key_file", key, Self.lastError() ?? "there is no key in it that needs no password")
+        }
+        guard unsafe SSL_CTX_check_private_key(context) == 1 else {
+            throw .file("mqtt.tls.key_file", key, "it is not the key to \(certificate)")
+        }
+    }
+
+    private func expectName() throws(BrokerTrouble) {
+        guard let parameters = unsafe SSL_CTX_get0_param(context) else { throw .tls(.failed("no memory")) }
+        let result =
+            unsafe Resolver.isAddress(serverName)
+            ? X509_VERIFY_PARAM_set1_ip_asc(parameters, serverName)
+            : X509_VERIFY_PARAM_set1_host(parameters, serverName, serverName.utf8.count)
+        // A certificate that is not held against a name is anybody's.
+        guard result == 1, !serverName.isEmpty else {
+            throw .tls(.failed("\(serverName) can't be a name that a certificate is held against"))
+        }
+        unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+    }
+
+    // MARK: What is heard of a connection
+
+    private func note(_ store: OpaquePointer) {
+        guard trouble == nil else { return }
+        let error = unsafe X509_STORE_CTX_get_error(store)
+        var subject = "unknown"
+        var names = ""
+        if let certificate = unsafe X509_STORE_CTX_get_current_cert(store) {
+            subject = unsafe Self.text { unsafe copenssl_subject(certificate, $0, $1) }
+            names = unsafe Self.text { unsafe copenssl_names(certificate, $0, $1) }
+        }
+        switch error {
+        case X509_V_ERR_CERT_HAS_EXPIRED: trouble = .expired(subject)
+        case X509_V_ERR_CERT_NOT_YET_VALID: trouble = .notYetValid(subject)
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            trouble = .nameMismatch(expected: serverName, found: names)
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
+            trouble = .authorityUnknown(subject)
+        default:
+            let why = unsafe X509_verify_cert_error_string(Int(error)).map { unsafe String(cString: $0) }
+            trouble = .certificate(subject, why ?? "error \(error)")
+        }
+    }
+
+    private func note(_ connection: OpaquePointer, _ place: Int32, _ value: Int32) {
+        if place & SSL_CB_HANDSHAKE_START != 0 {
+            // The library names the address that it connects to; what is asked for is the name (RFC 6066 §3: no address).
+            unsafe _ = copenssl_set_server_name(connection, Resolver.isAddress(serverName) ? nil : serverName)
+        }
+        if place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, trouble == nil {
+            let name = unsafe SSL_alert_desc_string_long(value).map { unsafe String(cString: $0) } ?? "unknown"
+            // The orderly end.
+            guard name != "close notify" else { return }
+            trouble = .alert(name, hasCertificate: hasCertificate)
+        }
+    }
+
+    private static func text(_ fill: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
+            guard let start = buffer.baseAddress else { return "" }
+            unsafe start.initialize(repeating: 0, count: buffer.count)
+            unsafe fill(start, buffer.count)
+            unsafe buffer[buffer.count - 1] = 0
+            return unsafe String(cString: start)
+        }
+    }
+
+    /// The latest of OpenSSL's errors in this thread, which is forgotten with those before it.
+    static func lastError() -> String? {
+        let code = ERR_peek_last_error()
+        ERR_clear_error()
+        guard code != 0 else { return nil }
+        if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
+        // A system's error: the number below the flag (openssl/err.h).
+        return "error \(code & 0x7FFF_FFFF)"
+    }
+}

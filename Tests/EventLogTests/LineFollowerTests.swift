@@ -1,0 +1,220 @@
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import EventLog
+
+@Suite struct LineFollowerTests {
+    /// A folder of segments, and somebody who follows it.
+    private final class World {
+        let folder: Folder
+        var follower: LineFollower
+        var message = LineMessage(prefix: "p")
+        var line: [UInt8] = []
+
+        init(from position: LinePosition = LinePosition(sequence: 0)) throws {
+            folder = try Folder()
+            try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
+            follower = LineFollower(FilePath(folder.path + "/events"), from: position)
+        }
+
+        static func name(_ first: Int) -> String { String(format: "events-%012d-20261121T074627Z.jsonl", first) }
+        static func line(_ number: Int) -> String {
+            #"{"topic":"p/g/event/a","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"g","#
+                + #""boot":"b","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","monotonic":1}}"# + "\n"
+        }
+        static func lines(_ numbers: ClosedRange<Int>) -> String { numbers.map(line).joined() }
+
+        func write(_ first: Int, _ text: String) throws { try folder.write("events/" + Self.name(first), text) }
+        func append(_ first: Int, _ text: String) throws {
+            try write(first, try folder.read("events/" + Self.name(first)) + text)
+        }
+
+        /// The numbers of all that is there now.
+        func take(upTo limit: Int = .max) throws -> [Int] {
+            var numbers: [Int] = []
+            while try follower.next(into: &line, upTo: limit, &message) { numbers.append(message.sequence ?? -1) }
+            return numbers
+        }
+    }
+
+    @Test func `lines come in order over segments, then as they are written, then from a new segment`() throws {
+        let world = try World()
+        #expect(try world.take() == [])
+        try world.write(1, World.lines(1...3))
+        try world.write(4, World.lines(4...5))
+        #expect(try world.take() == [1, 2, 3, 4, 5])
+        try world.append(4, World.lines(6...7))
+        #expect(try world.take() == [6, 7])
+        // What was written into the old one before the new one was begun comes first.
+        try world.append(4, World.line(8))
+        try world.write(9, World.line(9))
+        #expect(try world.take() == [8, 9])
+        #expect(world.follower.missed == 0)
+    }
+
+    @Test func `half a line is none until its end is there`() throws {
+        let world = try World()
+        let line = World.line(2)
+        try world.write(1, World.line(1) + line.prefix(40))
+        #expect(try world.take() == [1])
+        #expect(try world.take() == [])
+        try world.append(1, String(line.dropFirst(40)))
+        #expect(try world.take() == [2])
+    }
+
+    @Test func `what is beyond the limit is read when it is within, with the octets it has then`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...2) + World.line(3).replacingOccurrences(of: "\"b\"", with: "\"old\""))
+        #expect(try world.take(upTo: 2) == [1, 2])
+        try world.write(1, World.lines(1...4))
+        #expect(try world.take(upTo: 3) == [3])
+        #expect(!String(decoding: world.line, as: UTF8.self).contains("old"))
+        #expect(try world.take() == [4])
+    }
+
+    @Test func `a torn end that a restart cut off, and wrote anew, is read as it is now`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...3) + World.line(4).prefix(90))
+        #expect(try world.take() == [1, 2, 3])
+        try world.write(1, World.lines(1...2))
+        #expect(try world.take() == [])
+        try world.append(1, World.lines(3...5))
+        #expect(try world.take() == [4, 5])
+        #expect(world.follower.missed == 0)
+    }
+
+    @Test(arguments: [0, 1, 4, 6, 9])
+    func `a position by its number alone is found`(_ sequence: Int) throws {
+        let world = try World(from: LinePosition(sequence: sequence))
+        try world.write(1, World.lines(1...5))
+        try world.write(6, World.lines(6...9))
+        #expect(try world.take() == Array((sequence + 1)..<10))
+        #expect(world.follower.missed == 0)
+    }
+
+    @Test func `a position's place spares looking, and a wrong one costs nothing`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...5))
+        while try world.follower.next(into: &world.line, upTo: 3, &world.message) {}
+        let position = world.follower.position
+        #expect(position.sequence == 3)
+        #expect(position.segment == World.name(1))
+        #expect(position.offset == World.lines(1...3).utf8.count)
+        for wrong in [
+            position, LinePosition(sequence: 3, segment: "gone", offset: 7),
+            LinePosition(sequence: 3, segment: World.name(1), offset: 1 << 40),
+            LinePosition(sequence: 3, segment: World.name(1), offset: position.offset + 11),
+            LinePosition(sequence: 3, segment: World.name(1), offset: 0),
+        ] {
+            world.follower.move(to: wrong)
+            #expect(try world.take() == [4, 5], "\(wrong)")
+        }
+    }
+
+    @Test func `lines that are gone are counted, lines that are no lines are passed over`() throws {
+        let world = try World(from: LinePosition(sequence: 3))
+        try world.write(10, World.line(10) + "{\"torn\n" + World.line(13))
+        #expect(try world.take() == [10, 13])
+        #expect(world.follower.missed == 8)
+        // Read twice, for the gap behind it may have been a cut.
+        #expect(world.follower.damaged >= 1)
+    }
+
+    @Test func `evidence has no number and is not given; ranging is`() throws {
+        let world = try World()
+        let evidence =
+            #"{"version":1,"type":"evidence","gateway":"g","boot":"b","event":1,"date":"2026-11-21T07:46:27.123456Z","monotonic":1}"#
+        let ranging =
+            #"{"topic":"p/g/ranging/a","qos":0,"retain":false,"payload":{"version":1,"type":"ranging","gateway":"g","boot":"b","date":"2026-11-21T07:46:27.123456Z","monotonic":1}}"#
+        try world.write(1, World.line(1) + evidence + "\n" + ranging + "\n" + World.line(2))
+        #expect(try world.take() == [1, -1, 2])
+    }
+}
+
+@Suite struct LineMessageTests {
+    private static func message(_ line: String) -> LineMessage? {
+        var message = LineMessage(prefix: "beacons")
+        return message.parse(Array(line.utf8)) ? message : nil
+    }
+
+    private func text(_ octets: some Sequence<UInt8>) -> String { String(decoding: Array(octets), as: UTF8.self) }
+
+    private static let payload =
+        #"{"version":1,"type":"event","gateway":"lobby","boot":"b","sequence":42,"identifier":"staff","date":"2026-11-21T07:46:27.123456Z","monotonic":1}"#
+
+    @Test func `an envelope says where it goes, and its payload is sent`() throws {
+        let line = #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#
+        let message = try #require(Self.message(line))
+        #expect(message.sequence == 42)
+        #expect(text(message.topic) == "beacons/lobby/event/staff\0")
+        #expect(text(Array(line.utf8)[message.payload]) == Self.payload)
+        #expect(message.isPublished)
+    }
+
+    @Test func `keys in another order, spaces and escapes are a line too`() throws {
+        let line = #"{ "qos":1, "topic":"beacons/lobby/event/a\"b\u00e9", "payload":\#(Self.payload) }"#
+        let message = try #require(Self.message(line))
+        #expect(message.sequence == 42)
+        #expect(text(message.topic) == "beacons/lobby/event/a\"bé\0")
+        #expect(text(Array(line.utf8)[message.payload]) == Self.payload)
+    }
+
+    @Test func `a payload alone goes where its envelope would have sent it`() throws {
+        let message = try #require(Self.message(Self.payload))
+        #expect(text(message.topic) == "beacons/lobby/event/staff\0")
+        #expect(message.sequence == 42)
+        #expect(text(Array(Self.payload.utf8)[message.payload]) == Self.payload)
+    }
+
+    @Test(arguments: ["", "{", "[]", "null", "{}", #"{"topic":"a"}"#, #"{"topic":"a","qos":1,"retain":false,"payload":{"#])
+    func `what is no line is none`(_ line: String) {
+        #expect(Self.message(line) == nil)
+    }
+
+    @Test(arguments: ["beacons/+/a", "beacons/#", ""])
+    func `a topic that MQTT has not is not published`(_ topic: String) throws {
+        let line = #"{"topic":"\#(topic)","qos":1,"retain":true,"payload":\#(Self.payload)}"#
+        #expect(try #require(Self.message(line)).isPublished == false)
+    }
+
+    @Test(arguments: [0, 7, 64])
+    func `cut anywhere, or changed anywhere, nothing traps`(_ seed: Int) {
+        let line = Array(#"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#.utf8)
+        var message = LineMessage(prefix: "beacons")
+        for end in line.indices { #expect(message.parse(Array(line[..<end])) == false) }
+        for index in line.indices {
+            var changed = line
+            changed[index] = UInt8(truncatingIfNeeded: seed)
+            if message.parse(changed) { #expect(message.payload.upperBound <= changed.count) }
+        }
+    }
+}
+
+@Suite struct ShippingCheckpointTests {
+    @Test func `it is read as it was written, and none is none`() throws {
+        let folder = try Folder()
+        let path = FilePath(folder.path + "/mqtt.json")
+        #expect(try ShippingCheckpoint.read(path) == nil)
+        let checkpoint = ShippingCheckpoint(position: LinePosition(sequence: 42, segment: "events-1", offset: 7))
+        try checkpoint.write(path)
+        #expect(try ShippingCheckpoint.read(path) == checkpoint)
+    }
+
+    @Test(arguments: ["", "{", "{}", #"{"version":1}"#, #"{"version":1,"sequence":-1}"#, #"{"version":"1","sequence":1}"#])
+    func `one that is damaged is refused with what to do`(_ text: String) throws {
+        let folder = try Folder()
+        try folder.write("mqtt.json", text)
+        #expect(throws: ShippingCheckpoint.Problem.damaged(folder.path + "/mqtt.json")) {
+            try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+        }
+    }
+
+    @Test func `a newer version's is not overwritten`() throws {
+        let folder = try Folder()
+        try folder.write("mqtt.json", #"{"version":2,"sequence":1}"#)
+        #expect(throws: ShippingCheckpoint.Problem.newer(folder.path + "/mqtt.json", 2)) {
+            try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+        }
+    }
+}

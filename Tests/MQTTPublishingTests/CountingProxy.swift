@@ -1,0 +1,221 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// Stands between a publisher and a broker: counts what passes, cuts connections, and plays an old broker.
+final class CountingProxy: @unchecked Sendable {
+    let port: UInt16
+    private let target: UInt16
+    private let listener: Int32
+    private let lock = NSLock()
+    private var sockets: [Int32] = []
+    private var sentNumbers: [Int] = []
+    private var acknowledgedNumbers: Set<Int> = []
+    private var connectionCount = 0
+    private var versionsSeen: [UInt8] = []
+    private var isClosed = false
+    /// Whether a connection in MQTT 5 is refused as a broker refuses it that knows 3.1.1 alone.
+    private let refusesFive: Bool
+    // Cuts the connection by itself when so many more messages have passed.
+    private var cutAfter = Int.max
+
+    init(to target: UInt16, refusesFive: Bool = false) {
+        self.target = target
+        self.refusesFive = refusesFive
+        listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = Glibc.bind(listener, pointer, size)
+                _ = Glibc.listen(listener, 16)
+                _ = getsockname(listener, pointer, &size)
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in accept() }
+    }
+
+    func close() {
+        lock.withLock { isClosed = true }
+        shutdown(listener, Int32(SHUT_RDWR))
+        cut()
+    }
+
+    /// Ends every connection that stands.
+    func cut() { lock.withLock { for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
+
+    /// Ends the connection when `count` more messages have passed.
+    func cut(after count: Int) { lock.withLock { cutAfter = count } }
+
+    /// The numbers of all messages that passed towards the broker, in order.
+    var sent: [Int] { lock.withLock { sentNumbers } }
+    /// Those that the broker acknowledged.
+    var acknowledged: Set<Int> { lock.withLock { acknowledgedNumbers } }
+    var connections: Int { lock.withLock { connectionCount } }
+    var versions: [UInt8] { lock.withLock { versionsSeen } }
+
+    private func accept() {
+        while true {
+            let client = Glibc.accept(listener, nil, nil)
+            if client < 0 {
+                if lock.withLock({ isClosed }) { break }
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                break
+            }
+            let server = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            address.sin_port = target.bigEndian
+            let result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard result == 0 else {
+                Glibc.close(client)
+                Glibc.close(server)
+                continue
+            }
+            var one: Int32 = 1
+            for socket in [client, server] {
+                setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+            }
+            lock.withLock {
+                connectionCount += 1
+                sockets += [client, server]
+            }
+            let link = Link(self, client, server)
+            Thread.detachNewThread { link.up() }
+            Thread.detachNewThread { link.down() }
+        }
+        Glibc.close(listener)
+    }
+
+    /// One connection, through both of its directions.
+    private final class Link: @unchecked Sendable {
+        let proxy: CountingProxy
+        let client: Int32
+        let server: Int32
+        private let lock = NSLock()
+        private var numbers: [UInt16: Int] = [:]
+        private var isFive = true
+        private var open = 2
+
+        init(_ proxy: CountingProxy, _ client: Int32, _ server: Int32) {
+            self.proxy = proxy
+            self.client = client
+            self.server = server
+        }
+
+        func up() {
+            copy(from: client, to: server) { type, body in
+                switch type >> 4 {
+                case 1:
+                    // CONNECT: the length of the name, the name, the version.
+                    let version = body.count > 6 ? body[6] : 0
+                    isFive = version == 5
+                    proxy.lock.withLock { proxy.versionsSeen.append(version) }
+                    guard isFive, proxy.refusesFive else { break }
+                    // Unacceptable protocol version (3.1.1 §3.2.2.3), as 3.1.1 says it.
+                    let refusal: [UInt8] = [0x20, 2, 0, 1]
+                    _ = refusal.withUnsafeBytes { Glibc.send(client, $0.baseAddress, 4, Int32(MSG_NOSIGNAL)) }
+                    return false
+                case 3 where type & 0x06 == 2:
+                    guard body.count > 4 else { break }
+                    let length = Int(body[0]) << 8 | Int(body[1])
+                    guard body.count > length + 4 else { break }
+                    let message = UInt16(body[length + 2]) << 8 | UInt16(body[length + 3])
+                    let text = String(decoding: body[(length + 4)...], as: UTF8.self)
+                    guard let key = text.range(of: "\"sequence\":"),
+                        let number = Int(text[key.upperBound...].prefix { $0.isNumber })
+                    else { break }
+                    lock.withLock { numbers[message] = number }
+                    return proxy.lock.withLock {
+                        proxy.sentNumbers.append(number)
+                        proxy.cutAfter -= proxy.cutAfter == .max ? 0 : 1
+                        guard proxy.cutAfter <= 0 else { return true }
+                        proxy.cutAfter = .max
+                        return false
+                    }
+                default: break
+                }
+                return true
+            }
+        }
+
+        func down() {
+            copy(from: server, to: client) { type, body in
+                guard type >> 4 == 4, body.count >= 2, body.count < 3 || body[2] < 0x80 else { return true }
+                let message = UInt16(body[0]) << 8 | UInt16(body[1])
+                if let number = lock.withLock({ numbers.removeValue(forKey: message) }) {
+                    _ = proxy.lock.withLock { proxy.acknowledgedNumbers.insert(number) }
+                }
+                return true
+            }
+        }
+
+        /// Copies octets, and looks at each packet before it is passed on; `false` ends the connection.
+        private func copy(from: Int32, to: Int32, _ look: (UInt8, ArraySlice<UInt8>) -> Bool) {
+            var rest: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            reading: while true {
+                let count = Glibc.recv(from, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                rest += buffer[..<count]
+                var start = 0
+                var isCut = false
+                while let (header, length) = Self.packet(rest[start...]) {
+                    let body = rest[start + header..<start + header + length]
+                    guard look(rest[start], ArraySlice(Array(body))) else {
+                        isCut = true
+                        break
+                    }
+                    start += header + length
+                }
+                var sent = 0
+                while sent < start {
+                    let part = rest.withUnsafeBytes {
+                        Glibc.send(to, $0.baseAddress! + sent, start - sent, Int32(MSG_NOSIGNAL))
+                    }
+                    guard part > 0 else { break reading }
+                    sent += part
+                }
+                rest.removeFirst(start)
+                if isCut { break }
+            }
+            shutdown(from, Int32(SHUT_RDWR))
+            shutdown(to, Int32(SHUT_RDWR))
+            let isLast = lock.withLock {
+                open -= 1
+                return open == 0
+            }
+            guard isLast else { return }
+            proxy.lock.withLock { proxy.sockets.removeAll { $0 == client || $0 == server } }
+            Glibc.close(client)
+            Glibc.close(server)
+        }
+
+        /// How long the header and the body of the packet are that `octets` begin with, where it is whole.
+        private static func packet(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
+            var (length, shift, index) = (0, 0, octets.startIndex + 1)
+            while true {
+                guard index < octets.endIndex, shift < 28 else { return nil }
+                length |= Int(octets[index] & 0x7F) << shift
+                shift += 7
+                index += 1
+                if octets[index - 1] & 0x80 == 0 { break }
+            }
+            let header = index - octets.startIndex
+            return octets.count >= header + length ? (header, length) : nil
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import MQTTPublishing
+import SystemPackage
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// What a site's network and machines do to a gateway, at random by seed.
+///
+/// `BEACON_EVENTS` sets how many lines, `BEACON_SEED` what happens.
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.reason), .serialized) struct FaultTests {
+    /// The built command, beside the test bundle.
+    static let gateway: String = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("beacon-gateway").path
+    }()
+    static let hasGateway = FileManager.default.isExecutableFile(atPath: gateway)
+
+    /// A gateway's publisher as a process, to be killed.
+    private static func publish(_ folder: TestFolder, port: UInt16, _ more: String...) throws -> Child {
+        try folder.write(
+            "g.yaml",
+            """
+            gateway: {name: lobby}
+            mqtt: {host: 127.0.0.1, port: \(port), keep_alive: 5s}
+            conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
+
+            """)
+        return try Child(
+            gateway,
+            ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--checkpoint", folder.file("mqtt.json")]
+                + more)
+    }
+
+    @Test(.enabled(if: FaultTests.hasGateway, "beacon-gateway is not built"))
+    func `stopped, cut, stalled and killed at random, every line comes, in order, and few twice`() throws {
+        let count = number("BEACON_EVENTS", default: 5000)
+        let seed = UInt64(number("BEACON_SEED", default: 1))
+        var random = SeededNumbers(state: seed)
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 1777)
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        let proxy = CountingProxy(to: broker.port)
+        defer { proxy.close() }
+        var gateway = try Self.publish(folder, port: proxy.port, "--follow")
+        // Connections that ended, with whatever was under way in them.
+        var (cuts, kills) = (0, 0)
+        let window = PublisherOptions(folder, port: 1).window
+        while files.sequence < count {
+            try files.append(min(count - files.sequence, 1 + Int(random.next() % 700)))
+            switch random.next() % 6 {
+            case 0:
+                cuts += 1
+                broker.stop()
+                try files.append(min(count - files.sequence, Int(random.next() % 300)))
+                try broker.start()
+            case 1, 2:
+                cuts += 1
+                proxy.cut(after: 1 + Int(random.next() % 400))
+            case 3:
+                // It stands still for as long as some lines take to be written; longer than TCP's buffers last.
+                broker.signal(SIGSTOP)
+                try files.append(min(count - files.sequence, 2000))
+                broker.signal(SIGCONT)
+            case 4:
+                kills += 1
+                gateway.end(SIGKILL)
+                gateway = try Self.publish(folder, port: proxy.port, "--follow")
+            default: break
+            }
+            // Faults meet it at work: at some of the lines, not all of them.
+            let reached = Int(Double(files.sequence) * Double(random.next() % 100) / 100)
+            #expect(subscriber.wait(for: reached), "seed \(seed)")
+        }
+        proxy.cut(after: .max)
+        let isComplete = subscriber.wait(for: count)
+        #expect(gateway.end() == 0)
+        subscriber.end()
+        let all = subscriber.all
+        #expect(isComplete, "seed \(seed): \(Set(all).count) of \(count); \(gateway.said.suffix(5))")
+        #expect(Subscriber.distinct(all) == Array(1...count), "seed \(seed)")
+        // The subscriber's own connection ends with the broker: what it had not acknowledged comes again too, 20 at most.
+        let most = (cuts + kills) * window + cuts * 20
+        #expect(all.count - count <= most, "seed \(seed): \(all.count - count) twice in \(cuts) cuts, \(kills) kills")
+        print("faults, seed \(seed): \(count) lines, \(cuts) cuts, \(kills) kills, \(all.count - count) came twice")
+    }
+
+    @Test func `a killed broker loses what it had acknowledged and not kept, nothing else; --from ships it again`() throws {
+        let count = 3000
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 500)
+        let broker = try Broker(folder)
+        let proxy = CountingProxy(to: broker.port)
+        defer { proxy.close() }
+        // Its session is kept; then it is away while the broker is killed.
+        let first = try Subscriber(broker)
+        first.end()
+        broker.stop()
+        try broker.start()
+        var options = PublisherOptions(folder, port: proxy.port)
+        let publisher = try RunningPublisher(options)
+        try publisher.remark(with: "takes lines from 1 on")
+        try files.append(count / 3)
+        // Some are under way, some are acknowledged.
+        while proxy.acknowledged.count < 100 { try publisher.pause() }
+        broker.stop(SIGKILL)
+        let acknowledged = proxy.acknowledged
+        try broker.start()
+        try files.append(count - count / 3)
+        let subscriber = try Subscriber(broker)
+        while publisher.status.shipped < count { try publisher.pause() }
+        try publisher.stop()
+        let last = files.sequence
+        let came = Set(subscriber.settled(last))
+        let missing = Set(1...count).subtracting(came)
+        // Every one of them had been acknowledged by the broker that was killed: the proxy saw it.
+        #expect(missing.isSubset(of: acknowledged))
+        #expect(!missing.isEmpty)
+        // What is missing is shipped again.
+        options.from = missing.min()
+        options.follows = false
+        try RunningPublisher(options).end()
+        #expect(subscriber.wait(for: count))
+    }
+}
+
+extension RunningPublisher {
+    /// A moment.
+    func pause() throws {
+        var poll = pollfd(fd: -1, events: 0, revents: 0)
+        _ = Glibc.poll(&poll, 1, 2)
+    }
+}
+
+extension Subscriber {
+    /// All that came, once the number `last` did.
+    func settled(_ last: Int) -> [Int] {
+        while !all.contains(last) {
+            var poll = pollfd(fd: -1, events: 0, revents: 0)
+            _ = Glibc.poll(&poll, 1, 10)
+        }
+        return all
+    }
+}

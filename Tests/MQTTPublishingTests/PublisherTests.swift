@@ -1,0 +1,205 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import MQTTPublishing
+import Polling
+import SystemPackage
+import Testing
+
+/// A publisher in its thread, and what it says.
+final class RunningPublisher {
+    let mailbox: PublisherMailbox
+    private(set) var remarks: [String] = []
+
+    init(_ options: PublisherOptions) throws {
+        mailbox = try PublisherMailbox(now: BootClock.now)
+        try PublisherThread.start(options, mailbox: mailbox)
+    }
+
+    deinit { mailbox.stop() }
+
+    var status: PublisherStatus { mailbox.status }
+
+    /// Waits until it says something with `text` in it.
+    @discardableResult func remark(with text: String, within seconds: TimeInterval = 30) throws -> String {
+        let end = Date(timeIntervalSinceNow: seconds)
+        var seen = 0
+        while true {
+            remarks += mailbox.takeRemarks().map(\.text)
+            while seen < remarks.count {
+                seen += 1
+                if remarks[seen - 1].contains(text) {
+                    defer { remarks.removeFirst(seen) }
+                    return remarks[seen - 1]
+                }
+            }
+            try wait(until: end, "no remark with “\(text)” came; these did: \(remarks.suffix(5))")
+        }
+    }
+
+    /// Waits for its end.
+    func end(within seconds: TimeInterval = 30) throws {
+        let end = Date(timeIntervalSinceNow: seconds)
+        while mailbox.status.state != .ended { try wait(until: end, "it did not end: \(mailbox.status)") }
+        remarks += mailbox.takeRemarks().map(\.text)
+    }
+
+    func stop() throws {
+        mailbox.stop()
+        try end()
+    }
+
+    private func wait(until end: Date, _ what: String) throws {
+        let left = end.timeIntervalSinceNow
+        guard left > 0 else { throw NothingCame(description: what) }
+        var poll = pollfd(fd: mailbox.owner.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        _ = Glibc.poll(&poll, 1, Int32(min(left, 10) * 1000))
+        mailbox.owner.clear()
+    }
+}
+
+extension PublisherOptions {
+    /// A publisher of a folder's event files, whose delays are a test's.
+    init(_ folder: TestFolder, port: UInt16) {
+        self.init(
+            directory: FilePath(folder.file("events")), checkpoint: FilePath(folder.file("mqtt.json")),
+            host: "127.0.0.1", port: port, clientID: "gateway")
+        seed = 1
+        backOff.first = .milliseconds(20)
+        backOff.last = .milliseconds(200)
+        backOff.firstForSomebody = .milliseconds(50)
+        backOff.lastForSomebody = .milliseconds(200)
+    }
+}
+
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.reason)) struct PublisherTests {
+    private func checkpoint(_ folder: TestFolder) throws -> Int? {
+        try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
+    }
+
+    @Test func `a backlog is shipped in order, each line once, and the checkpoint stands at its end`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 700)
+        try files.append(2500)
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.follows = false
+        let publisher = try RunningPublisher(options)
+        try publisher.end()
+        #expect(subscriber.wait(for: 2500))
+        #expect(subscriber.all == Array(1...2500))
+        #expect(try checkpoint(folder) == 2500)
+        #expect(publisher.status.acknowledged == 2500)
+        // Nothing is left to be shipped.
+        let again = try RunningPublisher(options)
+        try again.end()
+        #expect(again.status.acknowledged == 0)
+    }
+
+    @Test func `--from ships again from that number on, whatever the checkpoint says`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 100)
+        try files.append(500)
+        let broker = try Broker(folder)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.follows = false
+        try RunningPublisher(options).end()
+        let subscriber = try Subscriber(broker)
+        options.from = 321
+        try RunningPublisher(options).end()
+        #expect(subscriber.wait(for: 180))
+        #expect(subscriber.all == Array(321...500))
+    }
+
+    @Test func `lines are followed as they come, over segments, and nothing wakes it meanwhile`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 50)
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port))
+        try publisher.remark(with: "takes lines from 1 on (MQTT 5)")
+        for _ in 0..<10 {
+            try files.append(33)
+            #expect(subscriber.wait(for: files.sequence))
+        }
+        try publisher.stop()
+        #expect(subscriber.all == Array(1...330))
+        #expect(try checkpoint(folder) == 330)
+    }
+
+    @Test func `what is not durable is not shipped`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"))
+        try files.append(100)
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.isTold = true
+        let publisher = try RunningPublisher(options)
+        publisher.mailbox.tell(durable: 40)
+        #expect(subscriber.wait(for: 40))
+        publisher.mailbox.tell(durable: 60)
+        #expect(subscriber.wait(for: 60))
+        try publisher.stop()
+        #expect(subscriber.all == Array(1...60))
+        #expect(try checkpoint(folder) == 60)
+    }
+
+    @Test func `a broker that knows 3.1.1 alone is spoken to in it`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"))
+        try files.append(300)
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        let proxy = CountingProxy(to: broker.port, refusesFive: true)
+        defer { proxy.close() }
+        var options = PublisherOptions(folder, port: proxy.port)
+        options.follows = false
+        let publisher = try RunningPublisher(options)
+        try publisher.remark(with: "(MQTT 3.1.1)")
+        try publisher.end()
+        #expect(proxy.versions == [5, 4])
+        #expect(subscriber.wait(for: 300))
+        #expect(subscriber.all == Array(1...300))
+    }
+
+    @Test func `a broker that is down from the start is waited for, said once, and shipped to when it comes`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"))
+        try files.append(10)
+        let broker = try Broker(folder, isStarted: false)
+        let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port))
+        let said = try publisher.remark(with: "can't be reached")
+        #expect(said.contains("Connection refused") && said.contains("compare mqtt.host and mqtt.port"), "\(said)")
+        try files.append(10)
+        try broker.start()
+        try publisher.remark(with: "takes lines from 1 on")
+        let subscriber = try Subscriber(broker)
+        try files.append(10)
+        #expect(subscriber.wait(for: 1))
+        try publisher.stop()
+        #expect(publisher.status.shipped == 30)
+        // It was tried often, and said once.
+        #expect(publisher.remarks.allSatisfy { !$0.contains("can't be reached") }, "\(publisher.remarks)")
+    }
+
+    @Test func `MQTT 5 carries the number as a property, and an expiry where one is set`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"))
+        let broker = try Broker(folder)
+        let arguments = [
+            "-p", "\(broker.port)", "-t", "beacons/#", "-V", "mqttv5", "-q", "1", "-c", "-x", "60", "-i", "s", "-C", "3",
+            "-F", "got %P %E %r %q",
+        ]
+        #expect(try Child(BrokerTools.subscribe, arguments + ["-E"]).wait() == 0)
+        let listener = try Child(BrokerTools.subscribe, arguments)
+        try files.append(3)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.messageExpiry = .seconds(3600)
+        let publisher = try RunningPublisher(options)
+        try listener.line(with: "got sequence:1 3600 0 1")
+        try listener.line(with: "got sequence:3 3600 0 1")
+        try publisher.stop()
+    }
+}
