@@ -137,7 +137,8 @@ struct HomeAssistantTests {
         #expect(
             shown[1].mapValues(\.state) == [
                 "health_-listening": "on", "health_-adapters": "1", "health_-storage": "off", "health_-clock": "off",
-                "health_-hearing": "off", "health_-waiting": "2", "health_-dropped": "5",
+                "health_-hearing": "off", "health_-waiting": "2", "health_-backlog": "7",
+                "health_-dropped": "5",
                 "health_-started": "2026-11-21T07:00:00.000000Z", "health_-uptime": "2787.5",
             ])
         #expect(["storage", "clock", "hearing"].allSatisfy { shown[2]["health_-\($0)"]?.state == "on" })
@@ -150,7 +151,7 @@ struct HomeAssistantTests {
         {"version":1,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
         "started":"2026-11-21T07:00:00.000000Z","state":"listening","diagnostics":[],"adapters":[\
         {"name":"hci0","state":"listening"},{"name":"hci1","state":"off"}],"monitors":[],"output":{"directory":"/x",\
-        "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5}}
+        "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5},"mqtt":{"backlog":7}}
         """
 
     @Test(arguments: [
