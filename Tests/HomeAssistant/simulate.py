@@ -9,7 +9,8 @@ Reads JSON lines from standard input:
 Each discovery message is held against docs/home-assistant.schema.json, each state against docs/state.schema.json, the order
 of its keys included; what is wrong is printed with the reason, and the exit is 1.
 
-Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
+Its answers to the steps of the tests are those of Home Assistant Core 2025.4.4 itself, run beside it, but for trackers'
+zones, which that version does not read. Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
 updates), binary_sensor.py, sensor.py, models.py (templates), and after device_tracker.py of commit 003375044a90 with
 TrackerEntity.state of the component device_tracker. Templates are rendered by Jinja in the sandbox that Home Assistant uses,
 but for what is undefined, which is an error here.
@@ -78,11 +79,12 @@ class Entity:
     def __init__(self, component, config):
         self.component, self.config = component, config
         self.value, self.in_zones, self.attributes = None, None, {}
+        self.is_expired = "expire_after" in config  # Until a first message; no time passes here.
         self.available = {item["topic"]: False for item in config.get("availability", ())}
 
     def update(self, config):
-        """A discovery message that is another one: what was learnt stays."""
-        self.config = config
+        """A discovery message that is another one: what was learnt stays, but a value that can expire has."""
+        self.config, self.is_expired = config, "expire_after" in config
         self.available = {item["topic"]: self.available.get(item["topic"], False)
                           for item in config.get("availability", ())}
 
@@ -105,6 +107,7 @@ class Entity:
                 self.in_zones = attributes.pop("in_zones")
             self.attributes = attributes
         if self.config.get("state_topic") == topic:
+            self.is_expired = False
             self.take(rendered(self.config.get("value_template"), payload))
 
     def take(self, said):
@@ -126,6 +129,8 @@ class Entity:
             held = self.available.values()
             if not (any(held) if self.config.get("availability_mode") == "any" else all(held)):
                 return "unavailable"
+        if self.is_expired:
+            return "unavailable"
         if self.component == "device_tracker":
             if self.in_zones is None:
                 return "unknown"

@@ -133,7 +133,7 @@ struct HomeAssistantTests {
         home.publish("status", "")
         home.show()
         let shown = try HomeAssistantSimulator.run(home.steps)
-        #expect(Set(shown[0].values.map(\.state)) == ["unknown"])
+        #expect(Set(shown[0].values.map(\.state)) == ["unavailable"])
         #expect(
             shown[1].mapValues(\.state) == [
                 "health_-listening": "on", "health_-adapters": "1", "health_-storage": "off", "health_-clock": "off",
