@@ -30,29 +30,35 @@ extension JSONText {
         return WallDate(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }
 
-    /// A UUID as lines have it, with its hyphens.
     func uuid(_ place: Int?) -> ProximityUUID? {
-        guard let place, values[place].kind == .string, values[place].end - values[place].start == 36 else {
-            return nil
-        }
-        let start = Int(values[place].start)
-        var (high, low): (UInt64, UInt64) = (0, 0)
-        for index in 0..<36 {
-            let octet = bytes[start + index]
-            if index == 8 || index == 13 || index == 18 || index == 23 {
+        guard let place, values[place].kind == .string else { return nil }
+        return plainUUID(values[place]) ?? string(place).flatMap { ProximityUUID($0) }
+    }
+
+    /// A UUID as lines spell it: of what most values that are read consist. Any other spelling goes the long way.
+    private func plainUUID(_ value: Value) -> ProximityUUID? {
+        guard value.end - value.start == 36 else { return nil }
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
+        for offset in 0..<36 {
+            let octet = bytes[Int(value.start) + offset]
+            if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
                 guard octet == UInt8(ascii: "-") else { return nil }
                 continue
             }
             let digit: UInt8
             switch octet {
-            case 0x30...0x39: digit = octet - 0x30
-            case 0x41...0x46: digit = octet - 0x37
-            case 0x61...0x66: digit = octet - 0x57
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = octet - UInt8(ascii: "0")
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = octet - UInt8(ascii: "A") + 10
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = octet - UInt8(ascii: "a") + 10
             default: return nil
             }
-            if index < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
+            if offset < 18 {
+                halves.high = halves.high << 4 | UInt64(digit)
+            } else {
+                halves.low = halves.low << 4 | UInt64(digit)
+            }
         }
-        return ProximityUUID(high: high, low: low)
+        return ProximityUUID(high: halves.high, low: halves.low)
     }
 
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }

@@ -39,6 +39,10 @@ struct HomeAssistantHealth: Sendable {
             extra: [("state_class", "\"measurement\"")],
             expression: "value_json.output.sequence - value_json.output.durableSequence"),
         HomeAssistantHealth(
+            component: "sensor", id: "backlog", name: "Events waiting for the broker",
+            extra: [("state_class", "\"measurement\"")],
+            expression: "(value_json.mqtt | default({})).backlog | default('None')"),
+        HomeAssistantHealth(
             component: "sensor", id: "dropped", name: "Events lost", extra: [("state_class", "\"total_increasing\"")],
             expression: "value_json.output.dropped"),
         HomeAssistantHealth(

@@ -21,7 +21,7 @@ extension PresentState {
         var isThere: Set<Identifier> = []
         for saved in snapshot.conditions {
             guard let identifier = try? Identifier(saved.identifier), (try? Identifier(saved.monitor)) != nil else {
-                counters.linesIgnored += 1
+                counts.linesIgnored += 1
                 continue
             }
             isThere.insert(identifier)

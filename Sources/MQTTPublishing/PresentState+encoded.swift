@@ -32,7 +32,7 @@ extension PresentState {
         else { throw .damaged }
         self.init(former, key: key, lastWritten: lastWritten)
         self.sequence = sequence
-        var waiting: [RetainedTopic] = []
+        var waiting: [PresentTopic] = []
         for place in text.elements(of: text.find("conditions", in: 0)) {
             guard decodeCondition(text, place, &waiting) else { throw .damaged }
         }
@@ -85,8 +85,9 @@ extension PresentState {
 
     /// Clears a topic that is not used any more.
     private mutating func leaveBehind(_ name: String) {
-        let topic = RetainedTopic.leftBehind(Array(name.utf8))
+        let topic = PresentTopic.leftBehind(Array(name.utf8))
         guard !name.isEmpty, !delivery.isOwed(topic) else { return }
+        delivery.deliver(topic)
         delivery.touch(topic, exists: false, mayBeHeld: true)
         leftBehindCount += 1
     }
@@ -173,7 +174,7 @@ extension PresentState {
     }
 
     private func append(
-        _ presence: SubjectPresence, owed: [(name: String, topic: RetainedTopic)], _ encoder: LineEncoder,
+        _ presence: SubjectPresence, owed: [(name: String, topic: PresentTopic)], _ encoder: LineEncoder,
         into buffer: inout LineBuffer
     ) {
         buffer.append(presence.state, since: presence.date)
@@ -197,7 +198,7 @@ extension PresentState {
 // How it is read.
 extension PresentState {
     private mutating func decodeCondition(
-        _ text: JSONText, _ place: Int, _ waiting: inout [RetainedTopic]
+        _ text: JSONText, _ place: Int, _ waiting: inout [PresentTopic]
     ) -> Bool {
         guard let identifier = text.string(text.find("identifier", in: place)).flatMap({ try? Identifier($0) }),
             conditions[identifier] == nil, let monitor = text.string(text.find("monitor", in: place)),

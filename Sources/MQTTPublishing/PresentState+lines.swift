@@ -90,7 +90,7 @@ extension PresentState {
             return touch(.condition(identifier))
         }
         guard conditions.count < options.conditionsMax else {
-            counters.conditionsLeftOut += 1
+            counts.conditionsLeftOut += 1
             return
         }
         conditions[identifier] = ConditionPresence(monitor: monitor, condition: condition, own: own)
@@ -115,7 +115,7 @@ extension PresentState {
             noteAway(AwayTracker(identifier: identifier, beacon: beacon, date: presence.date))
         } else {
             guard wasInView || beaconCount < options.beaconsMax else {
-                counters.beaconsLeftOut += 1
+                counts.beaconsLeftOut += 1
                 // Its tracker must not go on saying that it is away.
                 if wasAway { giveUp(AwayTracker(identifier: identifier, beacon: beacon)) }
                 return
@@ -161,7 +161,7 @@ extension PresentState {
     private mutating func giveUp(_ tracker: AwayTracker) {
         guard conditions[tracker.identifier]?.away.removeValue(forKey: tracker.beacon) != nil else { return }
         awayCount -= 1
-        counters.trackersGivenUp += 1
+        counts.trackersGivenUp += 1
         touch(.trackerEntity(tracker.identifier, tracker.beacon))
         touch(.tracker(tracker.identifier, tracker.beacon))
     }

@@ -5,7 +5,7 @@ import EventLog
 // What stands under which topic.
 extension PresentState {
     /// Whether there is something to say under `topic`.
-    func exists(_ topic: RetainedTopic) -> Bool {
+    func exists(_ topic: PresentTopic) -> Bool {
         switch topic {
         case .condition(let identifier): conditions[identifier] != nil
         case .beacon(let identifier, let beacon): conditions[identifier]?.beacons[beacon] != nil
@@ -24,9 +24,9 @@ extension PresentState {
     }
 
     /// All under which there is something to say, in the order in which it is said anew.
-    func liveTopics() -> [RetainedTopic] {
-        var states: [RetainedTopic] = []
-        var entities: [RetainedTopic] = (0..<(homeAssistant?.health.count ?? 0)).map { .healthEntity($0) }
+    func liveTopics() -> [PresentTopic] {
+        var states: [PresentTopic] = []
+        var entities: [PresentTopic] = (0..<(homeAssistant?.health.count ?? 0)).map { .healthEntity($0) }
         for identifier in conditions.keys.sorted() {
             guard let presence = conditions[identifier] else { continue }
             states.append(.condition(identifier))
@@ -43,7 +43,7 @@ extension PresentState {
     }
 
     /// The topic as it is published.
-    func name(of topic: RetainedTopic) -> String {
+    func name(of topic: PresentTopic) -> String {
         switch topic {
         case .condition(let identifier): options.stateTopic(identifier)
         case .beacon(let identifier, let beacon): options.stateTopic(identifier, beacon)
@@ -56,7 +56,7 @@ extension PresentState {
     }
 
     /// What is said under `topic`; nothing where there is nothing to say.
-    func payload(of topic: RetainedTopic, _ writer: inout PresentStateWriter) -> [UInt8] {
+    func payload(of topic: PresentTopic, _ writer: inout PresentStateWriter) -> [UInt8] {
         guard exists(topic) else { return [] }
         switch topic {
         case .condition(let identifier):

@@ -22,8 +22,14 @@ public struct PresentState: Sendable {
     /// The number of the last line that it knows of.
     public internal(set) var sequence = 0
     /// What it did not do, or gave up.
-    public internal(set) var counters = PresentStateCounters()
+    public var counters: PresentStateCounters {
+        var counters = counts
+        counters.clearsGivenUp = delivery.guessesGivenUp
+        return counters
+    }
 
+    /// The same, but for what ``delivery`` counts.
+    var counts = PresentStateCounters()
     /// What Home Assistant knows the gateway by: its first topics' base, whatever it is called later.
     var key: String
     /// Topics and payloads for Home Assistant; absent where it is not told.
@@ -80,7 +86,7 @@ public struct PresentState: Sendable {
         // Else whoever fills the array again would have to copy it first.
         defer { parser.text.bytes = [] }
         guard parser.parse(), parser.head.sequence == number else {
-            counters.linesIgnored += 1
+            counts.linesIgnored += 1
             return
         }
         if sequence > 0, number > sequence + 1 { doubtAll() }
@@ -93,7 +99,7 @@ public struct PresentState: Sendable {
         // A later version's: what it says may matter, but not to this one.
         case nil: isUnderstood = true
         }
-        if !isUnderstood { counters.linesIgnored += 1 }
+        if !isUnderstood { counts.linesIgnored += 1 }
     }
 
     /// Whether something waits to be published.
@@ -130,15 +136,16 @@ public struct PresentState: Sendable {
     /// A connection began on which nothing that was handed out before will be acknowledged: it comes again.
     public mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
 
-    /// The broker may have forgotten everything: all topics come again.
+    /// The broker may have forgotten everything: all topics come again, and what was not acknowledged.
     public mutating func repeatAll() {
+        reconnected()
         if let optionsToCome { change(to: optionsToCome) }
         for topic in liveTopics() { touch(topic) }
     }
 
     /// Says of everything that it is not known any more, since lines are missing.
     private mutating func doubtAll() {
-        counters.gaps += 1
+        counts.gaps += 1
         let (date, number) = (parser.head.date, parser.head.sequence ?? 0)
         for (identifier, var presence) in conditions {
             presence.own = presence.own.doubted(since: date, sequence: number, isBeacon: false)
@@ -156,12 +163,12 @@ public struct PresentState: Sendable {
     }
 
     /// Something is to be said under `topic`, or what is said has changed, or nothing is to be said any more.
-    mutating func touch(_ topic: RetainedTopic) {
+    mutating func touch(_ topic: PresentTopic) {
         guard homeAssistant != nil || !topic.isForHomeAssistant else { return }
         let exists = exists(topic)
         delivery.touch(topic, exists: exists, mayBeHeld: sequence <= lastWritten)
         guard exists, leftBehindCount > 0 else { return }
-        let octets = RetainedTopic.leftBehind(Array(name(of: topic).utf8))
+        let octets = PresentTopic.leftBehind(Array(name(of: topic).utf8))
         if delivery.isOwed(octets) {
             delivery.drop(octets)
             leftBehindCount -= 1

@@ -56,6 +56,8 @@ public struct PresentStateCounters: Sendable, Hashable {
     public var beaconsLeftOut = 0
     /// Trackers of beacons that had left, which gave way to others.
     public var trackersGivenUp = 0
+    /// Topics that were not cleared: nobody knew whether there was anything, and 100,000 such waited already.
+    public var clearsGivenUp = 0
 
     /// Nothing yet.
     public init() {}

@@ -152,7 +152,8 @@ struct PublishingTests {
         let again = try Gateway.run("publish", events, "--config", world.configuration)
         #expect(again.errors.contains("0 lines were shipped; the broker has all up to 20"), "\(again.errors)")
         let some = try world.received(3, "beacons/#") {
-            #expect(try Gateway.run("publish", events, "--config", world.configuration, "--from", "18").status == 0)
+            let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
+            #expect(ending.status == 0)
         }
         #expect(try some == (18...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
     }

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import MQTTPublishing
+
+/// What Tests/HomeAssistant/simulate.py needs, and how it is asked.
+enum HomeAssistantSimulator {
+    static let python = "/usr/bin/python3"
+    static let isThere = (try? ask(["-c", "import jinja2, jsonschema"], input: ""))?.status == 0
+    static let reason: Comment = "python3-jinja2 or python3-jsonschema is not installed for /usr/bin/python3"
+    private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("HomeAssistant/simulate.py").path
+
+    /// An entity as somebody sees it.
+    struct Shown {
+        var state: String
+        var attributes: [String: Any]
+    }
+
+    /// What is shown at each `show` of the steps, by the end of the unique id behind the gateway's.
+    static func run(_ steps: [[String: String]], location: SourceLocation = #_sourceLocation) throws
+        -> [[String: Shown]]
+    {
+        let answer = try ask([script], input: try text(of: steps))
+        try #require(answer.status == 0, "\(answer.errors)", sourceLocation: location)
+        return try answer.output.split(separator: "\n").map { line in
+            var shown: [String: Shown] = [:]
+            for (id, value) in try presentObject(line) {
+                let entity = try #require(value as? [String: Any])
+                let short = id.split(separator: "_-", maxSplits: 2).last.map(String.init) ?? id
+                shown[short] = Shown(
+                    state: try #require(entity["state"] as? String),
+                    attributes: try #require(entity["attributes"] as? [String: Any]))
+            }
+            return shown
+        }
+    }
+
+    /// Why the simulator refuses the steps; `nil` where it does not.
+    static func refusal(of steps: [[String: String]]) throws -> String? {
+        let answer = try ask([script], input: try text(of: steps))
+        return answer.status == 0 ? nil : answer.errors
+    }
+
+    private static func text(of steps: [[String: String]]) throws -> String {
+        try steps.map {
+            String(decoding: try JSONSerialization.data(withJSONObject: $0, options: .sortedKeys), as: UTF8.self)
+        }.joined(separator: "\n")
+    }
+
+    static func ask(_ arguments: [String], input: String) throws -> (output: String, errors: String, status: Int32) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ha-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Files, not pipes: nobody has to empty them meanwhile.
+        let files = ["in", "out", "err"].map { folder.appendingPathComponent($0) }
+        for file in files { try Data(input.utf8).write(to: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = ["-B"] + arguments
+        process.standardInput = try FileHandle(forReadingFrom: files[0])
+        for file in files.dropFirst() { try Data().write(to: file) }
+        process.standardOutput = try FileHandle(forWritingTo: files[1])
+        process.standardError = try FileHandle(forWritingTo: files[2])
+        try process.run()
+        process.waitUntilExit()
+        return (
+            String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
+            String(decoding: try Data(contentsOf: files[2]), as: UTF8.self), process.terminationStatus
+        )
+    }
+}
+
+extension RetainingBroker {
+    /// What it was told since `count` messages, as the simulator takes it.
+    func steps(since count: Int) -> [[String: String]] {
+        messages[count...].map {
+            ["do": "publish", "topic": $0.topic, "payload": String(decoding: $0.payload, as: UTF8.self)]
+        }
+    }
+}
+
+/// A gateway, the broker and Home Assistant, side by side.
+struct HomeAssistantWorld {
+    var world: PresentWorld
+    var state: PresentState
+    var broker = RetainingBroker()
+    private(set) var steps: [[String: String]] = []
+    private var told = 0
+
+    init(homeAssistant: Bool = true) throws {
+        world = try PresentWorld()
+        state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant))
+        availability("online")
+    }
+
+    /// The lines reach the broker, and it tells Home Assistant.
+    mutating func deliver() {
+        state.follow(world)
+        state.deliver(to: &broker)
+        steps += broker.steps(since: told)
+        told = broker.messages.count
+    }
+
+    mutating func publish(_ topic: String, _ payload: String, below base: String = "beacons/lobby/") {
+        steps.append(["do": "publish", "topic": base + topic, "payload": payload])
+    }
+
+    mutating func availability(_ text: String) { publish("availability", text) }
+
+    mutating func show() { steps.append(["do": "show"]) }
+
+    mutating func restartHomeAssistant() { steps.append(["do": "restart"]) }
+}

@@ -1,0 +1,211 @@
+import BluetoothLE
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import MQTTPublishing
+
+@Suite(.enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
+struct HomeAssistantTests {
+    private let presence = "condition_-staff"
+    private let badge = "beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7"
+
+    @Test func `a condition's life: configured, satisfied, outage, back, gone, and removed`() throws {
+        var home = try HomeAssistantWorld()
+        var expected: [String?] = []
+        func step<Failure: Error>(
+            _ state: String?, _ body: (inout HomeAssistantWorld) throws(Failure) -> Void
+        ) throws(Failure) {
+            try body(&home)
+            home.deliver()
+            home.show()
+            expected.append(state)
+        }
+        // Nobody knows yet who is there.
+        try step("unavailable") { try $0.world.add("staff", at: 1) }
+        step("on") { $0.world.sighted(at: 2) }
+        step("on") { $0.world.listening(false, at: 3) }
+        step("unavailable") { $0.world.advance(to: 63) }
+        step("unavailable") { $0.world.listening(true, at: 100) }
+        step("on") { $0.world.sighted(at: 101) }
+        step("unavailable") { $0.availability("offline") }
+        step("on") { $0.availability("online") }
+        step("off") { $0.world.advance(to: 131) }
+        step("off") { $0.restartHomeAssistant() }
+        step("on") { $0.world.sighted(at: 140) }
+        try step(nil) { try $0.world.remove("staff", at: 141) }
+        step(nil) { $0.restartHomeAssistant() }
+        let shown = try HomeAssistantSimulator.run(home.steps)
+        #expect(shown.map { $0[presence]?.state } == expected)
+        #expect(home.broker.topics("staff").isEmpty)
+        let on = try #require(shown[1][presence])
+        #expect(on.attributes["since"] as? String == "2026-11-21T07:46:29.000000Z")
+        #expect(on.attributes["last_seen"] as? String == "2026-11-21T07:46:29.000000Z")
+        #expect((on.attributes["beacon"] as? [String: Any])?["minor"] as? Int == 7)
+        #expect(on.attributes["assumed"] as? Bool == false)
+    }
+
+    @Test func `a beacon's life: an exit is not_home, also after a restart of Home Assistant; an outage is not`() throws
+    {
+        var home = try HomeAssistantWorld()
+        var expected: [String?] = []
+        func step<Failure: Error>(
+            _ state: String?, _ body: (inout HomeAssistantWorld) throws(Failure) -> Void
+        ) throws(Failure) {
+            try body(&home)
+            home.deliver()
+            home.show()
+            expected.append(state)
+        }
+        try step(nil) { try $0.world.add("staff", perBeacon: true, at: 1) }
+        step("home") { $0.world.sighted(at: 2) }
+        step("unavailable") {
+            $0.world.listening(false, at: 3)
+            $0.world.advance(to: 70)
+        }
+        step("unavailable") { $0.restartHomeAssistant() }
+        step("home") {
+            $0.world.listening(true, at: 100)
+            $0.world.sighted(at: 101)
+        }
+        step("not_home") { $0.world.advance(to: 131) }
+        #expect(home.broker.topics("/state/staff/").isEmpty, "P1: forgotten once unsatisfied")
+        step("not_home") { $0.restartHomeAssistant() }
+        step("unavailable") { $0.availability("offline") }
+        step("not_home") { $0.availability("online") }
+        step("home") { $0.world.sighted(at: 200) }
+        try step(nil) { try $0.world.remove("staff", at: 201) }
+        let shown = try HomeAssistantSimulator.run(home.steps)
+        #expect(shown.map { $0[badge]?.state } == expected)
+        #expect(home.broker.topics("staff").isEmpty)
+    }
+
+    @Test func `what is assumed is shown, and said to be assumed`() throws {
+        var home = try HomeAssistantWorld()
+        try home.world.add("staff", assuming: .unsatisfied, at: 1)
+        try home.world.add("door", .everyOther, assuming: .satisfied, at: 1)
+        home.deliver()
+        home.show()
+        let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
+        #expect(shown[presence]?.state == "off" && shown[presence]?.attributes["assumed"] as? Bool == true)
+        #expect(shown["condition_-door"]?.state == "on")
+    }
+
+    @Test func `nothing is available before the gateway says that it is`() throws {
+        var home = try HomeAssistantWorld()
+        home.availability("")
+        home.restartHomeAssistant()
+        try home.world.add("staff", assuming: .unsatisfied, at: 1)
+        home.deliver()
+        home.show()
+        let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
+        #expect(Set(shown.values.map(\.state)) == ["unavailable"])
+        #expect(shown.count == 1 + HomeAssistantHealth.all.count)
+    }
+
+    @Test func `lines that are missing make nobody leave: what was known becomes unavailable`() throws {
+        var home = try HomeAssistantWorld()
+        try home.world.add("staff", perBeacon: true, at: 1)
+        home.world.sighted(at: 2)
+        home.world.sighted(.badge(8), at: 2)
+        home.world.advance(to: 20)
+        home.world.sighted(.badge(8), at: 20)
+        home.world.advance(to: 35)
+        home.deliver()
+        home.show()
+        home.world.lose(3)
+        try home.world.add("late", .everyOther, at: 40)
+        home.deliver()
+        home.show()
+        let shown = try HomeAssistantSimulator.run(home.steps)
+        #expect(shown[0][presence]?.state == "on" && shown[0][badge]?.state == "not_home")
+        #expect(Set(shown[1].filter { !$0.key.hasPrefix("health") }.values.map(\.state)) == ["unavailable"])
+    }
+
+    @Test func `the gateway's health out of a status, and unavailable when none comes any more`() throws {
+        var home = try HomeAssistantWorld()
+        home.deliver()
+        home.show()
+        home.publish("status", Self.status)
+        home.show()
+        home.publish("status", Self.status.replacing(#""diagnostics":[]"#, with: Self.troubled))
+        home.show()
+        home.publish("status", "")
+        home.show()
+        let shown = try HomeAssistantSimulator.run(home.steps)
+        #expect(Set(shown[0].values.map(\.state)) == ["unavailable"])
+        #expect(
+            shown[1].mapValues(\.state) == [
+                "health_-listening": "on", "health_-adapters": "1", "health_-storage": "off", "health_-clock": "off",
+                "health_-hearing": "off", "health_-waiting": "2", "health_-backlog": "7",
+                "health_-dropped": "5",
+                "health_-started": "2026-11-21T07:00:00.000000Z", "health_-uptime": "2787.5",
+            ])
+        #expect(["storage", "clock", "hearing"].allSatisfy { shown[2]["health_-\($0)"]?.state == "on" })
+        #expect(Set(shown[3].values.map(\.state)) == ["unknown"])
+    }
+
+    private static let troubled =
+        #""diagnostics":["accuracyLimited","persistenceUnavailable","clockUnsynchronized"]"#
+    private static let status = """
+        {"version":1,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
+        "started":"2026-11-21T07:00:00.000000Z","state":"listening","diagnostics":[],"adapters":[\
+        {"name":"hci0","state":"listening"},{"name":"hci1","state":"off"}],"monitors":[],"output":{"directory":"/x",\
+        "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5},"mqtt":{"backlog":7}}
+        """
+
+    @Test(arguments: [
+        ("staff", "staff"), ("a_b", "a__b"), ("a b", "a_20b"), ("dépôt", "d_C3_A9p_C3_B4t"), ("e\u{301}", "e_CC_81"),
+        ("é", "_C3_A9"), ("_20", "__20"), ("_-x", "__-x"), ("Ünïcode\u{1F600}", "_C3_9Cn_C3_AFcode_F0_9F_98_80"),
+    ])
+    func `names are of the octets that discovery allows, and no two the same`(name: String, part: String) {
+        #expect(HomeAssistantName.part(name) == part)
+    }
+
+    @Test func `names of any spelling are entities of their own, all within the schema`() throws {
+        var home = try HomeAssistantWorld()
+        let names = ["a_b", "a b", "a__b", "a_20b", "é", "e\u{301}", #"q"uote\"#, "😀", "_", "__", "{{ 1 }}", "%s"]
+        for name in names { try home.world.add(name, assuming: .unsatisfied, perBeacon: true, at: 1) }
+        home.world.sighted(at: 2)
+        home.deliver()
+        home.show()
+        let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
+        #expect(shown.filter { $0.key.hasPrefix("condition") }.map(\.value.state) == names.map { _ in "on" })
+        #expect(shown.filter { $0.key.hasPrefix("beacon") }.map(\.value.state) == names.map { _ in "home" })
+    }
+
+    @Test func `a gateway that is renamed keeps its entities, and their topics follow`() throws {
+        var home = try HomeAssistantWorld()
+        try home.world.add("staff", assuming: .unsatisfied, perBeacon: true, at: 1)
+        home.world.sighted(at: 2)
+        home.deliver()
+        let before = Set(home.broker.topics("homeassistant/"))
+        home.state = try PresentState(
+            PresentOptions.make(gateway: "reception", prefix: "site/2"), decoding: home.state.encoded)
+        home.deliver()
+        home.publish("availability", "online", below: "site/2/reception/")
+        home.show()
+        #expect(Set(home.broker.topics("homeassistant/")) == before)
+        #expect(home.broker.topics("beacons/lobby").isEmpty)
+        let shown = try #require(try HomeAssistantSimulator.run(home.steps).last)
+        #expect(shown[presence]?.state == "on" && shown[badge]?.state == "home")
+    }
+
+    @Test(arguments: [
+        (#""unique_id":"#, #""uniq_id":"#), (#""device_class":"presence""#, #""device_class":"people""#),
+        (#""availability_mode":"all""#, #""availability_mode":"most""#), (#""identifiers":["#, #""identifiers":[5,"#),
+        ("{% if value_json", "{% fi value_json"), (#""qos":1"#, #""qos":"1""#),
+    ])
+    func `a discovery message that is wrong is found`(part: String, other: String) throws {
+        var home = try HomeAssistantWorld()
+        try home.world.add("staff", assuming: .unsatisfied, at: 1)
+        home.deliver()
+        var steps = home.steps
+        for index in steps.indices {
+            steps[index]["payload"] = steps[index]["payload"]?.replacing(part, with: other)
+        }
+        #expect(steps != home.steps)
+        #expect(try HomeAssistantSimulator.refusal(of: home.steps) == nil)
+        #expect(try HomeAssistantSimulator.refusal(of: steps) != nil)
+    }
+}

@@ -1,0 +1,217 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import MQTTPublishing
+
+/// A generator whose seed can be printed and given again (SplitMix64).
+struct PresentSeed: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// With the seed of the environment variable SEED, or one that is printed.
+    static func fromEnvironment(_ test: StaticString = #function) -> PresentSeed {
+        let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...99_999)
+        print("\(test): SEED=\(seed)")
+        return PresentSeed(state: seed)
+    }
+}
+
+/// What it does where there is too much, and with lines that nobody meant.
+@Suite struct PresentStateBoundsTests {
+    @Test func `one condition more than fits is left out and counted; one that goes makes room`() throws {
+        var options = try PresentOptions.make()
+        options.conditionsMax = 2
+        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+        for name in ["a", "b", "c"] { try world.add(name, perBeacon: true, at: 1) }
+        state.follow(world)
+        #expect(state.counters.conditionsLeftOut == 1)
+        world.sighted(at: 2)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("/state/").count == 4 && broker.topics("/state/c").isEmpty)
+        try world.remove("a", at: 3)
+        try world.add("d", at: 4)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(try broker.states().keys.contains("beacons/lobby/state/d"))
+    }
+
+    @Test func `one beacon more than fits is left out and counted`() throws {
+        var options = try PresentOptions.make()
+        options.beaconsMax = 3
+        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+        try world.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<4 as Range<UInt16> { world.sighted(.badge(minor), at: 2) }
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("/state/staff/").count == 3 && broker.topics("device_tracker").count == 3)
+        #expect(state.counters.beaconsLeftOut == 1)
+        world.advance(to: 100)
+        world.sighted(.badge(4), at: 101)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("/state/staff/").count == 1)
+        #expect(state.counters.beaconsLeftOut == 1)
+    }
+
+    @Test func `of more trackers than fit those go whose beacons left first; nobody present gives way`() throws {
+        var options = try PresentOptions.make()
+        options.trackersMax = 3
+        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+        try world.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<6 as Range<UInt16> { world.sighted(.badge(minor), at: Double(minor) + 2) }
+        for second in 8..<60 { world.sighted(.badge(0), at: Double(second)) }
+        state.follow(world)
+        state.deliver(to: &broker)
+        let ends = broker.topics("/tracker/").compactMap { $0.split(separator: "/").last }
+        #expect(ends == ["0", "3", "4", "5"])
+        #expect(broker.topics("device_tracker").count == 4 && state.counters.trackersGivenUp == 2)
+        // Kept and read, the same ones go next.
+        state = try PresentState(options, decoding: state.encoded)
+        world.advance(to: 200)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("/tracker/").compactMap { $0.split(separator: "/").last } == ["0", "4", "5"])
+    }
+
+    @Test func `a flood of invented beacons while the broker is away costs a bounded number of messages`() throws {
+        let options = try PresentOptions.make(homeAssistant: false)
+        var state = PresentState(options)
+        let identifier = try Identifier("staff")
+        state.put(identifier, "site", .everyBadge, SubjectPresence(state: .unknown, sequence: 1))
+        #expect(state.delivery.guessesMax == 100_000)
+        state.delivery.guessesMax = 1000
+        for number in 0..<1500 {
+            let beacon = BeaconIdentity(
+                uuid: .badges, major: UInt16(truncatingIfNeeded: number >> 16),
+                minor: UInt16(truncatingIfNeeded: number))
+            state.put(beacon, under: identifier, SubjectPresence(state: .satisfied, refinement: beacon))
+            state.put(beacon, under: identifier, SubjectPresence(state: .unsatisfied, refinement: beacon))
+        }
+        #expect(state.counters.clearsGivenUp == 500)
+        #expect(state.delivery.waiting == 1001)
+        var publications: [Publication] = []
+        state.nextChanges(.max, into: &publications)
+        #expect(publications.count == 1001)
+        for publication in publications { state.acknowledge(publication.topic) }
+        #expect(!state.hasChanges && state.beaconCount == 0)
+    }
+
+    @Test func `beacons that come and go leave nothing behind in memory`() throws {
+        var (world, state) = (try PresentWorld(), PresentState(try PresentOptions.make(), lastWritten: 0))
+        try world.add("staff", perBeacon: true, at: 1)
+        for round in 0..<3000 {
+            world.sighted(.badge(UInt16(round % 5)), at: Double(round) * 40 + 2)
+            world.advance(to: Double(round) * 40 + 38)
+        }
+        state.follow(world)
+        #expect(state.awayCount == 5 && state.awayQueue.count <= 2 * 5 + 1025)
+        #expect(state.delivery.waiting == 2 + HomeAssistantHealth.all.count + 10)
+        #expect(state.delivery.queueLength <= 2 * state.delivery.waiting + 1025)
+    }
+
+    static let event = """
+        {"version":1,"type":"event","gateway":"lobby","sequence":5,"monitor":"site","identifier":"staff",\
+        "scope":"condition","state":"unsatisfied","date":"2026-11-21T07:46:27.123456Z","monotonic":1,\
+        "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"diagnostics":[]}
+        """
+
+    @Test(arguments: [
+        ("", ""), ("{", ""), ("}", ""), (#""identifier":"staff""#, #""identifier":"a/b""#),
+        (#""identifier":"staff""#, #""identifier":"a+""#), (#""identifier":"staff""#, ##""identifier":"a#""##),
+        (#""identifier":"staff""#, #""identifier":"a\u0000b""#), (#""identifier":"staff""#, #""identifier":"""#),
+        (#""identifier":"staff""#, #""identifier":".."#), (#""identifier":"staff""#, #""identifier":7"#),
+        (#""monitor":"site""#, #""monitor":"a/b""#), (#""state":"unsatisfied""#, #""state":"gone""#),
+        (#""scope":"condition""#, #""scope":"beacon""#), (#""scope":"condition""#, #""scope":"all""#),
+        (#""uuid":"F7"#, #""uuid":"G7"#), (#""sequence":5"#, #""sequence":6"#), (#""sequence":5"#, #""sequence":"5""#),
+        (#""date":"2026-11"#, #""date":"2026-13"#), (#""version":1"#, #""version":"1""#),
+    ])
+    func `a line that is none of ours is counted and changes nothing`(part: String, other: String) throws {
+        var state = PresentState(try PresentOptions.make(homeAssistant: false))
+        let text = part.isEmpty ? other : Self.event.replacing(part, with: other)
+        #expect(text != Self.event)
+        state.take(Array(text.utf8), sequence: 5)
+        #expect(state.counters.linesIgnored == 1 && !state.hasChanges)
+        state.take(Array(Self.event.utf8), sequence: 6)
+        #expect(state.counters.linesIgnored == 2 && !state.hasChanges)
+    }
+
+    @Test func `a line with its end, one of a type to come, and one that was taken already`() throws {
+        var state = PresentState(try PresentOptions.make(homeAssistant: false))
+        state.take(Array((Self.event + "\n").utf8), sequence: 5)
+        #expect(state.hasChanges && state.sequence == 5)
+        let unknown = Self.event.replacing(#""event""#, with: #""omen""#).replacing(":5", with: ":6")
+        state.take(Array(unknown.utf8), sequence: 6)
+        #expect(state.sequence == 6 && state.counters == PresentStateCounters())
+        state.take(Array(Self.event.replacing("unsatisfied", with: "satisfied").utf8), sequence: 5)
+        #expect(state.conditions.values.first?.own.state == .unsatisfied)
+    }
+
+    @Test
+    func `random lines, mutated ones and random acknowledgements never trap, and the broker ends with what is so`()
+        throws
+    {
+        var random = PresentSeed.fromEnvironment()
+        for _ in 0..<20 {
+            var options = try PresentOptions.make(homeAssistant: Bool.random(using: &random))
+            options.trackersMax = Int.random(in: 0...4, using: &random)
+            var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+            var second = 1.0
+            var onTheirWay: [Publication] = []
+            for _ in 0..<120 {
+                second += Double.random(in: 0...25, using: &random)
+                let name = ["a", "b", "c"].randomElement(using: &random) ?? "a"
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: try? world.add(name, perBeacon: Bool.random(using: &random), at: second)
+                case 1: try? world.remove(name, at: second)
+                case 2: world.listening(Bool.random(using: &random), at: second)
+                case 3: world.advance(to: second)
+                default: world.sighted(.badge(UInt16.random(in: 0..<6, using: &random)), at: second)
+                }
+                if Int.random(in: 0..<4, using: &random) == 0, var line = world.lines.last, !line.isEmpty {
+                    line[Int.random(in: 0..<line.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                    var copy = state
+                    copy.take(line, sequence: world.lines.count)
+                    var publications: [Publication] = []
+                    copy.nextChanges(50, into: &publications)
+                    _ = copy.encoded
+                }
+                state.follow(world)
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0:
+                    // The broker takes some, in order, and acknowledges some of them; then the connection ends.
+                    for publication in onTheirWay { broker.receive(publication) }
+                    for publication in onTheirWay where Bool.random(using: &random) {
+                        state.acknowledge(publication.topic)
+                    }
+                    onTheirWay.removeAll()
+                    if Bool.random(using: &random) { state.reconnected() } else { state.repeatAll() }
+                case 1:
+                    // The process is killed and another one begins.
+                    for publication in onTheirWay { broker.receive(publication) }
+                    onTheirWay.removeAll()
+                    state = try PresentState(options, decoding: state.encoded)
+                default:
+                    state.nextChanges(Int.random(in: 0...4, using: &random), into: &onTheirWay)
+                }
+            }
+            for publication in onTheirWay { broker.receive(publication) }
+            state.reconnected()
+            state.deliver(to: &broker)
+            var (fresh, other) = (PresentState(options), RetainingBroker())
+            fresh.follow(world)
+            fresh.deliver(to: &other)
+            #expect(broker.retained == other.retained)
+        }
+    }
+}

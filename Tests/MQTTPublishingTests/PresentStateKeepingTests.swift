@@ -1,0 +1,182 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import MQTTPublishing
+
+/// How it is kept over restarts, and what options that changed meanwhile make of it.
+@Suite struct PresentStateKeepingTests {
+    /// A world with a condition `staff` and a beacon in view and one that has left, and `door`, told to a broker.
+    private func told(_ options: PresentStateOptions) throws -> (PresentWorld, PresentState, RetainingBroker) {
+        var (world, state, broker) = (try PresentWorld(), PresentState(options), RetainingBroker())
+        try world.add("staff", perBeacon: true, at: 1)
+        try world.add("door \"2\"", .everyOther, assuming: .unsatisfied, at: 1)
+        world.sighted(.badge(8), at: 2)
+        for second in 3..<60 { world.sighted(.badge(7), at: Double(second)) }
+        state.follow(world)
+        state.deliver(to: &broker)
+        return (world, state, broker)
+    }
+
+    @Test func `the same octets for the same state, and one that was read goes on as if nothing had been`() throws {
+        let options = try PresentOptions.make()
+        var (world, state, broker) = try told(options)
+        let encoded = state.encoded
+        #expect(encoded == state.encoded)
+        var read = try PresentState(options, decoding: encoded)
+        #expect(read.encoded == encoded && read.sequence == state.sequence && !read.hasChanges)
+        #expect(JSONSerialization.isValidJSONObject(try presentObject(String(decoding: encoded, as: UTF8.self))))
+        var other = broker
+        world.advance(to: 100)
+        try world.remove("door \"2\"", at: 101)
+        state.follow(world)
+        read.follow(world)
+        #expect(read.encoded == state.encoded)
+        state.deliver(to: &broker)
+        read.deliver(to: &other)
+        #expect(other.retained == broker.retained && read.encoded == state.encoded)
+    }
+
+    @Test func `what was not acknowledged is said again by the next process`() throws {
+        let options = try PresentOptions.make()
+        var (world, state, broker) = try told(options)
+        world.advance(to: 100)
+        try world.remove("door \"2\"", at: 101)
+        state.follow(world)
+        var publications: [Publication] = []
+        state.nextChanges(100, into: &publications)
+        var read = try PresentState(options, decoding: state.encoded)
+        var again: [Publication] = []
+        read.nextChanges(100, into: &again)
+        #expect(Set(again) == Set(publications))
+        for publication in again { broker.receive(publication) }
+        #expect(broker.topics("door").isEmpty && broker.topics("/state/staff/").isEmpty)
+    }
+
+    @Test func `another prefix or name clears what stood under the old one, availability and status too`() throws {
+        let (_, state, before) = try told(PresentOptions.make())
+        for (prefix, gateway) in [("beacons", "reception"), ("site/beacons", "lobby")] {
+            let options = try PresentOptions.make(gateway: gateway, prefix: prefix)
+            var broker = before
+            for name in ["availability", "status"] {
+                broker.receive(
+                    Publication(
+                        topic: "beacons/lobby/\(name)", payload: Array("x".utf8), quality: .atLeastOnce,
+                        isRetained: true))
+            }
+            var read = try PresentState(options, decoding: state.encoded)
+            #expect(read.hasChanges)
+            // Killed before anything was said: the next one still knows.
+            read = try PresentState(options, decoding: read.encoded)
+            read.deliver(to: &broker)
+            #expect(broker.topics("beacons/lobby/").allSatisfy { $0.hasPrefix("site/") })
+            #expect(broker.topics("\(prefix)/\(gateway)/").count == before.topics("beacons/lobby/").count)
+            #expect(broker.topics("homeassistant/") == before.topics("homeassistant/"))
+            for topic in broker.topics("homeassistant/") {
+                #expect(broker.retained[topic]?.contains("\(prefix)/\(gateway)/availability") ?? false)
+                #expect(!(broker.retained[topic]?.contains("beacons/lobby/") ?? true) || prefix.hasPrefix("site"))
+            }
+            // And back again: nothing of the name in between is left, nothing of the first is cleared.
+            var back = try PresentState(PresentOptions.make(), decoding: read.encoded)
+            back.deliver(to: &broker)
+            #expect(broker.topics().filter { !$0.hasPrefix("homeassistant/") } == before.topics("beacons/lobby/"))
+        }
+    }
+
+    @Test func `renamed and renamed back before anything was said clears nothing that is live`() throws {
+        let options = try PresentOptions.make()
+        let (_, state, before) = try told(options)
+        var read = try PresentState(PresentOptions.make(gateway: "reception"), decoding: state.encoded)
+        var publications: [Publication] = []
+        read.nextChanges(1, into: &publications)
+        var broker = before
+        for publication in publications { broker.receive(publication) }
+        var back = try PresentState(options, decoding: read.encoded)
+        back.deliver(to: &broker)
+        #expect(broker.retained == before.retained)
+    }
+
+    @Test func `Home Assistant switched off: its topics are cleared; on again: they are back`() throws {
+        let (_, state, before) = try told(PresentOptions.make())
+        let off = try PresentOptions.make(homeAssistant: false)
+        var (read, broker) = (try PresentState(off, decoding: state.encoded), before)
+        read.deliver(to: &broker)
+        #expect(broker.topics("homeassistant/").isEmpty && broker.topics("/tracker/").isEmpty)
+        #expect(broker.topics("/state/") == before.topics("/state/"))
+        var on = try PresentState(PresentOptions.make(), decoding: read.encoded)
+        on.deliver(to: &broker)
+        // But for the tracker of the beacon that had left: nobody remembers it.
+        #expect(
+            Set(before.topics()).subtracting(broker.topics()).allSatisfy { $0.contains("100_-8") || $0.hasSuffix("/8") }
+        )
+        #expect(broker.topics("device_tracker").count == 1)
+    }
+
+    @Test func `another discovery prefix, another version`() throws {
+        var options = try PresentOptions.make()
+        let (_, state, before) = try told(options)
+        options.homeAssistant?.prefix = "ha/discovery"
+        var (read, broker) = (try PresentState(options, decoding: state.encoded), before)
+        read.deliver(to: &broker)
+        #expect(broker.topics("homeassistant/").isEmpty)
+        #expect(broker.topics("ha/discovery/").count == before.topics("homeassistant/").count)
+        options.version = "2.0.0"
+        var newer = try PresentState(options, decoding: read.encoded)
+        newer.deliver(to: &broker)
+        #expect(broker.topics("ha/").allSatisfy { broker.retained[$0]?.contains(#""sw_version":"2.0.0""#) ?? false })
+    }
+
+    @Test func `a beacon that came before the change and was not kept is cleared under the old options`() throws {
+        var (world, state, broker) = try told(PresentOptions.make())
+        let kept = state.encoded
+        world.sighted(.badge(9), at: 61)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("_-100_-9/").count == 1)
+        var read = try PresentState(PresentOptions.make(homeAssistant: false), decoding: kept)
+        read.follow(world)
+        read.deliver(to: &broker)
+        #expect(broker.topics("homeassistant/").isEmpty && broker.topics("/tracker/").isEmpty)
+        #expect(broker.topics("/state/").contains { $0.hasSuffix("/9") })
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", "null", #"{"version":1}"#, #"{"version":0,"sequence":1}"#,
+        #"{"version":1,"sequence":-1,"key":"k","prefix":"p","gateway":"g","program":"","conditions":[]}"#,
+        #"{"version":1,"sequence":1,"key":"","prefix":"p","gateway":"g","program":"","conditions":[]}"#,
+        #"{"version":1,"sequence":1,"key":"k","prefix":"p","gateway":"a/b","program":"","conditions":[]}"#,
+        #"{"version":1,"sequence":1,"key":"k","prefix":"p","gateway":"g","program":"","conditions":[{}]}"#,
+        #"{"version":1,"sequence":1,"key":"k","prefix":"p","gateway":"g","conditions":[{"identifier":"a/b"}]}"#,
+    ])
+    func `what is damaged is refused`(text: String) throws {
+        let options = try PresentOptions.make()
+        #expect(throws: PresentStateError.damaged) { try PresentState(options, decoding: Array(text.utf8)) }
+        #expect(throws: PresentStateError.newerVersion(2)) {
+            try PresentState(options, decoding: Array(#"{"version":2}"#.utf8))
+        }
+        #expect("\(PresentStateError.damaged)".contains("delete it"))
+        #expect("\(PresentStateError.newerVersion(2))".contains("format 2"))
+    }
+
+    @Test func `cut off anywhere it is refused, and changed anywhere it never traps`() throws {
+        let options = try PresentOptions.make()
+        let (_, state, _) = try told(options)
+        let encoded = state.encoded
+        for length in stride(from: 0, to: encoded.count - 1, by: 7) {
+            #expect(throws: PresentStateError.self) { try PresentState(options, decoding: Array(encoded[..<length])) }
+        }
+        var random = PresentSeed.fromEnvironment()
+        for _ in 0..<300 {
+            var bytes = encoded
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0x20...0x7E, using: &random)
+            }
+            guard var read = try? PresentState(options, decoding: bytes) else { continue }
+            var publications: [Publication] = []
+            read.nextChanges(100, into: &publications)
+            _ = read.encoded
+        }
+    }
+}

@@ -1,0 +1,325 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+@testable import MQTTPublishing
+
+@Suite struct PresentStateTests {
+    private let staff = "beacons/lobby/state/staff"
+    private let badge = "beacons/lobby/state/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"
+
+    private func make(_ change: (inout PresentStateOptions) -> Void = { _ in }, lastWritten: Int = .max) throws
+        -> PresentState
+    {
+        var options = try PresentOptions.make(homeAssistant: false)
+        change(&options)
+        return PresentState(options, lastWritten: lastWritten)
+    }
+
+    @Test(arguments: [true, false])
+    func `the life of a condition and a beacon, from lines with envelope and without`(envelope: Bool) throws {
+        var (world, broker, state) = (try PresentWorld(envelope: envelope), RetainingBroker(), try make())
+        var seen: [[String: String]] = []
+        func look() throws {
+            state.follow(world)
+            state.deliver(to: &broker)
+            seen.append(try broker.states())
+        }
+        try world.add("staff", perBeacon: true, at: 1)
+        try look()
+        world.sighted(at: 2)
+        try look()
+        world.listening(false, at: 3)
+        world.advance(to: 100)
+        try look()
+        world.listening(true, at: 101)
+        world.sighted(at: 102)
+        try look()
+        world.advance(to: 200)
+        try look()
+        try world.remove("staff", at: 201)
+        try look()
+        #expect(
+            seen == [
+                [staff: "unknown"], [staff: "satisfied", badge: "satisfied"], [staff: "unknown", badge: "unknown"],
+                [staff: "satisfied", badge: "satisfied"], [staff: "unsatisfied"], [:],
+            ])
+        #expect(state.counters == PresentStateCounters())
+        #expect(state.sequence == world.lines.count)
+    }
+
+    @Test func `a state says what its line said, its keys in their order`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2.5)
+        state.follow(world)
+        state.deliver(to: &broker)
+        let rest = """
+            "state":"satisfied","date":"2026-11-21T07:46:29.500000Z","condition":{"uuid":"\(ProximityUUID.badges)"},\
+            "refinement":{"uuid":"\(ProximityUUID.badges)","major":100,"minor":7},\
+            "lastSeen":"2026-11-21T07:46:29.500000Z","diagnostics":[]}
+            """
+        #expect(
+            broker.retained[staff] == """
+                {"version":1,"type":"state","gateway":"lobby","sequence":3,"monitor":"site","identifier":"staff",\
+                "scope":"condition",\(rest)
+                """)
+        #expect(
+            broker.retained[badge] == """
+                {"version":1,"type":"state","gateway":"lobby","sequence":4,"monitor":"site","identifier":"staff",\
+                "scope":"beacon",\(rest)
+                """)
+    }
+
+    @Test func `C1: what is assumed is said to be, until something is observed`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", assuming: .satisfied, at: 1)
+        state.follow(world)
+        state.deliver(to: &broker)
+        let assumed = try presentObject(broker.retained[staff] ?? "")
+        #expect(assumed["state"] as? String == "satisfied" && assumed["assumed"] as? Bool == true)
+        world.advance(to: 40)
+        state.follow(world)
+        state.deliver(to: &broker)
+        let observed = try presentObject(broker.retained[staff] ?? "")
+        #expect(observed["state"] as? String == "unsatisfied" && observed["assumed"] == nil)
+    }
+
+    @Test func `C2: one that is replaced starts afresh, and its beacons are forgotten; a changed one goes on`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("/100/7").count == 2 && broker.topics("device_tracker").count == 1)
+        try world.add("staff", perBeacon: true, exitTimeout: .seconds(90), at: 2)
+        state.follow(world)
+        #expect(!state.hasChanges && state.sequence == world.lines.count)
+        let before = broker.messages.count
+        try world.add("staff", .everyOther, assuming: .unsatisfied, perBeacon: true, at: 3)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.messages.count > before)
+        #expect(try broker.states() == [staff: "unsatisfied"])
+        #expect(broker.topics("/100/7").isEmpty && broker.topics("device_tracker").isEmpty)
+    }
+
+    @Test func `each topic is told once, with what is so at last, however much happened while the broker was away`()
+        throws
+    {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", perBeacon: true, at: 1)
+        for round in 0..<100 {
+            world.sighted(at: Double(100 * round + 2))
+            world.advance(to: Double(100 * round + 50))
+        }
+        world.sighted(at: 20_000)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.messages.map(\.topic) == [staff, badge])
+        #expect(try broker.states() == [staff: "satisfied", badge: "satisfied"])
+    }
+
+    @Test func `what is removed while the broker is away is cleared when it is back`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
+        try world.add("staff", perBeacon: true, at: 1)
+        try world.add("door", .everyOther, at: 1)
+        world.sighted(at: 2)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("staff").count == 5)
+        try world.remove("staff", at: 3)
+        state.follow(world)
+        // The process ends with the broker still away.
+        state = try PresentState(PresentOptions.make(), decoding: state.encoded)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("staff").isEmpty)
+        #expect(broker.topics("door").count == 2)
+    }
+
+    @Test func `what a process published and did not keep is cleared by the one after it`() throws {
+        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var state = try make({ $0.homeAssistant = .init() })
+        try world.add("door", .everyOther, at: 1)
+        state.follow(world)
+        let kept = state.encoded
+        try world.add("staff", perBeacon: true, at: 2)
+        world.sighted(at: 3)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("staff").count == 5)
+        try world.remove("staff", at: 4)
+        // Killed here: what it had kept is older than staff.
+        state = try PresentState(PresentOptions.make(), decoding: kept, lastWritten: world.lines.count)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.topics("staff").isEmpty)
+    }
+
+    @Test func `nothing is cleared that the broker never heard of`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make(lastWritten: 0))
+        try world.add("staff", perBeacon: true, at: 1)
+        for minor in 0..<50 as Range<UInt16> { world.sighted(.badge(minor), at: Double(minor) + 2) }
+        world.advance(to: 200)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.messages.map(\.topic) == [staff])
+    }
+
+    @Test func `what was handed out comes again after a new connection, and not before`() throws {
+        var (world, state) = (try PresentWorld(), try make())
+        try world.add("staff", at: 1)
+        state.follow(world)
+        var publications: [Publication] = []
+        state.nextChanges(10, into: &publications)
+        #expect(publications.map(\.topic) == [staff] && !state.hasChanges)
+        state.nextChanges(10, into: &publications)
+        #expect(publications.count == 1)
+        state.reconnected()
+        #expect(state.hasChanges)
+        state.nextChanges(10, into: &publications)
+        #expect(publications.map(\.topic) == [staff, staff] && publications[0] == publications[1])
+        state.acknowledge(staff)
+        state.acknowledge(staff)
+        state.acknowledge("beacons/lobby/state/else")
+        state.reconnected()
+        #expect(!state.hasChanges)
+        state.repeatAll()
+        #expect(state.hasChanges)
+    }
+
+    @Test func `what changes while it is on its way is told when that is acknowledged`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", at: 1)
+        state.follow(world)
+        var publications: [Publication] = []
+        state.nextChanges(1, into: &publications)
+        world.sighted(at: 2)
+        state.follow(world)
+        #expect(!state.hasChanges)
+        state.acknowledge(staff)
+        #expect(state.hasChanges)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "satisfied"])
+        // The same where it is removed meanwhile.
+        world.advance(to: 100)
+        state.follow(world)
+        publications.removeAll()
+        state.nextChanges(1, into: &publications)
+        try world.remove("staff", at: 101)
+        state.follow(world)
+        state.acknowledge(staff)
+        state.deliver(to: &broker)
+        #expect(broker.retained.isEmpty)
+        #expect(!state.hasChanges)
+    }
+
+    @Test func `a limit is kept, and nothing is handed out for none`() throws {
+        var (world, state) = (try PresentWorld(), try make())
+        for index in 0..<5 { try world.add("c\(index)", at: 1) }
+        state.follow(world)
+        var publications: [Publication] = []
+        state.nextChanges(0, into: &publications)
+        state.nextChanges(-1, into: &publications)
+        #expect(publications.isEmpty)
+        state.nextChanges(3, into: &publications)
+        #expect(publications.map(\.topic) == (0..<3).map { "beacons/lobby/state/c\($0)" })
+        state.nextChanges(.max, into: &publications)
+        #expect(publications.count == 5)
+    }
+
+    @Test func `lines that are missing leave nothing but what comes after them`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2)
+        world.lose(1)
+        try world.add("door", .everyOther, assuming: .unsatisfied, at: 3)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(
+            try broker.states() == [
+                staff: "unknown", badge: "unknown", "beacons/lobby/state/door": "unsatisfied",
+            ])
+        #expect(state.counters.gaps == 1)
+        world.advance(to: 100)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "unsatisfied", "beacons/lobby/state/door": "unsatisfied"])
+    }
+
+    @Test func `files that begin later than the first line are no gap for one that is new`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        world.lose(1000)
+        try world.add("staff", assuming: .satisfied, at: 3)
+        state.take(try #require(world.lines.last), sequence: world.lines.count)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "satisfied"])
+        #expect(state.counters.gaps == 0)
+    }
+
+    @Test func `events tell of conditions and beacons whose own lines are gone`() throws {
+        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var state = try make({ $0.homeAssistant = .init() })
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2)
+        #expect(world.lines.count == 4)
+        state.take(world.lines[3], sequence: 4)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "unknown", badge: "satisfied"])
+        world.advance(to: 100)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "unsatisfied"])
+    }
+
+    @Test func `the engine's state puts right what lines don't tell`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make { $0.homeAssistant = .init() })
+        try world.add("staff", perBeacon: true, at: 1)
+        try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)
+        try world.add("old", at: 1)
+        world.sighted(at: 2)
+        world.sighted(.badge(8), at: 2)
+        state.follow(world)
+        state.deliver(to: &broker)
+        let told = broker.messages.count
+        // The same again changes nothing.
+        let wasAdopted1 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        #expect(wasAdopted1)
+        #expect(!state.hasChanges)
+        // Beacon 8 leaves and `old` is removed in lines that are lost.
+        for second in 3..<60 { world.sighted(at: Double(second)) }
+        try world.remove("old", at: 60)
+        world.lose(2)
+        let wasAdopted2 = state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        #expect(wasAdopted2)
+        state.deliver(to: &broker)
+        #expect(
+            try broker.states() == [staff: "satisfied", badge: "satisfied", "beacons/lobby/state/door": "unsatisfied"])
+        #expect(try broker.states("/tracker/").values.sorted() == ["satisfied", "unsatisfied"])
+        #expect(broker.topics("old").isEmpty)
+        #expect(!broker.messages[told...].contains { $0.topic == staff }, "it is what it was")
+        #expect(state.counters.gaps == 0)
+        let wasAdopted3 = state.adopt(world.engine.snapshot, at: world.lines.count - 1, offset: .zero)
+        #expect(!wasAdopted3)
+    }
+
+    @Test func `a new one that adopts the engine's state says it all`() throws {
+        var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
+        try world.add("staff", perBeacon: true, at: 1)
+        try world.add("door", .everyOther, assuming: .unsatisfied, at: 1)
+        world.sighted(at: 2)
+        var whole = try make()
+        whole.follow(world)
+        var other = RetainingBroker()
+        whole.deliver(to: &other)
+        state.adopt(world.engine.snapshot, at: world.lines.count, offset: .zero)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == other.states())
+        let told = try presentObject(broker.retained[badge] ?? "")
+        #expect(told["date"] as? String == "2026-11-21T07:46:29.000000Z" && told["sequence"] == nil)
+        #expect(try presentObject(broker.retained["beacons/lobby/state/door"] ?? "")["assumed"] as? Bool == true)
+    }
+}
