@@ -40,12 +40,12 @@ extension Publisher {
 
     /// Publishes what is behind the lines, as far as there is room.
     func publishOthers() {
-        guard phase == .connected, leave == .none, let client, let answer = client.answer else { return }
+        guard phase == .connected, leave == .none, let client else { return }
         publishStatus()
         if let othersPauseUntil, loop.now < othersPauseUntil { return }
         othersPauseUntil = nil
         while retained?.hasChanges ?? false {
-            let room = min(Self.othersMax, answer.receiveMaximum - window.inFlight) - others.count
+            let room = Self.othersMax - others.count
             guard room > 0, !client.wantsWrite else { return }
             changes.removeAll(keepingCapacity: true)
             retained?.nextChanges(room, into: &changes)

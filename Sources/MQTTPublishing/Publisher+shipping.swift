@@ -7,7 +7,7 @@ import SystemPackage
 extension Publisher {
     /// Sends what there is and what there is room for.
     func ship() {
-        guard let client, let answer = client.answer else { return }
+        guard let client else { return }
         hasCaughtUp = false
         var count = 0
         do {
@@ -17,7 +17,7 @@ extension Publisher {
                     return
                 }
                 count += 1
-                var room = window.room(receiveMaximum: answer.receiveMaximum, others: others.count)
+                var room = window.room
                 // What was refused is tried alone: all that follows it would come again and again.
                 if refused != nil { room = min(room, 1 - window.inFlight) }
                 guard room > 0 else { break }
@@ -156,7 +156,8 @@ extension Publisher {
             try ShippingCheckpoint(position: window.shipped).write(options.checkpoint)
             window.keep()
         } catch {
-            let text = "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
+            let text =
+                "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
             if status.localTrouble != text { note(true, text) }
             status.localTrouble = text
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }

@@ -76,7 +76,8 @@ struct PublishingTests {
         }
     }
 
-    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws {
+    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws
+    {
         let scratch = try Scratch()
         let password = try scratch.write("password", "x\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
