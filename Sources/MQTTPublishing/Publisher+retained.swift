@@ -57,6 +57,7 @@ extension Publisher {
         }
         if stem != nil, !isOnline {
             isOnline = true
+            if refused == nil { status.trouble = nil }
             publishAvailability(isOnline: true)
         }
         if keptState == nil { keepState() }
@@ -134,10 +135,9 @@ extension Publisher {
             try WholeFile.replace(file, with: retained.encoded)
             keptState = retained.sequence
             stateIsStale = false
+            noteLocal(.state, nil)
         } catch {
-            let text = "\(file) can't be written: \(error)"
-            if status.localTrouble != text { note(true, text) }
-            status.localTrouble = text
+            noteLocal(.state, "\(file) can't be written: \(error)")
             if let stateTimer { loop.set(stateTimer, at: loop.now + Self.retryFiles) }
         }
     }

@@ -141,6 +141,14 @@ struct PublishingTests {
         return String(line[start...].dropLast())
     }
 
+    private static func expect(
+        _ lines: [String], _ numbers: ClosedRange<Int>, topic: String = "beacons/lobby/event/staff",
+        location: SourceLocation = #_sourceLocation
+    ) throws {
+        let expected = try numbers.map { "\(topic) \(try payload($0))" }
+        #expect(lines == expected, sourceLocation: location)
+    }
+
     @Test func `publish ships a folder once, and --from again`() throws {
         let world = try World()
         let events = world.scratch.path("events")
@@ -149,13 +157,14 @@ struct PublishingTests {
             #expect(ending.status == 0, "\(ending.errors)")
             #expect(ending.errors.contains("20 lines were shipped; the broker has all up to 20"), "\(ending.errors)")
         }
-        #expect(try first == (1...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(first, 1...20)
         let again = try Gateway.run("publish", events, "--config", world.configuration)
         #expect(again.errors.contains("0 lines were shipped; the broker has all up to 20"), "\(again.errors)")
         let some = try world.received(3, "beacons/#") {
-            #expect(try Gateway.run("publish", events, "--config", world.configuration, "--from", "18").status == 0)
+            let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
+            #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try some == (18...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(some, 18...20)
     }
 
     @Test func `what can't be published is refused with a reason and its code`() throws {
@@ -190,7 +199,7 @@ struct PublishingTests {
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try lines == (1...20).map { "beacons/lobby/events \(try Self.payload($0))" })
+        try Self.expect(lines, 1...20, topic: "beacons/lobby/events")
         let topics = try world.received(20, "beacons/lobby/event/#") {
             let ending = try run(
                 "/bin/bash",
@@ -206,6 +215,6 @@ struct PublishingTests {
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try topics == (1...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(topics, 1...20)
     }
 }
