@@ -44,14 +44,17 @@ public struct LineMessage {
         let end = position - 1
         guard skip(",\"qos\":1,\"retain\":false,\"payload\":", line) else { return false }
         let payloadStart = position
-        guard skip("{\"version\":1,\"type\":\"", line), skipText(line), skip(",\"gateway\":\"", line), skipText(line) else {
+        guard skip("{\"version\":1,\"type\":\"", line), skipText(line), skip(",\"gateway\":\"", line), skipText(line)
+        else {
             return false
         }
         if skip(",\"boot\":\"", line), !skipText(line) { return false }
         guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
             line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
         else { return false }
-        for index in start..<end where line[index] == UInt8(ascii: "+") || line[index] == UInt8(ascii: "#") { return false }
+        for index in start..<end where line[index] == UInt8(ascii: "+") || line[index] == UInt8(ascii: "#") {
+            return false
+        }
         guard end - start <= Self.topicMax else { return false }
         sequence = number
         topic.append(contentsOf: line[start..<end])

@@ -111,7 +111,8 @@ extension Daemon {
         while mailbox.status.state != .ended, loop.now < end {
             var poll = pollfd(fd: mailbox.owner.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
             let left = (end - loop.now).components
-            _ = unsafe Glibc.poll(&poll, 1, Int32(clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000))
+            _ = unsafe Glibc.poll(
+                &poll, 1, Int32(clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000))
             mailbox.owner.clear()
             sayRemarks()
         }

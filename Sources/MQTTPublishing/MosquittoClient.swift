@@ -19,8 +19,6 @@ import SystemPackage
     struct Answer {
         /// MQTT 5 §3.2.2.2, or 3.1.1 §3.2.2.3.
         var reason: UInt8
-        /// How many messages with QoS 1 it takes at a time (MQTT 5 §3.2.2.3.3).
-        var receiveMaximum: Int
         /// How long the connection may be silent, in seconds, where the broker has it otherwise.
         var keepAlive: Int?
     }
@@ -32,9 +30,6 @@ import SystemPackage
         /// The message can't be sent over this connection, for what it is.
         case unacceptable(String)
     }
-
-    // The library's number is 16 bits wide; what the protocol has where the broker says nothing.
-    static let receiveMaximumDefault = 65_535
 
     /// What the broker said to the request for a connection; absent until it did.
     private(set) var answer: Answer?
@@ -207,14 +202,11 @@ import SystemPackage
     private func listen() {
         unsafe mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
             guard let user = unsafe user else { return }
-            var (maximum, keepAlive): (UInt16, UInt16) = (0, 0)
-            unsafe mosquitto_property_read_int16(
-                properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &maximum, false)
+            var keepAlive: UInt16 = 0
             unsafe mosquitto_property_read_int16(
                 properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &keepAlive, false)
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().answer = Answer(
                 reason: UInt8(truncatingIfNeeded: reason),
-                receiveMaximum: maximum > 0 ? Int(maximum) : MosquittoClient.receiveMaximumDefault,
                 keepAlive: keepAlive > 0 ? Int(keepAlive) : nil)
         }
         unsafe mosquitto_publish_v5_callback_set(handle) { _, user, message, reason, _ in

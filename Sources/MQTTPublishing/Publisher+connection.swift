@@ -215,7 +215,9 @@ extension Publisher {
             guard isInTrouble else { return }
             isInTrouble = false
             note(
-                false, "the broker at \(place) takes lines from \(window.shipped.sequence + 1) on (MQTT \(client.version.rawValue))")
+                false,
+                "the broker at \(place) takes lines from \(window.shipped.sequence + 1) on (MQTT \(client.version.rawValue))"
+            )
         }
     }
 

@@ -40,12 +40,12 @@ extension Publisher {
 
     /// Publishes what is behind the lines, as far as there is room.
     func publishOthers() {
-        guard phase == .connected, leave == .none, let client, let answer = client.answer else { return }
+        guard phase == .connected, leave == .none, let client else { return }
         publishStatus()
         if let othersPauseUntil, loop.now < othersPauseUntil { return }
         othersPauseUntil = nil
         while retained?.hasChanges ?? false {
-            let room = min(Self.othersMax, answer.receiveMaximum - window.inFlight) - others.count
+            let room = Self.othersMax - others.count
             guard room > 0, !client.wantsWrite else { return }
             changes.removeAll(keepingCapacity: true)
             retained?.nextChanges(room, into: &changes)
@@ -57,6 +57,7 @@ extension Publisher {
         }
         if stem != nil, !isOnline {
             isOnline = true
+            if refused == nil { status.trouble = nil }
             publishAvailability(isOnline: true)
         }
         if keptState == nil { keepState() }
@@ -134,10 +135,9 @@ extension Publisher {
             try WholeFile.replace(file, with: retained.encoded)
             keptState = retained.sequence
             stateIsStale = false
+            noteLocal(.state, nil)
         } catch {
-            let text = "\(file) can't be written: \(error)"
-            if status.localTrouble != text { note(true, text) }
-            status.localTrouble = text
+            noteLocal(.state, "\(file) can't be written: \(error)")
             if let stateTimer { loop.set(stateTimer, at: loop.now + Self.retryFiles) }
         }
     }

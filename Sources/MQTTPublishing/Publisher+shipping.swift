@@ -7,7 +7,7 @@ import SystemPackage
 extension Publisher {
     /// Sends what there is and what there is room for.
     func ship() {
-        guard let client, let answer = client.answer else { return }
+        guard let client else { return }
         hasCaughtUp = false
         var count = 0
         do {
@@ -17,7 +17,7 @@ extension Publisher {
                     return
                 }
                 count += 1
-                var room = window.room(receiveMaximum: answer.receiveMaximum, others: others.count)
+                var room = window.room
                 // What was refused is tried alone: all that follows it would come again and again.
                 if refused != nil { room = min(room, 1 - window.inFlight) }
                 guard room > 0 else { break }
@@ -27,10 +27,11 @@ extension Publisher {
                 }
                 try send(with: client)
             }
-            if status.localTrouble != nil { note(false, "the event files can be read again") }
-            status.localTrouble = nil
+            noteLocal(.events, nil)
         } catch let error as Errno {
-            return sayLocal("\(options.directory) can't be read: \(error)")
+            noteLocal(.events, "\(options.directory) can't be read: \(error)")
+            if let turnTimer { loop.set(turnTimer, at: loop.now + Self.retryFiles) }
+            return
         } catch let error as MosquittoClient.Failure {
             return failed(error)
         } catch {
@@ -72,12 +73,6 @@ extension Publisher {
         refuse(follower.position.sequence, .unacceptable(topic: topic, why))
     }
 
-    private func sayLocal(_ text: String) {
-        if status.localTrouble != text { note(true, text) }
-        status.localTrouble = text
-        if let turnTimer { loop.set(turnTimer, at: loop.now + Self.retryFiles) }
-    }
-
     // MARK: Acknowledgements
 
     /// Moves the checkpoint over what the broker has.
@@ -90,10 +85,11 @@ extension Publisher {
             if let other = others.removeValue(forKey: message) {
                 taken(other, reason, client.version)
             } else if reason >= 0x80 {
-                let topic = refusedTopic()
-                refuse(
-                    window.shipped.sequence + 1,
-                    .publishRefused(topic: topic, reason, MosquittoClient.name(reason, client.version)))
+                status.refusals += 1
+                // Those behind it are refused for the same reason, mostly.
+                guard !isPausing else { continue }
+                let name = MosquittoClient.name(reason, client.version)
+                refuse(window.shipped.sequence + 1, .publishRefused(topic: refusedTopic(), reason, name))
             } else if window.acknowledged(message) {
                 status.acknowledged += 1
             }
@@ -120,8 +116,6 @@ extension Publisher {
 
     /// A line was refused: it and all after it wait, and it is tried again after a while.
     private func refuse(_ sequence: Int, _ trouble: BrokerTrouble) {
-        status.refusals += 1
-        guard !isPausing else { return }
         refused = sequence
         isPausing = true
         say(trouble)
@@ -142,7 +136,7 @@ extension Publisher {
     func keepWhereDue() {
         guard window.unkept > 0, let keepTimer else { return }
         if window.unkept >= window.capacity / 2 {
-            if loop.time(of: keepTimer) == nil || status.localTrouble == nil { keep() }
+            if loop.time(of: keepTimer) == nil || localTroubles[.checkpoint] == nil { keep() }
         } else if loop.time(of: keepTimer) == nil {
             loop.set(keepTimer, at: loop.now + Self.keepInterval)
         }
@@ -155,10 +149,12 @@ extension Publisher {
         do throws(Errno) {
             try ShippingCheckpoint(position: window.shipped).write(options.checkpoint)
             window.keep()
+            noteLocal(.checkpoint, nil)
         } catch {
-            let text = "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
-            if status.localTrouble != text { note(true, text) }
-            status.localTrouble = text
+            noteLocal(
+                .checkpoint,
+                "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
+            )
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }
         }
     }

@@ -28,6 +28,11 @@ public final class Publisher {
         case status
     }
 
+    /// What is read and written here.
+    enum Place: Int, CaseIterable {
+        case events, checkpoint, state
+    }
+
     /// What comes before the end, in order.
     enum Leave {
         /// It stays.
@@ -83,6 +88,9 @@ public final class Publisher {
     var lastHeard: Instant
     var lastPing: Instant
     var silenceMax: Duration
+
+    /// What is wrong with files here, by which they are.
+    var localTroubles: [Place: String] = [:]
 
     // A message that the broker refused: it is tried alone until it gets through.
     var refused: Int?
@@ -248,6 +256,7 @@ public final class Publisher {
         }
         status.nextAttempt = phase == .waiting ? plan.nextAttempt : nil
         status.version = phase == .connected ? client?.version.rawValue : nil
+        status.localTrouble = Place.allCases.lazy.compactMap { self.localTroubles[$0] }.first
         status.shipped = window.shipped.sequence
         status.released = retained == nil ? window.kept.sequence : min(window.kept.sequence, keptState ?? 0)
         status.inFlight = window.inFlight
@@ -265,6 +274,17 @@ public final class Publisher {
     /// Has something said at the end of the turn.
     func note(_ isTrouble: Bool, _ text: String) {
         remarks.append(PublisherMailbox.Remark(isTrouble: isTrouble, text: text))
+    }
+
+    /// Notes what is wrong with files here, or that nothing is any more, and says it once.
+    func noteLocal(_ place: Place, _ trouble: String?) {
+        guard localTroubles[place] != trouble else { return }
+        if let trouble {
+            note(true, trouble)
+        } else if let before = localTroubles[place] {
+            note(false, "over: \(before)")
+        }
+        localTroubles[place] = trouble
     }
 
     // What goes on for days should be found in each log that is looked at, and not fill it.

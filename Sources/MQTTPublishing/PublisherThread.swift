@@ -33,12 +33,14 @@ public enum PublisherThread {
         // Nobody waits for it but by the mailbox: a name server that hangs must not hold up the end of the process.
         unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         let argument = unsafe Unmanaged.passRetained(box).toOpaque()
-        let result = unsafe pthread_create(&thread, &attributes, { argument in
-            guard let argument = unsafe argument else { return nil }
-            let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-            PublisherThread.run(box.work)
-            return nil
-        }, argument)
+        let result = unsafe pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+                PublisherThread.run(box.work)
+                return nil
+            }, argument)
         guard result == 0 else {
             unsafe Unmanaged<Box>.fromOpaque(argument).release()
             throw Errno(rawValue: result)

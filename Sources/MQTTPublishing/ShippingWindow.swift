@@ -34,11 +34,11 @@ public struct ShippingWindow: Sendable {
     /// How many lines were sent and are not done with.
     public var inFlight: Int { entries.count - head }
 
-    /// How many more lines may be sent now, where the broker takes `receiveMaximum` messages at a time, of which `others`
-    /// are under way.
-    public func room(receiveMaximum: Int, others: Int) -> Int {
-        max(0, min(capacity - unkept - inFlight, receiveMaximum - others - inFlight))
-    }
+    /// How many more lines may be sent now.
+    ///
+    /// What the broker takes at a time (MQTT 5 §3.3.4) is less, and the library's to mind: it sends the next one as soon as
+    /// one is acknowledged, without a round through here.
+    public var room: Int { max(0, capacity - unkept - inFlight) }
 
     /// A line was sent, by the library's number for the message.
     public mutating func sent(_ message: Int32, _ position: LinePosition) {

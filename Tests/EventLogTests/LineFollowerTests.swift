@@ -133,7 +133,7 @@ import Testing
 }
 
 @Suite struct LineMessageTests {
-    private static func message(_ line: String) -> LineMessage? {
+    private func message(_ line: String) -> LineMessage? {
         var message = LineMessage(prefix: "beacons")
         return message.parse(Array(line.utf8)) ? message : nil
     }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func `an envelope says where it goes, and its payload is sent`() throws {
         let line = #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#
-        let message = try #require(Self.message(line))
+        let message = try #require(self.message(line))
         #expect(message.sequence == 42)
         #expect(text(message.topic) == "beacons/lobby/event/staff\0")
         #expect(text(Array(line.utf8)[message.payload]) == Self.payload)
@@ -154,33 +154,36 @@ import Testing
 
     @Test func `keys in another order, spaces and escapes are a line too`() throws {
         let line = #"{ "qos":1, "topic":"beacons/lobby/event/a\"b\u00e9", "payload":\#(Self.payload) }"#
-        let message = try #require(Self.message(line))
+        let message = try #require(self.message(line))
         #expect(message.sequence == 42)
         #expect(text(message.topic) == "beacons/lobby/event/a\"bé\0")
         #expect(text(Array(line.utf8)[message.payload]) == Self.payload)
     }
 
     @Test func `a payload alone goes where its envelope would have sent it`() throws {
-        let message = try #require(Self.message(Self.payload))
+        let message = try #require(self.message(Self.payload))
         #expect(text(message.topic) == "beacons/lobby/event/staff\0")
         #expect(message.sequence == 42)
         #expect(text(Array(Self.payload.utf8)[message.payload]) == Self.payload)
     }
 
-    @Test(arguments: ["", "{", "[]", "null", "{}", #"{"topic":"a"}"#, #"{"topic":"a","qos":1,"retain":false,"payload":{"#])
+    @Test(arguments: [
+        "", "{", "[]", "null", "{}", #"{"topic":"a"}"#, #"{"topic":"a","qos":1,"retain":false,"payload":{"#,
+    ])
     func `what is no line is none`(_ line: String) {
-        #expect(Self.message(line) == nil)
+        #expect(message(line) == nil)
     }
 
     @Test(arguments: ["beacons/+/a", "beacons/#", ""])
     func `a topic that MQTT has not is not published`(_ topic: String) throws {
         let line = #"{"topic":"\#(topic)","qos":1,"retain":true,"payload":\#(Self.payload)}"#
-        #expect(try #require(Self.message(line)).isPublished == false)
+        #expect(try #require(self.message(line)).isPublished == false)
     }
 
     @Test(arguments: [0, 7, 64])
     func `cut anywhere, or changed anywhere, nothing traps`(_ seed: Int) {
-        let line = Array(#"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#.utf8)
+        let line = Array(
+            #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#.utf8)
         var message = LineMessage(prefix: "beacons")
         for end in line.indices { #expect(message.parse(Array(line[..<end])) == false) }
         for index in line.indices {
@@ -201,7 +204,9 @@ import Testing
         #expect(try ShippingCheckpoint.read(path) == checkpoint)
     }
 
-    @Test(arguments: ["", "{", "{}", #"{"version":1}"#, #"{"version":1,"sequence":-1}"#, #"{"version":"1","sequence":1}"#])
+    @Test(arguments: [
+        "", "{", "{}", #"{"version":1}"#, #"{"version":1,"sequence":-1}"#, #"{"version":"1","sequence":1}"#,
+    ])
     func `one that is damaged is refused with what to do`(_ text: String) throws {
         let folder = try Folder()
         try folder.write("mqtt.json", text)

@@ -312,7 +312,7 @@ import Testing
                 .joined())
         #expect(
             made.withoutEffect.map(\.description) == [
-                "g.yaml:7:3: conditions.ranging has no effect in this version, here and at 2 other places",
+                "g.yaml:7:3: conditions.ranging has no effect in this version, here and at 2 other places"
             ])
         #expect(
             try configuration(file("gateway: {name: a}\nmonitor: {deaf_after: 5s, max_beacons: 4}")).withoutEffect == []

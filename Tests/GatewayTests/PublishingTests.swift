@@ -76,7 +76,8 @@ struct PublishingTests {
         }
     }
 
-    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws {
+    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws
+    {
         let scratch = try Scratch()
         let password = try scratch.write("password", "x\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
@@ -140,6 +141,14 @@ struct PublishingTests {
         return String(line[start...].dropLast())
     }
 
+    private static func expect(
+        _ lines: [String], _ numbers: ClosedRange<Int>, topic: String = "beacons/lobby/event/staff",
+        location: SourceLocation = #_sourceLocation
+    ) throws {
+        let expected = try numbers.map { "\(topic) \(try payload($0))" }
+        #expect(lines == expected, sourceLocation: location)
+    }
+
     @Test func `publish ships a folder once, and --from again`() throws {
         let world = try World()
         let events = world.scratch.path("events")
@@ -148,14 +157,14 @@ struct PublishingTests {
             #expect(ending.status == 0, "\(ending.errors)")
             #expect(ending.errors.contains("20 lines were shipped; the broker has all up to 20"), "\(ending.errors)")
         }
-        #expect(try first == (1...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(first, 1...20)
         let again = try Gateway.run("publish", events, "--config", world.configuration)
         #expect(again.errors.contains("0 lines were shipped; the broker has all up to 20"), "\(again.errors)")
         let some = try world.received(3, "beacons/#") {
             let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
-            #expect(ending.status == 0)
+            #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try some == (18...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(some, 18...20)
     }
 
     @Test func `what can't be published is refused with a reason and its code`() throws {
@@ -190,7 +199,7 @@ struct PublishingTests {
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try lines == (1...20).map { "beacons/lobby/events \(try Self.payload($0))" })
+        try Self.expect(lines, 1...20, topic: "beacons/lobby/events")
         let topics = try world.received(20, "beacons/lobby/event/#") {
             let ending = try run(
                 "/bin/bash",
@@ -206,6 +215,6 @@ struct PublishingTests {
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
         }
-        #expect(try topics == (1...20).map { "beacons/lobby/event/staff \(try Self.payload($0))" })
+        try Self.expect(topics, 1...20)
     }
 }

@@ -188,7 +188,9 @@ final class Broker {
     private var child: Child?
 
     /// Starts one; with `listener` in place of a plain one at the loopback.
-    init(_ folder: TestFolder, listener: String? = nil, more: String = "allow_anonymous true", isStarted: Bool = true) throws {
+    init(_ folder: TestFolder, listener: String? = nil, more: String = "allow_anonymous true", isStarted: Bool = true)
+        throws
+    {
         self.folder = folder
         port = freePort()
         try FileManager.default.createDirectory(

@@ -27,7 +27,8 @@ import Testing
         #expect(plan().version(at: start) == .five)
     }
 
-    @Test func `what may pass by itself is tried after one second, then twice as long, up to a minute, less at random`() {
+    @Test func `what may pass by itself is tried after one second, then twice as long, up to a minute, less at random`()
+    {
         let found = delays(.unreachable("a:1", "refused"), 12)
         for (index, whole) in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60].enumerated() {
             #expect(found[index] >= .seconds(whole) / 2 && found[index] <= .seconds(whole), "\(index): \(found[index])")

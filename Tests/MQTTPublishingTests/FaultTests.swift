@@ -32,7 +32,10 @@ import Testing
             """)
         return try Child(
             gateway,
-            ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--checkpoint", folder.file("mqtt.json")]
+            [
+                "publish", folder.file("events"), "--config", folder.file("g.yaml"), "--checkpoint",
+                folder.file("mqtt.json"),
+            ]
                 + more)
     }
 
@@ -90,7 +93,9 @@ import Testing
         print("faults, seed \(seed): \(count) lines, \(cuts) cuts, \(kills) kills, \(all.count - count) came twice")
     }
 
-    @Test func `a killed broker loses what it had acknowledged and not kept, nothing else; --from ships it again`() throws {
+    @Test func `a killed broker loses what it had acknowledged and not kept, nothing else; --from ships it again`()
+        throws
+    {
         let count = 3000
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 500)

@@ -189,7 +189,8 @@ extension PublisherOptions {
         let files = try EventFiles(folder.file("events"))
         let broker = try Broker(folder)
         let arguments = [
-            "-p", "\(broker.port)", "-t", "beacons/#", "-V", "mqttv5", "-q", "1", "-c", "-x", "60", "-i", "s", "-C", "3",
+            "-p", "\(broker.port)", "-t", "beacons/#", "-V", "mqttv5", "-q", "1", "-c", "-x", "60", "-i", "s", "-C",
+            "3",
             "-F", "got %P %E %r %q",
         ]
         #expect(try Child(BrokerTools.subscribe, arguments + ["-E"]).wait() == 0)

@@ -42,7 +42,9 @@ import Testing
         try publisher.stop()
     }
 
-    @Test func `no right to a topic: the line and all after it wait, alone it is tried again, and nothing is lost`() throws {
+    @Test func `no right to a topic: the line and all after it wait, alone it is tried again, and nothing is lost`()
+        throws
+    {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"))
         try files.append(10)

@@ -33,21 +33,13 @@ import Testing
 
     @Test func `what is acknowledged and not kept takes up room as what is under way does`() {
         var window = window(1...10)
-        #expect(window.room(receiveMaximum: 100, others: 0) == 0)
+        #expect(window.room == 0)
         for number in 1...6 { _ = window.acknowledged(Int32(number + 100)) }
         #expect(window.unkept == 6)
-        #expect(window.room(receiveMaximum: 100, others: 0) == 0)
+        #expect(window.room == 0)
         window.keep()
         #expect(window.kept.sequence == 6)
-        #expect(window.room(receiveMaximum: 100, others: 0) == 6)
-    }
-
-    @Test func `the broker's own limit counts all that is under way`() {
-        let window = window(1...3)
-        #expect(window.room(receiveMaximum: 5, others: 0) == 2)
-        #expect(window.room(receiveMaximum: 5, others: 2) == 0)
-        #expect(window.room(receiveMaximum: 5, others: 9) == 0)
-        #expect(window.room(receiveMaximum: 6, others: 2) == 1)
+        #expect(window.room == 6)
     }
 
     @Test func `after a connection's end the next one begins behind what is acknowledged in one piece`() {
