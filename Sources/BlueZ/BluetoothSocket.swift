@@ -25,6 +25,8 @@ final class BluetoothSocket {
     /// What the kernel counts as the buffer's size: about twice what was asked for.
     let receiveBufferBytes: Int
     private var dropsSeen: UInt32 = 0
+    /// When nothing was left to receive the last time: what is received now came after that.
+    private(set) var emptyAt = BootClock.now
 
     /// Makes and binds one.
     ///
@@ -92,7 +94,9 @@ final class BluetoothSocket {
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN: return .nothing
+            case EAGAIN:
+                emptyAt = BootClock.now
+                return .nothing
             default: return .failed(Errno(rawValue: errno))
             }
         }
@@ -115,7 +119,8 @@ final class BluetoothSocket {
 
 /// When a message was received, on the timeline (rule T1).
 enum ReceiveTime {
-    // A stamp that is older, or in the future, says that the wall clock stepped, or that this process was stopped.
+    // A stamp that is older, or in the future, says that the wall clock stepped; but where this process was stopped or
+    // starved, a message may be as old as the last look that found none (rule T5).
     private static let ageMax: Int64 = 1_000_000_000
 
     /// The moment on the timeline at which a message that is stamped `stamp` was received.
@@ -124,10 +129,12 @@ enum ReceiveTime {
     ///   - stamp: the wall clock at its receipt, in nanoseconds.
     ///   - now: the timeline's present.
     ///   - wall: the wall clock's present, in nanoseconds.
-    static func time(stamp: Int64?, now: Instant, wall: Int64) -> Instant {
+    ///   - emptyAt: when nothing was left to receive the last time.
+    static func time(stamp: Int64?, now: Instant, wall: Int64, emptyAt: Instant) -> Instant {
         guard let stamp else { return now }
         let (age, overflow) = wall.subtractingReportingOverflow(stamp)
-        guard !overflow, age >= 0, age <= ageMax else { return now }
+        let (unread, isFar) = now.nanoseconds.subtractingReportingOverflow(emptyAt.nanoseconds)
+        guard !overflow, age >= 0, age <= max(ageMax, isFar ? 0 : unread) else { return now }
         return Instant(nanoseconds: now.nanoseconds - age)
     }
 }

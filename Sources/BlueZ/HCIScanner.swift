@@ -145,7 +145,8 @@ public final class HCIScanner: Scanner {
         for _ in 0..<Self.drainMax {
             guard self.control === control else { return }
             switch control.receive(into: &buffer) {
-            case .message(let count, let stamp): take(buffer.span.extracting(0..<count), stamp: stamp)
+            case .message(let count, let stamp):
+                take(buffer.span.extracting(0..<count), stamp: stamp, emptyAt: control.emptyAt)
             case .tooLong: counted.malformed &+= 1
             case .nothing:
                 isLost = control.takeDrops() > 0
@@ -159,11 +160,11 @@ public final class HCIScanner: Scanner {
         }
     }
 
-    private func take(_ message: Span<UInt8>, stamp: Int64?) {
+    private func take(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
         // Reports come here too, where somebody has a monitor; the raw channel has them as they were.
         guard !ManagementReport.isReport(message) else { return }
         do {
-            let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: BootClock.wall)
+            let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: BootClock.wall, emptyAt: emptyAt)
             session.received(try ManagementMessage(message), at: time)
         } catch {
             counted.malformed &+= 1
@@ -210,7 +211,7 @@ public final class HCIScanner: Scanner {
     private func take(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
         counted.packets &+= 1
         let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall)
+        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: line.socket.emptyAt)
         var actions: [ScanDriver.Action] = []
         switch HCIPacket(packet) {
         case .command(let command): line.driver.saw(command, at: time)

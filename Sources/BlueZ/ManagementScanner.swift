@@ -144,7 +144,7 @@ public final class ManagementScanner: Scanner {
         for _ in 0..<count {
             switch socket.receive(into: &buffer) {
             case .message(let length, let stamp):
-                take(buffer.span.extracting(0..<length), stamp: stamp)
+                take(buffer.span.extracting(0..<length), stamp: stamp, emptyAt: socket.emptyAt)
                 if self.socket == nil { return false }
             case .tooLong: statistics.malformed &+= 1
             case .nothing: return false
@@ -156,10 +156,10 @@ public final class ManagementScanner: Scanner {
         return true
     }
 
-    private func take(_ message: Span<UInt8>, stamp: Int64?) {
+    private func take(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
         statistics.messages &+= 1
         let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall)
+        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: emptyAt)
         do {
             guard ManagementReport.isReport(message) else {
                 session.received(try ManagementMessage(message), at: time)

@@ -46,19 +46,31 @@ private var refusal: Errno? {
         #expect(handler.changes == [])
     }
 
+    @Test func `T5: after a stop of the process a message may be as old as the last look that found none`() {
+        let now = Instant.second(5000)
+        let wall: Int64 = 1_795_247_187_000_000_000
+        func time(_ age: Int64) -> Instant {
+            ReceiveTime.time(stamp: wall - age, now: now, wall: wall, emptyAt: now - .seconds(8))
+        }
+        #expect(time(8_000_000_000) == now - .seconds(8))
+        #expect(time(8_000_000_001) == now)
+        #expect(time(1_500_000_000) == now - .milliseconds(1500))
+        #expect(time(-1) == now)
+    }
+
     @Test func `T1: a receive stamp is an age, where that is 0 to 1 s`() {
         let now = Instant.second(5000)
         let wall: Int64 = 1_795_247_187_000_000_000
-        func time(_ age: Int64) -> Instant { ReceiveTime.time(stamp: wall - age, now: now, wall: wall) }
+        func time(_ age: Int64) -> Instant { ReceiveTime.time(stamp: wall - age, now: now, wall: wall, emptyAt: now) }
         #expect(time(0) == now)
         #expect(time(1) == now - .nanoseconds(1))
         #expect(time(1_000_000_000) == now - .seconds(1))
         #expect(time(1_000_000_001) == now)
         #expect(time(-1) == now)
-        #expect(ReceiveTime.time(stamp: nil, now: now, wall: wall) == now)
-        #expect(ReceiveTime.time(stamp: .min, now: now, wall: wall) == now)
-        #expect(ReceiveTime.time(stamp: .max, now: now, wall: .min) == now)
-        #expect(ReceiveTime.time(stamp: 0, now: .earliest, wall: 5) == .earliest)
+        #expect(ReceiveTime.time(stamp: nil, now: now, wall: wall, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: .min, now: now, wall: wall, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: .max, now: now, wall: .min, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: 0, now: .earliest, wall: 5, emptyAt: .latest) == .earliest)
     }
 
     @Test(
