@@ -230,6 +230,7 @@ extension Visit.Reason {
     var word: StaticString {
         switch self {
         case .exitTimeout: "exitTimeout"
+        case .left: "left"
         case .removed: "removed"
         case .replaced: "replaced"
         }

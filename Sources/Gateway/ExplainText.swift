@@ -220,7 +220,7 @@ struct ExplainText {
         lines.append("\(number): a visit of “\(visit.identifier)”\(who) ended at \(moment(visit.time)).")
         lines.append("")
         switch visit.reason {
-        case .exitTimeout:
+        case .exitTimeout, .left:
             lines.append("Why: it left; the event before this line says so (`explain` it).")
         case .removed:
             lines.append("Why: the condition was removed (rule C3), or lost its place; nobody left.")
