@@ -31,6 +31,7 @@ import Testing
         let location = "location: {source: gpx, file: \(track), speed: 100}"
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
         let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
         try gateway.until("the ride is over") { _ in try states(world).count >= 3 }
         #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied"])
         let status = try gateway.status()
@@ -48,6 +49,7 @@ import Testing
         #expect(try payloads(world, type: "adapter").contains { $0["adapter"] as? String == "gpx" })
         // It is where it was: the same again makes two events more, and none at the start.
         let next = try RunningGateway(world, configuration: file)
+        try next.log.line(with: "hci0 is listening")
         try next.until("the ride is over again") { _ in try states(world).count >= 5 }
         #expect(next.end() == 0)
         #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied", "satisfied", "unsatisfied"])
@@ -58,6 +60,7 @@ import Testing
         let track = try world.write("ride.gpx", TrackReplayTests.ride)
         let file = try world.write("g.yaml", world.configuration(conditions: Self.depot))
         let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
         try gateway.until("it is unmonitored") { self.state($0) == "unmonitored" }
         let location = "location: {source: gpx, file: \(track), speed: 0.01}"
         _ = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
@@ -77,11 +80,12 @@ import Testing
         let file = try world.write("g.yaml", world.configuration(location, conditions: staff + "\n" + Self.depot))
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "/nowhere/ride.gpx")
+        try gateway.log.line(with: "hci0 is listening")
         world.advertise()
         try gateway.until("staff is satisfied") { self.state($0) == "satisfied" }
         #expect(gateway.end() == 0)
         let event = try #require(try payloads(world, type: "event").first)
-        #expect(event["diagnostics"] as? [String] == ["locationUnavailable"])
+        #expect((event["diagnostics"] as? [String])?.contains("locationUnavailable") == true)
     }
 
     private static let hasGPSD = Tool.isThere("/usr/bin/gpsfake") && Tool.isThere("/usr/sbin/gpsd")
@@ -120,6 +124,7 @@ import Testing
             daemon.waitUntilExit()
         }
         let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
         try gateway.until("it drove in and out") { _ in
             let states = try states(world)
             return states.contains("satisfied") && states.last == "unsatisfied"
