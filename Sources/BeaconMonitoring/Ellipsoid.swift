@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
-
 /// An ellipsoid of revolution, and the shortest lines on it.
 ///
 /// Source: T. Vincenty, “Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations”,
@@ -41,12 +35,12 @@ struct Ellipsoid {
         let difference = Self.normalized(to.longitude - from.longitude) * .pi / 180
         var lambda = difference
         for _ in 0..<100 {
-            let (sinLambda, cosLambda) = (sin(lambda), cos(lambda))
+            let (sinLambda, cosLambda) = Trigonometry.sineCosine(lambda)
             let east = cosU2 * sinLambda
             let north = cosU1 * sinU2 - sinU1 * cosU2 * cosLambda
             let sinSigma = (east * east + north * north).squareRoot()
             let cosSigma = sinU1 * sinU2 + cosU1 * cosU2 * cosLambda
-            let sigma = atan2(sinSigma, cosSigma)
+            let sigma = Trigonometry.atan2(sinSigma, cosSigma)
             // 177.6°: beyond it the iteration becomes slow, and then wrong.
             guard sigma < 3.1 else { return nil }
             guard sinSigma > 0 else { return (0, 0) }
@@ -58,7 +52,7 @@ struct Ellipsoid {
             guard abs(lambda) <= .pi else { return nil }
             if change < 1e-13 {
                 let distance = polarRadius * line.a * (sigma - line.deltaSigma(sinSigma, cosSigma, cosMiddle))
-                return (distance, atan2(east, north) * 180 / .pi)
+                return (distance, Trigonometry.atan2(east, north) * 180 / .pi)
             }
         }
         return nil
@@ -72,10 +66,11 @@ struct Ellipsoid {
         let (latitude, longitude) = (from.latitude * .pi / 180, from.longitude * .pi / 180)
         func point(_ angle: Double) -> Coordinate {
             // From `from`'s north and east, as if on a sphere: where exactly the circle lies does not matter.
-            let sinLatitude = cos(latitude) * cos(angle)
-            let turn = atan2(sin(angle), -sin(latitude) * cos(angle))
+            let sinLatitude = Trigonometry.cos(latitude) * Trigonometry.cos(angle)
+            let turn = Trigonometry.atan2(
+                Trigonometry.sin(angle), -Trigonometry.sin(latitude) * Trigonometry.cos(angle))
             return Coordinate(
-                computedLatitude: asin(min(max(sinLatitude, -1), 1)) * 180 / .pi,
+                computedLatitude: Trigonometry.asin(min(max(sinLatitude, -1), 1)) * 180 / .pi,
                 longitude: Self.normalized((longitude + turn) * 180 / .pi))
         }
         func length(_ angle: Double) -> Double {
@@ -110,25 +105,26 @@ struct Ellipsoid {
     func direct(_ from: Coordinate, azimuth: Double, distance: Double) -> Coordinate {
         guard distance != 0, distance.isFinite, azimuth.isFinite else { return from }
         let alpha = azimuth * .pi / 180
-        let (sinAlpha, cosAlpha) = (sin(alpha), cos(alpha))
+        let (sinAlpha, cosAlpha) = Trigonometry.sineCosine(alpha)
         let (sinU, cosU) = reduced(from.latitude)
         let line = Line(sinAlpha: cosU * sinAlpha, self)
-        let start = atan2(sinU, cosU * cosAlpha)
+        let start = Trigonometry.atan2(sinU, cosU * cosAlpha)
         let straight = distance / (polarRadius * line.a)
         var sigma = straight
         for _ in 0..<100 {
-            let delta = line.deltaSigma(sin(sigma), cos(sigma), cos(2 * start + sigma))
+            let delta = line.deltaSigma(
+                Trigonometry.sin(sigma), Trigonometry.cos(sigma), Trigonometry.cos(2 * start + sigma))
             let change = abs(straight + delta - sigma)
             sigma = straight + delta
             if change < 1e-13 { break }
         }
-        let (sinSigma, cosSigma) = (sin(sigma), cos(sigma))
+        let (sinSigma, cosSigma) = Trigonometry.sineCosine(sigma)
         let across = sinU * sinSigma - cosU * cosSigma * cosAlpha
-        let latitude = atan2(
+        let latitude = Trigonometry.atan2(
             sinU * cosSigma + cosU * sinSigma * cosAlpha,
             (1 - flattening) * (line.sinAlpha * line.sinAlpha + across * across).squareRoot())
-        let lambda = atan2(sinSigma * sinAlpha, cosU * cosSigma - sinU * sinSigma * cosAlpha)
-        let turn = lambda - line.longitude(sigma, sinSigma, cosSigma, cos(2 * start + sigma))
+        let lambda = Trigonometry.atan2(sinSigma * sinAlpha, cosU * cosSigma - sinU * sinSigma * cosAlpha)
+        let turn = lambda - line.longitude(sigma, sinSigma, cosSigma, Trigonometry.cos(2 * start + sigma))
         return Coordinate(
             computedLatitude: latitude * 180 / .pi,
             longitude: Self.normalized(from.longitude + turn * 180 / .pi))
@@ -137,7 +133,7 @@ struct Ellipsoid {
     /// Sine and cosine of the reduced latitude.
     private func reduced(_ degrees: Double) -> (sin: Double, cos: Double) {
         let radians = degrees * .pi / 180
-        let (sine, cosine) = ((1 - flattening) * sin(radians), cos(radians))
+        let (sine, cosine) = ((1 - flattening) * Trigonometry.sin(radians), Trigonometry.cos(radians))
         let length = (sine * sine + cosine * cosine).squareRoot()
         return (sine / length, cosine / length)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import BeaconMonitoring
@@ -100,6 +101,27 @@ import Testing
             #expect(distance + 0.001 >= Ellipsoid.wgs84.distanceMinimum(latitudes: from.latitude - to.latitude))
             #expect((0..<360).contains(from.azimuth(to: to)) || from.azimuth(to: to) == 360)
         }
+    }
+
+    @Test func `sines and angles as the C library has them`() {
+        var random = SeededGenerator(state: 11)
+        let pi = Double.pi
+        var angles: [Double] = [0, pi, -pi, pi / 2, -pi / 2, pi / 4, 1e-300, 1e-9, 10, -10]
+        for _ in 0..<5000 { angles.append(Double.random(in: -12...12, using: &random)) }
+        for angle in angles {
+            let (sine, cosine) = Trigonometry.sineCosine(angle)
+            #expect(abs(sine - sin(angle)) < 3e-16)
+            #expect(abs(cosine - cos(angle)) < 3e-16)
+            #expect(abs(Trigonometry.atan2(sine, cosine) - atan2(sine, cosine)) < 1e-15)
+            let y = Double.random(in: -1...1, using: &random)
+            let x = Double.random(in: -1e-6...1e-6, using: &random)
+            #expect(abs(Trigonometry.atan2(y, x) - atan2(y, x)) < 1e-15)
+            #expect(abs(Trigonometry.atan2(x, y) - atan2(x, y)) < 1e-15)
+            #expect(abs(Trigonometry.asin(y) - asin(y)) < 1e-15)
+        }
+        #expect(Trigonometry.atan2(0, -1) == .pi)
+        #expect(Trigonometry.atan2(0, 0) == 0)
+        #expect(Trigonometry.sin(.infinity).isNaN)
     }
 
     @Test(
