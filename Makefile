@@ -19,10 +19,10 @@ DESTDIR ?=
 # What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
 SCENARIOS ?= essential
 
-BUILD_PACKAGES := libdbus-1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
-TEST_PACKAGES := dbus gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-jinja2 python3-jsonschema \
-  systemd tshark udev zstd
+TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+  python3-jsonschema systemd tshark udev zstd
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)

@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "Captures", targets: ["Captures"]),
+        .library(name: "Location", targets: ["Location"]),
         .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
     ],
@@ -27,6 +28,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CBluetooth"),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
@@ -72,10 +74,17 @@ let package = Package(
             dependencies: ["BeaconMonitoring", "BluetoothLE", "CYAML"],
             swiftSettings: ours),
         .target(
+            name: "Location",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CExpat", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
             name: "Gateway",
             dependencies: [
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "Captures", "EventLog",
-                "GatewayConfiguration", "MQTTPublishing", "Polling",
+                "GatewayConfiguration", "Location", "MQTTPublishing", "Polling",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -124,6 +133,9 @@ let package = Package(
                 "EventLog", "BeaconMonitoring", "BluetoothLE",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(
+            name: "LocationTests",
+            dependencies: ["Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [

@@ -17,6 +17,8 @@ struct HoldEntry: Comparable, Sendable {
 /// back when it surfaces.
 struct AdapterState: Sendable {
     let name: String
+    /// Whether it gives fixes: the adapter of all circles and of nothing else (rule G3).
+    var isLocation = false
     /// What its last adapter line said; absent before the first, and when it is gone.
     var reported: AdapterChange.Condition?
     /// Whether it was taken out (rule L3).

@@ -33,6 +33,11 @@ extension BeaconMonitor {
         give { engine, actions in engine.listening(change, at: time, into: &actions) }
     }
 
+    /// The location source gave a fix; without one in the engine's settings nothing but time comes of it (rule G3).
+    public func located(_ fix: LocationFix) {
+        give { engine, actions in engine.located(fix, into: &actions) }
+    }
+
     /// Says which flags the world outside raises, on every event from now on.
     public func setAmbientDiagnostics(_ diagnostics: Diagnostics) {
         engine.ambientDiagnostics = diagnostics

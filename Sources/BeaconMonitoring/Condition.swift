@@ -42,22 +42,33 @@ public struct BeaconIdentityCondition: Sendable, Hashable {
 ///
 /// Source: Apple, `CLCircularGeographicCondition`. WGS 84 degrees and metres.
 public struct CircularGeographicCondition: Sendable, Hashable {
-    /// Degrees north, −90 … 90.
-    public let latitude: Double
-    /// Degrees east, −180 … 180.
-    public let longitude: Double
+    /// The middle.
+    public let center: Coordinate
     /// Metres, above 0.
     public let radius: Double
 
+    /// Degrees north of the middle, −90 … 90.
+    public var latitude: Double { center.latitude }
+    /// Degrees east of the middle, −180 … 180.
+    public var longitude: Double { center.longitude }
+
     /// Makes a circle.
-    /// - Throws: ``MonitorError/circleInvalid`` where a number is out of range or not finite.
+    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` where the radius is not above 0 and finite.
+    public init(center: Coordinate, radius: Double) throws(MonitorError) {
+        guard radius > 0, radius.isFinite else {
+            throw .circleInvalid(latitude: center.latitude, longitude: center.longitude, radius: radius)
+        }
+        self.center = center
+        self.radius = radius
+    }
+
+    /// Makes a circle of degrees and metres.
+    /// - Throws: ``MonitorError/circleInvalid(latitude:longitude:radius:)`` where a number is out of range or not finite.
     public init(latitude: Double, longitude: Double, radius: Double) throws(MonitorError) {
-        guard (-90...90).contains(latitude), (-180...180).contains(longitude), radius > 0, radius.isFinite else {
+        guard let center = try? Coordinate(latitude: latitude, longitude: longitude) else {
             throw .circleInvalid(latitude: latitude, longitude: longitude, radius: radius)
         }
-        self.latitude = latitude
-        self.longitude = longitude
-        self.radius = radius
+        try self.init(center: center, radius: radius)
     }
 }
 
@@ -67,4 +78,12 @@ public enum Condition: Sendable, Hashable {
     case beacon(BeaconIdentityCondition)
     /// This gateway's own place.
     case circle(CircularGeographicCondition)
+
+    /// Whether it is a circle.
+    package var isCircle: Bool {
+        switch self {
+        case .beacon: false
+        case .circle: true
+        }
+    }
 }

@@ -37,14 +37,6 @@ struct ConditionState: Sendable {
     /// How many beacons under it are held.
     var beacons = 0
 
-    /// Whether this gateway can evaluate it (rule C5).
-    var isSupported: Bool {
-        switch condition {
-        case .beacon: true
-        case .circle: false
-        }
-    }
-
     var enterRSSI: Int16 { settings.enterRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI }
     var enterWindow: Int64 { settings.enterWindow.nanoseconds }
 }

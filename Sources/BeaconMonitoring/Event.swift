@@ -71,10 +71,15 @@ public struct Visit: Sendable, Hashable {
     public enum Reason: UInt8, Sendable, Hashable {
         /// The last hold ran out (rule X2).
         case exitTimeout
+        /// A fix lay outside of the circle (rule G2).
+        case left
         /// The condition was removed (rule C3).
         case removed
         /// The condition was replaced by one of another identity (rule C2).
         case replaced
+
+        /// Whether the subject left: the visit stands behind its leaving event.
+        public var isLeaving: Bool { self == .exitTimeout || self == .left }
     }
 
     /// RSSI over the refreshes that had one.

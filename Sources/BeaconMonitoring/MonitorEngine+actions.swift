@@ -8,6 +8,7 @@ extension MonitorEngine {
         let monitor = monitors[Int(matches[condition].monitor)].name.text
         let isBeacon = subjects[subject].isBeacon
         let isRefreshed = subjects[subject].isRefreshed
+        let isCircle = conditions[condition].condition.isCircle
         var last = subjects[subject].last.sighting(uuid: uuid(of: condition))
         last.time = moment(subjects[subject].last.time)
         actions.append(
@@ -16,9 +17,9 @@ extension MonitorEngine {
                     monitor: monitor, identifier: conditions[condition].identifier.text,
                     scope: isBeacon ? .beacon : .condition, state: state, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition,
-                    refinement: isBeacon || state == .satisfied ? last.beacon : nil,
+                    refinement: isBeacon || (state == .satisfied && !isCircle) ? last.beacon : nil,
                     previous: subjects[subject].hasPrevious ? details[subject].previous : nil,
-                    sighting: isRefreshed ? last : nil, lastSeen: isRefreshed ? last.time : nil,
+                    sighting: isRefreshed && !isCircle ? last : nil, lastSeen: isRefreshed ? last.time : nil,
                     diagnostics: diagnostics(condition: condition, state: state, isOutage: isOutage))))
         subjects[subject].state = state
         subjects[subject].wasSatisfied = false
@@ -26,15 +27,16 @@ extension MonitorEngine {
         details[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
         if !details[subject].progress.isEmpty { details[subject].progress.removeAll() }
         if state == .unsatisfied, subjects[subject].isVisited {
-            endVisit(subject, reason: .exitTimeout, into: &actions)
+            endVisit(subject, reason: isCircle ? .left : .exitTimeout, into: &actions)
         }
     }
 
     private func diagnostics(condition: Int, state: State, isOutage: Bool) -> Diagnostics {
         var diagnostics = ambientDiagnostics
         if isOutage || silentCount > 0 { diagnostics.insert(.scannerUnavailable) }
+        if !circles.isEmpty, !adapters[locationPlace].isListening { diagnostics.insert(.locationUnavailable) }
         if state == .unmonitored {
-            diagnostics.insert(conditions[condition].isSupported ? .conditionLimitExceeded : .conditionUnsupported)
+            diagnostics.insert(isSupported(Int32(condition)) ? .conditionLimitExceeded : .conditionUnsupported)
         }
         if conditions[condition].isOverflowing { diagnostics.insert(.trackingLimitExceeded) }
         return diagnostics

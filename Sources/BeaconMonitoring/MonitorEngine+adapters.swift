@@ -16,7 +16,7 @@ extension MonitorEngine {
             }
             return AdapterID(index: place)
         }
-        guard adapters.count <= Self.adaptersMax else { throw .adaptersTooMany(Self.adaptersMax) }
+        guard adapters.count - locationPlace <= Self.adaptersMax else { throw .adaptersTooMany(Self.adaptersMax) }
         adapterPlaces[name] = adapters.count
         adapters.append(AdapterState(name: name, start: present))
         silentCount += 1
@@ -52,14 +52,16 @@ extension MonitorEngine {
     mutating func start(_ place: Int, reason: String?, into actions: inout ActionBuffer) {
         if adapters[place].isGone {
             adapters[place].isGone = false
-        } else {
+        } else if !adapters[place].isLocation {
             silentCount -= 1
         }
         run(place)
         adapters[place].hasListened = true
         adapters[place].lastReport = present
-        listeningCount += 1
-        if listeningCount == 1 { run(0) }
+        if !adapters[place].isLocation {
+            listeningCount += 1
+            if listeningCount == 1 { run(0) }
+        }
         report(place, .listening, since: present, reason: reason, into: &actions)
     }
 
@@ -82,6 +84,8 @@ extension MonitorEngine {
         freeze(place)
         adapters[place].stoppedAt = since
         adapters[place].silentSince = since
+        // The location source is the adapter of circles alone (rule G3).
+        guard !adapters[place].isLocation else { return }
         listeningCount -= 1
         silentCount += 1
         adapters[0].stoppedAt = max(adapters[0].stoppedAt, since)
@@ -93,7 +97,7 @@ extension MonitorEngine {
         if adapters[place].isListening { stop(place, since: present) }
         adapters[place].isGone = true
         adapters[place].hasListened = false
-        silentCount -= 1
+        if !adapters[place].isLocation { silentCount -= 1 }
         report(place, .gone, since: present, reason: reason, into: &actions)
         var held: [Int32] = []
         for entry in adapters[place].holds.unordered where isAlive(entry, of: place) { held.append(entry.subject) }

@@ -133,7 +133,7 @@ extension MonitorEngine {
     /// Counts a condition among the monitored; whether it is past the limit (rule C4). One that can't be evaluated
     /// takes no place.
     mutating func takePlace(_ condition: Int32) -> Bool {
-        guard conditions[Int(condition)].isSupported else { return false }
+        guard isSupported(condition) else { return false }
         if settings.conditionLimit > 0, monitoredCount >= settings.conditionLimit {
             limitedCount += 1
             return true
@@ -158,12 +158,12 @@ extension MonitorEngine {
         let subject = makeSubject(Subject(condition: condition, state: assumed, beacon: nil))
         matches[Int(condition)].subject = Int32(subject)
         applySettings(condition)
-        guard conditions[Int(condition)].isSupported, !conditions[Int(condition)].isLimited else {
+        guard isSupported(condition), !conditions[Int(condition)].isLimited else {
             return become(.unmonitored, subject, isOutage: false, into: &actions)
         }
         link(condition)
         if assumed == .satisfied { subjects[subject].openVisit() }
-        if subjects[subject].canLeave { addHold(on: subject, by: 0) }
+        holdByAll(subject)
         settle(subject, into: &actions)
     }
 
@@ -196,10 +196,10 @@ extension MonitorEngine {
         conditions[Int(condition)].condition = new
         conditions[Int(condition)].settings = settings
         // It keeps its place, and its being past the limit, unless what it takes changed.
-        if conditions[Int(condition)].isSupported, freesPlace {
+        if isSupported(condition), freesPlace {
             monitoredCount += 1
             conditions[Int(condition)].isLimited = false
-        } else if wasLimited, conditions[Int(condition)].isSupported {
+        } else if wasLimited, isSupported(condition) {
             limitedCount += 1
             conditions[Int(condition)].isLimited = true
         } else {
@@ -207,13 +207,13 @@ extension MonitorEngine {
         }
         act(.replaced, condition, assumed: assumed, into: &actions)
         begin(condition, assuming: assumed, into: &actions)
-        if freesPlace, !conditions[Int(condition)].isSupported { promote(into: &actions) }
+        if freesPlace, !isSupported(condition) { promote(into: &actions) }
     }
 
     /// Takes a condition's subjects out; whether that frees a place among the monitored.
     private mutating func end(_ condition: Int32) -> Bool {
         for subject in beacons(of: condition) { forgetBeacon(subject) }
-        let isMonitored = conditions[Int(condition)].isSupported && !conditions[Int(condition)].isLimited
+        let isMonitored = isSupported(condition) && !conditions[Int(condition)].isLimited
         if isMonitored {
             unlink(condition)
             monitoredCount -= 1
@@ -239,13 +239,22 @@ extension MonitorEngine {
         link(first)
         let subject = Int(matches[Int(first)].subject)
         become(.unknown, subject, isOutage: false, into: &actions)
-        addHold(on: subject, by: 0)
+        holdByAll(subject)
+    }
+
+    /// What no adapter has held yet is held by all together; a circle needs no holds (rule G2).
+    mutating func holdByAll(_ subject: Int) {
+        if subjects[subject].canLeave, !isCircle(subject) { addHold(on: subject, by: 0) }
     }
 
     /// Puts a condition where sightings find it.
     mutating func link(_ condition: Int32) {
         memo.removeAll()
-        guard case .beacon(let identity) = conditions[Int(condition)].condition else { return }
+        guard case .beacon(let identity) = conditions[Int(condition)].condition else {
+            circles.append(condition)
+            circlesSorted = false
+            return
+        }
         var place = conditionTable.find(identity.uuid, extra: 0)
         if place < 0 {
             if let free = freeUUIDs.popLast() {
@@ -271,7 +280,10 @@ extension MonitorEngine {
     /// Takes a condition away from where sightings find it.
     private mutating func unlink(_ condition: Int32) {
         memo.removeAll()
-        guard case .beacon(let identity) = conditions[Int(condition)].condition else { return }
+        guard case .beacon(let identity) = conditions[Int(condition)].condition else {
+            circles.removeAll { $0 == condition }
+            return
+        }
         let place = conditionTable.find(identity.uuid, extra: 0)
         guard place >= 0 else { return }
         let extra = identity.extra

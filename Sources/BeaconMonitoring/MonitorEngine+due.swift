@@ -55,12 +55,12 @@ extension MonitorEngine {
             guard place > 0, takesSilenceForDeafness, let deafAfter else { return .max }
             return adapter.lastReport + deafAfter
         }
-        guard place == 0 || adapter.hasListened else { return .max }
+        guard place == 0 || adapter.hasListened || adapter.isLocation else { return .max }
         var next = Int64.max
         if adapter.outagesHandled < outages.count {
             next = adapter.stoppedAt + outages[adapter.outagesHandled].timeout
         }
-        if place > 0, adapter.forgettingsHandled < forgettings.count {
+        if place > 0, adapter.hasListened, adapter.forgettingsHandled < forgettings.count {
             next = min(next, adapter.silentSince + forgettings[adapter.forgettingsHandled].timeout)
         }
         return next
@@ -109,7 +109,9 @@ extension MonitorEngine {
             while let expiry = earliestExpiry(of: place), expiry <= adapters[place].clock(at: present) {
                 due.append(adapters[place].holds.removeMin().subject)
             }
-            guard !adapters[place].isListening, place == 0 || adapters[place].hasListened else { continue }
+            guard !adapters[place].isListening,
+                place == 0 || adapters[place].hasListened || adapters[place].isLocation
+            else { continue }
             while adapters[place].outagesHandled < outages.count,
                 adapters[place].stoppedAt + outages[adapters[place].outagesHandled].timeout <= present
             {
@@ -130,6 +132,12 @@ extension MonitorEngine {
     }
 
     private func collectHeld(by place: Int, monitor: UInt16, into due: inout [Int32]) {
+        guard !adapters[place].isLocation else {
+            for circle in circles where matches[Int(circle)].monitor == monitor {
+                due.append(matches[Int(circle)].subject)
+            }
+            return
+        }
         for entry in adapters[place].holds.unordered where isAlive(entry, of: place) {
             if matches[Int(subjects[Int(entry.subject)].condition)].monitor == monitor { due.append(entry.subject) }
         }
@@ -166,6 +174,7 @@ extension MonitorEngine {
         guard !subjects[subject].isOnTheWayIn else { return forgetBeacon(subject) }
         let before = subjects[subject].state
         guard before != .unmonitored else { return }
+        if isCircle(subject) { return settleCircle(subject, into: &actions) }
         dropExpiredHolds(of: subject)
         let leaves = subjects[subject].canLeave && !subjects[subject].isHeld
         if leaves || before == .unsatisfied {
@@ -183,7 +192,7 @@ extension MonitorEngine {
         }
     }
 
-    private mutating func becomeUnknown(_ subject: Int, before: State, into actions: inout ActionBuffer) {
+    mutating func becomeUnknown(_ subject: Int, before: State, into actions: inout ActionBuffer) {
         guard before != .unknown else { return }
         become(.unknown, subject, isOutage: true, into: &actions)
         subjects[subject].wasSatisfied = before == .satisfied

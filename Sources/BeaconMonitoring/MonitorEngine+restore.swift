@@ -115,7 +115,12 @@ extension MonitorEngine {
                 conditions[Int(condition)].isLimited = takePlace(condition)
             }
         }
+        for (_, condition) in restored where isMonitoredCircle(condition) { link(condition) }
         for (saved, condition) in restored { restore(saved, condition, into: &actions) }
+    }
+
+    private func isMonitoredCircle(_ condition: Int32) -> Bool {
+        conditions[Int(condition)].condition.isCircle && isSupported(condition) && !conditions[Int(condition)].isLimited
     }
 
     private func isPossible(_ settings: ConditionSettings, monitor: Int) -> Bool {
@@ -180,14 +185,15 @@ extension MonitorEngine {
         matches[Int(condition)].subject = Int32(own)
         applySettings(condition)
         restorePast(saved.own, own)
-        guard conditions[Int(condition)].isSupported, !conditions[Int(condition)].isLimited else {
+        guard isSupported(condition), !conditions[Int(condition)].isLimited else {
             return stopMonitoring(saved, condition, into: &actions)
         }
-        link(condition)
+        // The circles are there from the first event on, which may say that they have no fix.
+        if !conditions[Int(condition)].condition.isCircle { link(condition) }
         if subjects[own].state == .unmonitored {
             // Rule C4: there is a place now.
             become(.unknown, own, isOutage: false, into: &actions)
-            addHold(on: own, by: 0)
+            holdByAll(own)
             return
         }
         restorePresent(saved.own, own)
@@ -230,7 +236,12 @@ extension MonitorEngine {
             details[subject].previous = previous
         }
         let condition = Int(subjects[subject].condition)
-        guard let refresh = saved.lastRefresh, refresh.beacon.uuid == uuid(of: condition),
+        if conditions[condition].condition.isCircle, let seen = saved.lastSeen {
+            subjects[subject].last.time = kept(seen)
+            subjects[subject].isRefreshed = true
+        }
+        guard !conditions[condition].condition.isCircle, let refresh = saved.lastRefresh,
+            refresh.beacon.uuid == uuid(of: condition),
             let adapter = rememberedAdapter(refresh.adapter)
         else { return }
         var sighting = Sighting(
@@ -256,7 +267,7 @@ extension MonitorEngine {
                 subjects[subject].refreshesWithoutStrength -= min(strength.count, subjects[subject].refreshes)
             }
         }
-        guard subjects[subject].canLeave else { return }
+        guard subjects[subject].canLeave, !isCircle(subject) else { return }
         var holders: [Int] = []
         for name in saved.holders {
             guard let place = adapterPlaces[name], adapters[place].hasListened, !holders.contains(place) else {

@@ -132,19 +132,24 @@ extension MonitorEngine {
         case .unknown, .unsatisfied:
             guard strength >= conditions[condition].enterRSSI else { return }
             details[subject].lastQualifying = present
-            let settings = conditions[condition].settings
-            if settings.enterCount > 1 {
-                let edge = present - settings.enterWindow.nanoseconds
-                details[subject].progress.removeAll { $0 <= edge }
-                guard details[subject].progress.count + 1 >= settings.enterCount else {
-                    details[subject].progress.append(present)
-                    return
-                }
-            }
+            guard suffices(subject) else { return }
             satisfy(subject, by: sighting, into: &actions)
         case .unmonitored:
             return
         }
+    }
+
+    /// Counts what qualifies now; whether it is the `enter_count`-th within `enter_window` (rule E1).
+    mutating func suffices(_ subject: Int) -> Bool {
+        let settings = conditions[Int(subjects[subject].condition)].settings
+        guard settings.enterCount > 1 else { return true }
+        let edge = present - settings.enterWindow.nanoseconds
+        details[subject].progress.removeAll { $0 <= edge }
+        guard details[subject].progress.count + 1 >= settings.enterCount else {
+            details[subject].progress.append(present)
+            return false
+        }
+        return true
     }
 
     private mutating func satisfy(_ subject: Int, by sighting: Sighting, into actions: inout ActionBuffer) {

@@ -45,7 +45,9 @@ extension MonitorEngine {
             beacon: subject.isBeacon ? beacon(of: place) : nil, state: subject.state)
         snapshot.wasSatisfied = subject.wasSatisfied
         if subject.hasPrevious { snapshot.previous = details[place].previous }
-        if subject.isRefreshed {
+        if subject.isRefreshed, isCircle(place) {
+            snapshot.lastSeen = past(subject.last.time)
+        } else if subject.isRefreshed {
             let sighting = subject.last.sighting(uuid: uuid(of: Int(subject.condition)))
             snapshot.lastRefresh = MonitorSnapshot.Refresh(
                 time: past(subject.last.time), beacon: sighting.beacon, measuredPower: sighting.measuredPower,

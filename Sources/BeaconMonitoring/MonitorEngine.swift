@@ -59,6 +59,11 @@ public struct MonitorEngine: Sendable {
     var memo = MatchMemo()
     var uuids: ContiguousArray<UUIDEntry> = []
     var freeUUIDs: [Int32] = []
+    /// The circles that are monitored, by identifier where that is known to be so.
+    var circles: [Int32] = []
+    var circlesSorted = true
+    /// The place of the location source among the adapters; 0: there is none.
+    let locationPlace: Int
 
     var subjects: ContiguousArray<Subject> = []
     /// The rest of each subject, at the same place.
@@ -91,6 +96,11 @@ public struct MonitorEngine: Sendable {
         present = start.nanoseconds
         deafAfter = settings.deafAfter?.nanoseconds
         adapters = [AdapterState(name: "", start: start.nanoseconds)]
+        locationPlace = settings.locationSource == nil ? 0 : 1
+        guard let name = settings.locationSource else { return }
+        var source = AdapterState(name: name, start: start.nanoseconds)
+        source.isLocation = true
+        adapters.append(source)
     }
 
     /// The time of the latest input, or of what was due last.

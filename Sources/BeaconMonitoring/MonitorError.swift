@@ -12,6 +12,10 @@ public enum MonitorError: Error, Hashable {
     case nameUnknown(String)
     /// A circle's numbers are out of range.
     case circleInvalid(latitude: Double, longitude: Double, radius: Double)
+    /// A place's numbers are out of range (rule G1).
+    case coordinateInvalid(latitude: Double, longitude: Double)
+    /// A horizontal accuracy that makes a fix none (rule G1): absent, negative or not finite.
+    case accuracyInvalid(Double?)
     /// A setting is out of its bounds, or at odds with another (rules X1, C7): which, and what would be right.
     case settingInvalid(String, String)
     /// There are as many adapters as an engine takes.
@@ -39,6 +43,10 @@ extension MonitorError: CustomStringConvertible {
         case .nameUnknown(let name): "no monitor is named “\(name)”"
         case .circleInvalid(let latitude, let longitude, let radius):
             "a circle at \(latitude), \(longitude) of \(radius) m; expected −90…90, −180…180 and a radius above 0"
+        case .coordinateInvalid(let latitude, let longitude):
+            "a place at \(latitude), \(longitude); expected −90…90 and −180…180 degrees"
+        case .accuracyInvalid(let accuracy):
+            "a fix with \(accuracy.map { "an accuracy of \($0) m" } ?? "no accuracy"); expected 0 m or more"
         case .settingInvalid(let setting, let expected): "\(setting): \(expected)"
         case .adaptersTooMany(let most): "more than \(most) adapters; take some out of the configuration or the capture"
         case .subscriberTooSlow(let most): "the subscriber fell \(most) events behind and was ended; subscribe again"

@@ -84,6 +84,8 @@ public struct MonitorSnapshot: Sendable, Hashable {
         public var previous: Event.Previous?
         /// Its last refresh, where there was one.
         public var lastRefresh: Refresh?
+        /// A circle's last fix inside, where there was one (rule G3); it has no ``lastRefresh``.
+        public var lastSeen: PastMoment?
         /// The adapters that hold it, the one that refreshed it longest ago first; none: all together, where it is held.
         public var holders: [String] = []
         /// The open visit.
@@ -180,6 +182,7 @@ extension MonitorSnapshot {
 
 extension MonitorSnapshot.Subject {
     fileprivate mutating func moveOver(_ offset: ClockOffset) {
+        lastSeen = lastSeen?.afterReboot(offset: offset)
         if let refresh = lastRefresh { lastRefresh?.time = refresh.time.afterReboot(offset: offset) }
         if let arrival = visit?.arrival { visit?.arrival = arrival.afterReboot(offset: offset) }
     }

@@ -71,7 +71,9 @@ public struct EngineSettings: Sendable, Hashable {
     public var conditionLimit = 0
     /// How many beacons under conditions are held, over all monitors (rule P2).
     public var maxBeacons = 10_000
+    /// What lines call the source of fixes (rule G3); absent: there is none, and circles can't be evaluated (rule C5).
+    public var locationSource: String?
 
-    /// The defaults; an adapter is never taken for deaf.
+    /// The defaults; an adapter is never taken for deaf, and there is no location source.
     public init() {}
 }

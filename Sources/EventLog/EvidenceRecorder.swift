@@ -129,7 +129,7 @@ public struct EvidenceRecorder {
     /// The evidence whose line comes before that of `action`, or at the end of all: an event's stands behind its visit's.
     public mutating func evidence(before action: Action?) -> Evidence? {
         guard let evidence = owed else { return nil }
-        if case .visit(let visit)? = action, visit.identifier == evidence.identifier, visit.reason == .exitTimeout {
+        if case .visit(let visit)? = action, visit.identifier == evidence.identifier, visit.reason.isLeaving {
             return nil
         }
         owed = nil

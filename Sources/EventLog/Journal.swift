@@ -194,7 +194,7 @@ public final class Journal {
         let (count, sequence) = (buffer.count, encoder.sequence)
         encoder.encode(action, into: &buffer)
         guard buffer.count > count else { return }
-        if case .visit(let visit) = action, visit.reason == .exitTimeout, joinsLast(count, sequence) { return }
+        if case .visit(let visit) = action, visit.reason.isLeaving, joinsLast(count, sequence) { return }
         groups.append(
             Group(size: buffer.count - count, lines: 1, first: sequence + 1, last: encoder.sequence))
         let last = groups.count - 1

@@ -233,6 +233,7 @@ extension Visit.Reason {
     var word: StaticString {
         switch self {
         case .exitTimeout: "exitTimeout"
+        case .left: "left"
         case .removed: "removed"
         case .replaced: "replaced"
         }

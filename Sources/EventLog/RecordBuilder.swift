@@ -218,6 +218,8 @@ struct RecordBuilder {
                 time: moment(seen), beacon: beacon, measuredPower: sighting.measuredPower, rssi: sighting.rssi,
                 address: sighting.address, adapter: adapter)
         }
+        let isCircle = event.condition.isCircle
+        if isCircle { subject.lastSeen = event.lastSeen.map { moment($0) } }
         switch event.state {
         case .satisfied:
             // Rule L3: the refresh ends what adapters hold that stopped too long ago.
@@ -227,7 +229,8 @@ struct RecordBuilder {
                 }
                 return name == adapter || outage + outageTimeout <= event.time
             }
-            subject.holders.append(adapter)
+            // Nobody holds a circle (rule G3).
+            if !isCircle { subject.holders.append(adapter) }
             subject.holders.removeFirst(max(0, subject.holders.count - MonitorEngine.holdersMax))
             subject.visit =
                 subject.visit

@@ -88,6 +88,7 @@ extension StateFile {
             subject.previous = Event.Previous(state: state, date: date)
         }
         subject.lastRefresh = text.find("lastRefresh", in: place).flatMap { refresh(text, $0) }
+        subject.lastSeen = moment(text, text.find("lastSeen", in: place))
         subject.holders = text.elements(of: text.find("holders", in: place)).compactMap { text.string($0) }
         subject.visit = text.find("visit", in: place).flatMap { visit(text, $0) }
         return subject

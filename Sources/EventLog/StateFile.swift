@@ -154,6 +154,7 @@ extension StateFile {
             }
             buffer.append(octet: UInt8(ascii: "}"))
         }
+        if let seen = subject.lastSeen { append("lastSeen", seen, into: &buffer) }
         if !subject.holders.isEmpty {
             buffer.append(",\"holders\":[")
             for (index, holder) in subject.holders.enumerated() {

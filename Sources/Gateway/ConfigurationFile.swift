@@ -18,7 +18,9 @@ public enum ConfigurationFile {
     public static func load(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         let name = path == "-" ? "standard input" : path
         let deafAfter = isReplay ? nil : EngineConfiguration.liveDeafAfter
-        switch Configuration.parse(try read(path, name), file: name, deafAfterUnlessSet: deafAfter) {
+        let parsed = Configuration.parse(
+            try read(path, name), file: name, deafAfterUnlessSet: deafAfter, locatesOtherwise: isReplay)
+        switch parsed {
         case .success(let configuration): return configuration
         case .failure(let mistakes): throw ExitFailure(.configurationInvalid, mistakes.description)
         }

@@ -3,6 +3,7 @@ import BeaconScanning
 import BluetoothLE
 import EventLog
 import GatewayConfiguration
+import Location
 import Polling
 import SystemPackage
 
@@ -21,6 +22,7 @@ extension Daemon {
         for refusal in Self.refusals(from: configuration, to: new, gateway: gateway) { log(.warning, refusal) }
         // What was heard before is judged by what held then.
         supervisor?.drain()
+        location?.drain()
         let now = max(loop.now, monitor.engine.now)
         let old = configuration
         var wanted = new
@@ -41,6 +43,7 @@ extension Daemon {
         exitTimeouts = ExitTimeouts(wanted)
         logDifference(to: old)
         if old.scanner != wanted.scanner || old.engine != wanted.engine { restartScanning(old, at: now) }
+        if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
         reloads += 1
     }
 
@@ -55,7 +58,8 @@ extension Daemon {
     }
 
     private static func needsNewEngine(from old: Configuration, to new: Configuration) -> Bool {
-        old.engine != new.engine || old.monitors.map(\.settings) != new.monitors.map(\.settings)
+        old.engine != new.engine || old.location?.name != new.location?.name
+            || old.monitors.map(\.settings) != new.monitors.map(\.settings)
             || old.monitors.map(\.name) != new.monitors.map(\.name)
     }
 
@@ -66,8 +70,7 @@ extension Daemon {
         deliver()
         var replacement = LiveMonitor(
             engine: MonitorEngine(
-                settings: wanted.engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter), start: now,
-                clockOffset: wallClock.offset))
+                settings: wanted.liveEngineSettings, start: now, clockOffset: wallClock.offset))
         replacement.engine.ambientDiagnostics = monitor.engine.ambientDiagnostics
         do throws(MonitorError) {
             try replacement.begin(wanted.setups, from: monitor.engine.snapshot, at: now)

@@ -60,6 +60,7 @@ extension Daemon {
         json.write("state", status?.isListening ?? false ? "listening" : "waiting")
         json.write("diagnostics", monitor.engine.ambientDiagnostics.listed)
         if let status { write(status, at: now, to: &json) }
+        writeLocation(at: now, to: &json)
         writeMonitors(withConditions ? configuration.monitors : [], to: &json)
         writeOutput(to: &json)
         writePublishing(to: &json)
@@ -110,6 +111,25 @@ extension Daemon {
                 json.write("lastSkipped", adapter.lastSkipped)
             }
         }
+    }
+
+    private func writeLocation(at now: Instant, to json: inout JSONWriter) {
+        guard let settings = configuration.location, configuration.monitorsCircles else { return }
+        json.object("location") { json in
+            json.write("source", settings.name)
+            json.write("fixes", monitor.fixes)
+            if let lastFix { json.write("lastFix", seconds: now - lastFix.time) }
+            json.write("trouble", locationTrouble)
+        }
+    }
+
+    private func locationText(at now: Instant) -> String? {
+        guard let settings = configuration.location, configuration.monitorsCircles else { return nil }
+        let trouble = locationTrouble.map { "; \($0)" } ?? ""
+        guard let lastFix else { return "location\n  \(settings.name): no fix yet\(trouble)" }
+        let accuracy = Int(min(lastFix.horizontalAccuracy, 1e9))
+        return "location\n  \(settings.name): \(monitor.fixes) fixes, the last \((now - lastFix.time).inWords) ago, "
+            + "good to \(accuracy) m\(trouble)"
     }
 
     private func writeMonitors(_ monitors: [MonitorConfiguration], to json: inout JSONWriter) {
@@ -175,6 +195,7 @@ extension Daemon {
                 \((now - adapter.since).inWords)\(reason); \(adapter.reports) reports\(last), \(adapter.lost) lost
                 """)
         }
+        if let text = locationText(at: now) { lines.append(text) }
         lines.append("conditions")
         for setup in configuration.monitors {
             for condition in setup.conditions {

@@ -3,6 +3,7 @@ public import BeaconScanning
 import BluetoothLE
 import EventLog
 import GatewayConfiguration
+import Location
 public import Polling
 import SystemPackage
 
@@ -26,6 +27,11 @@ public final class Daemon {
     var configuration: Configuration
     let gateway: Identifier
     var supervisor: ScanSupervisor?
+    /// Where the gateway is; absent where no circle is monitored.
+    var location: (any LocationSource)?
+    /// The last fix, and why there is none where there is none.
+    var lastFix: LocationFix?
+    var locationTrouble: String?
     var monitor: LiveMonitor
     var decoder = ReportDecoder()
     /// What explains an exit: the last sightings of each beacon.
@@ -95,8 +101,7 @@ public final class Daemon {
         exitTimeouts = ExitTimeouts(configuration)
         monitor = LiveMonitor(
             engine: MonitorEngine(
-                settings: configuration.engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter),
-                start: now, clockOffset: wallClock.offset))
+                settings: configuration.liveEngineSettings, start: now, clockOffset: wallClock.offset))
         for remark in journal.recovery.remarks { log(.warning, remark) }
         observeClock()
         try begin(from: journal.recovery.snapshot, at: now)
@@ -126,6 +131,7 @@ public final class Daemon {
             close()
             throw ExitFailure(error)
         }
+        startLocation()
         dropCapabilities(of: supervisor)
         log(.notice, opening(supervisor.status))
         do throws(Errno) {
@@ -137,7 +143,10 @@ public final class Daemon {
         tell { () throws(Errno) in try notifier.stopping(status: "ends") }
         // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped.
         supervisor.drain()
+        location?.drain()
         advance(to: loop.now)
+        location?.stop()
+        location = nil
         supervisor.stop()
         self.supervisor = nil
         close()
@@ -158,6 +167,7 @@ public final class Daemon {
     private func arrange() throws(Errno) {
         engineTimer = loop.makeTimer { [unowned self] now in
             supervisor?.drain()
+            location?.drain()
             advance(to: now)
         }
         journalTimer = loop.makeTimer { [unowned self] now in journal.advance(to: now) }
@@ -181,6 +191,7 @@ public final class Daemon {
     /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
     private func probe(at now: Instant) {
         supervisor?.drain()
+        location?.drain()
         advance(to: now)
         observeClock()
         journal.commit(at: now)

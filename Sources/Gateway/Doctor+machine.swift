@@ -12,10 +12,12 @@ extension Doctor {
         let conditions = configuration.monitors.flatMap(\.conditions)
         let circles = conditions.count { if case .circle = $0.condition { true } else { false } }
         let limit = configuration.engine.conditionLimit
-        let beacons = conditions.count - circles
-        if limit > 0, beacons > limit {
+        // A circle that can't be evaluated takes no place (rule C5).
+        let places = configuration.location == nil ? conditions.count - circles : conditions.count
+        if limit > 0, places > limit {
+            let kind = configuration.location == nil ? "beacon conditions" : "conditions"
             find(
-                "conditions", .warning, "\(beacons - limit) of \(beacons) beacon conditions are not monitored",
+                "conditions", .warning, "\(places - limit) of \(places) \(kind) are not monitored",
                 flags: .conditionLimitExceeded,
                 remedy: "raise monitor.condition_limit (\(limit)), or set it to 0 for no limit")
         }
@@ -32,7 +34,8 @@ extension Doctor {
             } else {
                 find("location", .ok, "gpsd answers at \(host):\(port)")
             }
-        case .gpx(let file)? where circles > 0:
+        case .gpx(let track)? where circles > 0:
+            let file = track.file
             if let failure = probes.readFailure(file) {
                 find(
                     "location", .wrong, "the track \(file) can't be read: \(failure)", flags: .locationUnavailable,

@@ -52,6 +52,9 @@ struct ExplainText {
         }
         lines.append("")
         switch event.state {
+        case .satisfied where event.condition.isCircle, .unsatisfied where event.condition.isCircle,
+            .unknown where event.condition.isCircle:
+            tellCircle(event)
         case .satisfied: tellEntry(event)
         case .unsatisfied: tellExit(event)
         case .unknown: tellOutage(event)
@@ -187,6 +190,25 @@ struct ExplainText {
         tellAdapters()
     }
 
+    private mutating func tellCircle(_ event: Event) {
+        switch event.state {
+        case .satisfied:
+            lines.append("Why: a fix lay inside of it, and was good to its radius or better (rule G2).")
+            if let count = finding.settings?.enterCount, count > 1 {
+                lines.append("     It was number \(count) of the \(count) that an entry needs (rule E1).")
+            }
+        case .unsatisfied:
+            lines.append("Why: a fix lay outside of it for certain: farther away than its accuracy (rule G2).")
+        default:
+            lines.append(
+                "Why: the location source had given no fix for outage_timeout, so nobody knows (rules L2, G3).")
+        }
+        if event.state != .satisfied, let lastSeen = event.lastSeen {
+            lines.append("     The last fix inside was at \(moment(lastSeen)).")
+        }
+        tellAdapters()
+    }
+
     private mutating func tellUnmonitored(_ event: Event) {
         if event.diagnostics.contains(.conditionUnsupported) {
             lines.append("Why: this gateway can't evaluate such a condition: it has no location source (rule C5).")
@@ -220,7 +242,7 @@ struct ExplainText {
         lines.append("\(number): a visit of “\(visit.identifier)”\(who) ended at \(moment(visit.time)).")
         lines.append("")
         switch visit.reason {
-        case .exitTimeout:
+        case .exitTimeout, .left:
             lines.append("Why: it left; the event before this line says so (`explain` it).")
         case .removed:
             lines.append("Why: the condition was removed (rule C3), or lost its place; nobody left.")

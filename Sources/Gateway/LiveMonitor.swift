@@ -12,6 +12,8 @@ struct LiveMonitor: ReportHandler {
     /// How many reports and iBeacons were heard.
     private(set) var reports = 0
     private(set) var sightings = 0
+    /// How many fixes came.
+    private(set) var fixes = 0
     /// The reports of adapters that the engine has no place for.
     private(set) var reportsOfOthers = 0
     /// The iBeacons of the reports since this was emptied, for what remembers them: who left before one of them was heard
@@ -70,6 +72,19 @@ struct LiveMonitor: ReportHandler {
         let frame = BeaconFrame(beacon, in: report)
         engine.sighted(frame, by: id, into: &actions)
         latest.append((frame, id, time))
+    }
+
+    /// The location source gave a fix.
+    mutating func located(_ fix: LocationFix) {
+        fixes &+= 1
+        engine.located(fix, into: &actions)
+    }
+
+    /// The location source gives no fix since then.
+    mutating func lostLocation(since: Instant, reason: String, at time: Instant) {
+        guard let source = engine.locationSource else { return }
+        engine.listening(
+            ListeningChange(.stopped(since: since), adapter: source, reason: reason), at: time, into: &actions)
     }
 
     /// An adapter began to listen.

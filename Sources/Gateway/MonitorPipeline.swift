@@ -43,15 +43,16 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private let keepsEvidence: Bool
 
     /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
-    init(_ options: ReplayOptions) throws(ExitFailure) {
+    init(_ options: ReplayOptions, locationSource: String? = nil) throws(ExitFailure) {
         let names = try Self.names(options)
         let directory = try Self.directory(options)
         configuration = options.configuration
         makesConditions = options.configuration == nil
         monitor = names.monitor
         encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
-        engine = MonitorEngine(
-            settings: configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings(), start: .earliest)
+        var settings = configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings()
+        settings.locationSource = locationSource
+        engine = MonitorEngine(settings: settings, start: .earliest)
         self.directory = directory
         output = .standardOutput
         isOpen = directory == nil
@@ -243,6 +244,23 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             // A UUID's text is an identifier, and no other condition has it.
             statistics.unmonitored += 1
         }
+    }
+
+    mutating func meetLocation(time: Instant) {
+        guard let id = engine.locationSource else { return }
+        current = [id]
+        encoder.name(id, engine.name(of: id))
+        open[id.index, default: 0] += 1
+        if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
+        engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+    }
+
+    mutating func located(_ fix: LocationFix) { engine.located(fix, into: &actions) }
+
+    mutating func lostLocation(at time: Instant) {
+        guard let id = engine.locationSource else { return }
+        let change = ListeningChange(.stopped(since: nil), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
     }
 
     mutating func end(at time: Instant) {

@@ -28,11 +28,13 @@ public struct Replay {
     public func run() throws(ExitFailure) -> Outcome {
         if options.writesSightings {
             var pipeline = SightingPipeline(options)
-            let counts = try run(&pipeline)
+            let counts = try run(&pipeline, try openTracks())
             return outcome(counts, pipeline.statistics)
         }
-        var pipeline = try MonitorPipeline(options)
-        let counts = try run(&pipeline)
+        let tracks = try openTracks()
+        let source = tracks.lazy.compactMap { $0?.source }.first
+        var pipeline = try MonitorPipeline(options, locationSource: source)
+        let counts = try run(&pipeline, tracks)
         return outcome(counts, pipeline.statistics)
     }
 
@@ -43,17 +45,41 @@ public struct Replay {
 
     /// A source that can stand in an array beside others.
     private final class Box {
-        var source: ReplaySource
-        init(_ source: consuming ReplaySource) { self.source = source }
+        var source: Source
+        init(_ source: consuming Source) { self.source = source }
     }
 
-    private func run<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) -> SourceCounts {
-        var boxes: [Box] = []
-        for (place, input) in options.inputs.enumerated() {
-            let box = Box(try ReplaySource(input, place: place, options: options))
-            try box.source.begin(options)
-            boxes.append(box)
+    /// The tracks among the inputs, each at its place.
+    private func openTracks() throws(ExitFailure) -> [TrackSource.Opened?] {
+        var tracks: [TrackSource.Opened?] = []
+        for input in options.inputs { tracks.append(try TrackSource.open(input)) }
+        return tracks
+    }
+
+    private func boxes(_ tracks: [TrackSource.Opened?]) throws(ExitFailure) -> [Box] {
+        var captures: [Int: Box] = [:]
+        for (place, input) in options.inputs.enumerated() where tracks[place] == nil {
+            var source = try ReplaySource(input, place: place, options: options)
+            try source.begin(options)
+            captures[place] = Box(.capture(source))
         }
+        // A track without times begins when the first capture does.
+        let start = captures.values.compactMap { $0.source.headTime }.min() ?? .earliest
+        var boxes: [Box] = []
+        for (place, track) in tracks.enumerated() {
+            if let track {
+                boxes.append(Box(.track(try TrackSource(track, place: place, pace: options.pace, start: start))))
+            } else if let capture = captures[place] {
+                boxes.append(capture)
+            }
+        }
+        return boxes
+    }
+
+    private func run<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, _ tracks: [TrackSource.Opened?]
+    ) throws(ExitFailure) -> SourceCounts {
+        let boxes = try boxes(tracks)
         var progress = Progress(
             size: boxes.reduce(0) { sum, box in sum.flatMap { sum in box.source.size.map { sum + $0 } } })
         var pace = options.speed.map { Pace(speed: $0) }
@@ -74,7 +100,7 @@ public struct Replay {
         var counts = SourceCounts()
         for box in boxes {
             counts.statistics.add(box.source.counts)
-            counts.damages += Self.describe(box.source.damages, of: box.source.name)
+            counts.damages += box.source.damages
         }
         return counts
     }
@@ -95,6 +121,82 @@ public struct Replay {
         }
         guard let best else { return nil }
         return (best.place, second?.time, second.map { best.place < $0.place } ?? true)
+    }
+
+    /// A capture, or a track that is replayed beside it.
+    private enum Source: ~Copyable {
+        case capture(ReplaySource)
+        case track(TrackSource)
+
+        var headTime: Instant? {
+            switch self {
+            case .capture(let capture): capture.headTime
+            case .track(let track): track.headTime
+            }
+        }
+
+        var hasEnded: Bool {
+            switch self {
+            case .capture(let capture): capture.hasEnded
+            case .track(let track): track.hasEnded
+            }
+        }
+
+        var size: Int? {
+            switch self {
+            case .capture(let capture): capture.size
+            case .track(let track): track.size
+            }
+        }
+
+        var position: Int {
+            switch self {
+            case .capture(let capture): capture.position
+            case .track(let track): track.hasEnded ? track.size : 0
+            }
+        }
+
+        var counts: ReplayStatistics {
+            switch self {
+            case .capture(let capture): return capture.counts
+            case .track(let track):
+                var counts = ReplayStatistics()
+                counts.records = track.records
+                return counts
+            }
+        }
+
+        var damages: [String] {
+            switch self {
+            case .capture(let capture): Replay.describe(capture.damages, of: capture.name)
+            case .track(let track): track.damages
+            }
+        }
+
+        mutating func drive<Handler: ReplayHandler & ~Copyable>(
+            _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
+        ) throws(ExitFailure) -> Int {
+            switch consume self {
+            case .capture(var capture):
+                do throws(ExitFailure) {
+                    let count = try capture.drive(&handler, until: limit, isFirst: isFirst, most: most)
+                    self = .capture(capture)
+                    return count
+                } catch {
+                    self = .capture(capture)
+                    throw error
+                }
+            case .track(var track):
+                do throws(ExitFailure) {
+                    let count = try track.drive(&handler, until: limit, isFirst: isFirst, most: most)
+                    self = .track(track)
+                    return count
+                } catch {
+                    self = .track(track)
+                    throw error
+                }
+            }
+        }
     }
 
     /// What was wrong with a capture, in words.

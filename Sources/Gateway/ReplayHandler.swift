@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 
 /// What a replay hands its records to: a monitor that makes lines, or a writer of sightings.
@@ -19,6 +20,15 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
 
     /// The capture says that an adapter listens, or does not; where that was learnt of late, `since` when.
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?)
+
+    /// The selected source is a track, whose first fix is at `time`.
+    mutating func meetLocation(time: Instant)
+
+    /// The gateway was there.
+    mutating func located(_ fix: LocationFix)
+
+    /// The track has a break: where the gateway was from then on is not known.
+    mutating func lostLocation(at time: Instant)
 
     /// The selected source ended; its last record is at `time`.
     mutating func end(at time: Instant)

@@ -52,6 +52,8 @@ public struct ReplayOptions: Sendable {
     public var reorder: Duration?
     /// The time between the records of a capture that has no times.
     public var interval: Duration?
+    /// How fast a track without times was travelled, in metres a second.
+    public var pace: Double?
     /// Other people's names for the fields of a log.
     public var fields = FieldMap()
     /// How many octets are read at once.

@@ -65,6 +65,12 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         statistics.gaps?.note(beacon, at: time)
     }
 
+    mutating func meetLocation(time: Instant) {}
+
+    mutating func located(_ fix: LocationFix) {}
+
+    mutating func lostLocation(at time: Instant) {}
+
     mutating func end(at time: Instant) {}
 
     @inline(__always)

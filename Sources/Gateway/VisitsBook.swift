@@ -151,7 +151,7 @@ struct VisitsBook {
         let entered = open.removeValue(forKey: subject)?.arrival
         let end: End =
             switch visit.reason {
-            case .exitTimeout: .left
+            case .exitTimeout, .left: .left
             case .removed: .removed
             case .replaced: .replaced
             }

@@ -12,9 +12,11 @@ extension Configuration {
     ///   - file: What mistakes call it.
     ///   - deafAfterUnlessSet: What holds where the file does not set `deaf_after`, for what is checked against it
     ///     (rules C7, L5): the live default; `nil` in a replay, where the default is `off`.
+    ///   - locatesOtherwise: Whether circles can be evaluated without `location`, as in a replay of tracks.
     /// - Returns: The configuration with its warnings, or every mistake in the order of the file.
     public static func parse(
-        _ bytes: [UInt8], file: String, deafAfterUnlessSet: Duration? = EngineConfiguration.liveDeafAfter
+        _ bytes: [UInt8], file: String, deafAfterUnlessSet: Duration? = EngineConfiguration.liveDeafAfter,
+        locatesOtherwise: Bool = false
     ) -> Result<Configuration, Mistakes> {
         let source = SourceText(bytes)
         if let (offset, message, hint) = source.problem() {
@@ -24,7 +26,7 @@ extension Configuration {
         }
         let (document, mistakes) = Document.read(source)
         var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
-        var configuration = reader.configuration()
+        var configuration = reader.configuration(locatesOtherwise: locatesOtherwise)
         guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
         configuration.warnings = reader.warnings.finish(in: source, file: file).listed
         configuration.withoutEffect = reader.unused.finish(in: source, file: file)
@@ -41,7 +43,7 @@ extension Mistakes {
 
 extension Reader {
     /// The whole file.
-    fileprivate mutating func configuration() -> Configuration {
+    fileprivate mutating func configuration(locatesOtherwise: Bool) -> Configuration {
         var configuration = Configuration()
         guard !document.nodes.isEmpty, !document.isNull(0) else {
             // A syntax error before anything else has been reported.
@@ -57,7 +59,8 @@ extension Reader {
         configuration.location = location(root)
         configuration.output = output(root)
         configuration.mqtt = mqtt(root)
-        (configuration.monitors, configuration.engine) = monitors(root, hasLocation: root[.location] != nil)
+        (configuration.monitors, configuration.engine) = monitors(
+            root, hasLocation: locatesOtherwise || root[.location] != nil, accuracy: configuration.location?.accuracy)
         noteUnused(UnusedSettings.keys(of: "", RootKey.self), of: root)
         return configuration
     }

@@ -18,6 +18,13 @@ public struct Configuration: Sendable {
     /// The broker; absent: files only.
     public var mqtt: MQTTConfiguration?
 
+    /// The settings for an engine of a gateway that runs: circles can be evaluated where there is a location source.
+    public var liveEngineSettings: EngineSettings {
+        var settings = engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter)
+        settings.locationSource = location?.name
+        return settings
+    }
+
     /// What is valid and yet hardly meant, in the order of the file; at most ``Mistakes/listedMost``.
     public internal(set) var warnings: [Mistake] = []
     /// The settings that the file sets and that have no effect in this version, each at its first place.

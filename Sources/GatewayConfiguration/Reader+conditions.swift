@@ -11,16 +11,20 @@ struct ConditionContext {
     let deafAfter: Duration?
     /// Whether circles can be evaluated.
     let hasLocation: Bool
+    /// The metres that the location source can tell apart, where the file names one.
+    let accuracy: Double?
     let unusedKeys: [(key: MonitoringKey, unless: String?)]
 
     init(
-        _ monitor: Reader.MonitorDraft, engine: EngineConfiguration, unlessSet: Duration?, hasLocation: Bool
+        _ monitor: Reader.MonitorDraft, engine: EngineConfiguration, unlessSet: Duration?, hasLocation: Bool,
+        accuracy: Double?
     ) {
         self.monitor = monitor
         settings = monitor.defaults.applied(to: ConditionSettings())
         ranging = monitor.defaults.ranging.value ?? false
         deafAfter = engine.effectiveDeafAfter(unlessSet: unlessSet)
         self.hasLocation = hasLocation
+        self.accuracy = accuracy
         unusedKeys = UnusedSettings.keys(of: "conditions", MonitoringKey.self)
     }
 }
@@ -65,7 +69,7 @@ extension Reader {
         var settings = own.applied(to: context.settings)
         var ranging = own.ranging.value ?? context.ranging
         if section[.uuid] == nil, section[.center] != nil || section[.radius] != nil {
-            warnAboutCircle(section, at: node, hasLocation: context.hasLocation)
+            warnAboutCircle(section, at: node, context)
             (settings.enterRSSI, settings.exitRSSI, settings.perBeacon, ranging) = (nil, nil, false, false)
             checkWindow(own, context, &inherited)
         } else {
@@ -198,8 +202,19 @@ extension Reader {
         }
     }
 
-    private mutating func warnAboutCircle(_ section: Section<MonitoringKey>, at node: Int, hasLocation: Bool) {
-        if !hasLocation {
+    private mutating func warnAboutCircle(
+        _ section: Section<MonitoringKey>, at node: Int, _ context: ConditionContext
+    ) {
+        if let value = section[.radius], let accuracy = context.accuracy,
+            let radius = try? ScalarSyntax.number(document.text(of: value)), radius > 0, radius < accuracy
+        {
+            warnings.report(
+                at: document.offset(of: value),
+                "conditions.radius is \(String(decoding: document.text(of: value), as: UTF8.self)), less than what the "
+                    + "location source can tell apart",
+                hint: "it is entered only by fixes as exact as it is wide; make it \(Int(accuracy)) m or more")
+        }
+        if !context.hasLocation {
             warnings.report(
                 at: document.offset(of: node), "this circle will be unmonitored: the file names no location source",
                 hint: "add location, or take the circle out")

@@ -28,7 +28,7 @@ extension Reader {
     }
 
     mutating func monitors(
-        _ root: Section<RootKey>, hasLocation: Bool
+        _ root: Section<RootKey>, hasLocation: Bool, accuracy: Double?
     ) -> (monitors: [MonitorConfiguration], engine: EngineConfiguration) {
         let drafts = monitorDrafts(root)
         let engine = engine(drafts)
@@ -36,7 +36,7 @@ extension Reader {
         var monitors: [MonitorConfiguration] = []
         for draft in drafts {
             let context = ConditionContext(
-                draft, engine: engine, unlessSet: deafAfterUnlessSet, hasLocation: hasLocation)
+                draft, engine: engine, unlessSet: deafAfterUnlessSet, hasLocation: hasLocation, accuracy: accuracy)
             checkTimeouts(draft, deafAfter: context.deafAfter)
             let conditions = conditions(context)
             guard let name = name(of: draft) else { continue }

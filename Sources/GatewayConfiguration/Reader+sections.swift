@@ -89,12 +89,19 @@ extension Reader {
         let host = setting(.host, of: section, Self.host)
         let port = setting(.port, of: section, Self.port)
         let file = setting(.file, of: section, Self.path)
+        let speed = setting(.speed, of: section, Self.factor)
+        let loop = setting(.loop, of: section, ScalarSyntax.bool)
+        let pace = setting(.pace, of: section, Self.factor)
         guard section.node != nil, !source.isMistaken else { return nil }
         switch source.value ?? .gpsd {
         case .gpsd:
-            if let offset = file.offset, isWhole {
+            for (name, offset) in [
+                ("file", file.offset), ("speed", speed.offset), ("loop", loop.offset), ("pace", pace.offset),
+            ] {
+                guard let offset, isWhole else { continue }
                 mistakes.report(
-                    at: offset, "location.file has no part in source gpsd", hint: "write source: gpx, or take it out")
+                    at: offset, "location.\(name) has no part in source gpsd",
+                    hint: "write source: gpx, or take it out")
             }
             // 2947 is gpsd's port by IANA's register.
             return .gpsd(host: host.value ?? "localhost", port: port.value ?? 2947)
@@ -111,7 +118,18 @@ extension Reader {
                 }
                 return nil
             }
-            return .gpx(file: path)
+            var track = GPXConfiguration(file: path)
+            track.speed = speed.value ?? 1
+            track.loops = loop.value ?? false
+            track.pace = pace.value
+            return .gpx(track)
         }
+    }
+
+    /// A speed, or how many times as fast: what is slower or faster is hardly meant.
+    private static func factor(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Double {
+        let number = try ScalarSyntax.number(text)
+        guard (0.01...1000).contains(number) else { throw ScalarProblem("expected 0.01…1000") }
+        return number
     }
 }

@@ -41,6 +41,40 @@ public struct ScannerConfiguration: Sendable, Hashable {
 public enum LocationConfiguration: Sendable, Hashable {
     /// The gpsd at a host and port.
     case gpsd(host: String, port: UInt16)
-    /// A GPX file, an absolute path.
-    case gpx(file: String)
+    /// A GPX file.
+    case gpx(GPXConfiguration)
+
+    /// What lines call the source, as an adapter (rule G3).
+    public var name: String {
+        switch self {
+        case .gpsd: "gpsd"
+        case .gpx: "gpx"
+        }
+    }
+
+    /// The metres that the source can tell apart: it enters no circle whose radius is smaller (rule G2).
+    ///
+    /// For receivers that give no estimate of their own gpsd computes HDOP times 19 m, and an HDOP below 1 is rare; a file
+    /// without an hdop counts as good to 5 m.
+    public var accuracy: Double {
+        switch self {
+        case .gpsd: 20
+        case .gpx: 5
+        }
+    }
+}
+
+/// A GPX file that stands for the gateway's own place.
+public struct GPXConfiguration: Sendable, Hashable {
+    /// An absolute path.
+    public var file: String
+    /// How many times as fast it is played, 0.01 … 1000.
+    public var speed = 1.0
+    /// Whether it begins again at its end.
+    public var loops = false
+    /// How fast a file without times is travelled, in metres a second, 0.01 … 1000.
+    public var pace: Double?
+
+    /// Makes one that is played once, as it was.
+    public init(file: String) { self.file = file }
 }

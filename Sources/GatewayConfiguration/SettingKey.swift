@@ -78,7 +78,7 @@ enum CanaryKey: UInt8, SettingKey {
 
 /// Under `location`.
 enum LocationKey: UInt8, SettingKey {
-    case source, host, port, file
+    case source, host, port, file, speed, loop, pace
 
     static let names = table()
     var name: String {
@@ -87,6 +87,9 @@ enum LocationKey: UInt8, SettingKey {
         case .host: "host"
         case .port: "port"
         case .file: "file"
+        case .speed: "speed"
+        case .loop: "loop"
+        case .pace: "pace"
         }
     }
 }

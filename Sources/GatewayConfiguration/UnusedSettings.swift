@@ -9,11 +9,9 @@ struct UnusedSettings {
 
     /// The one list of them: what begins to be used goes out of here.
     static let table = [
-        Entry(section: "", key: "location"),
         Entry(section: "monitor", key: "ranging", unless: "false"),
         Entry(section: "monitors", key: "ranging", unless: "false"),
         Entry(section: "conditions", key: "ranging", unless: "false"),
-        Entry(section: "conditions", key: "center"),
     ]
 
     private struct Place {

@@ -8,6 +8,8 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Replays captures through the monitor and writes its lines.",
         discussion: """
+            Reads GPX files too, as where the gateway was, for conditions with a center.
+
             Reads btsnoop, pcap, pcapng, hcidump text and the advertisement log, gzip and zstd too, recognised by their \
             content. Without --config each UUID becomes a condition with events for each of its beacons.
 
@@ -55,6 +57,9 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"))
     var interval: DurationArgument?
 
+    @Option(help: ArgumentHelp("How fast a track without times was travelled, in metres a second.", valueName: "m/s"))
+    var pace: Double?
+
     @Option(
         help: ArgumentHelp(
             "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
@@ -62,6 +67,7 @@ struct ReplayCommand: ParsableCommand {
 
     func validate() throws {
         if let speed, !(speed > 0 && speed.isFinite) { throw ValidationError("--speed is \(speed); expected above 0") }
+        if let pace, !(pace > 0 && pace.isFinite) { throw ValidationError("--pace is \(pace); expected above 0") }
         if sightings, output != nil { throw ValidationError("--sightings goes to standard output, not with --output") }
         if files.filter({ $0 == "-" || $0.hasSuffix("=-") }).count > 1 {
             throw ValidationError("standard input (-) can be read once only")
@@ -82,6 +88,7 @@ struct ReplayCommand: ParsableCommand {
             options.adapter = adapter
             options.reorder = reorder?.duration
             options.interval = interval?.duration
+            options.pace = pace
             options.fields = try Terminal.fields(fields)
             for warning in options.configuration?.warnings ?? [] { Terminal.say("warning: \(warning)") }
             let outcome = try Replay(options).run()

@@ -24,6 +24,8 @@ protocol Monitoring {
     mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer)
     mutating func advance(to time: Instant, into actions: inout ActionBuffer)
     mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer)
+    mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer)
+    var locationSource: AdapterID? { get }
     func state(of identifier: Identifier) -> State?
 }
 

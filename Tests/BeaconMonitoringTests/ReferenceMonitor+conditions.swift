@@ -81,23 +81,23 @@ extension ReferenceMonitor {
         entry.own = Subject(beacon: nil)
         // Until it is known whether there is a place for it.
         entry.own.state = .unmonitored
-        let placesTaken = entries.count { $0.hasPlace }
+        let placesTaken = entries.count { hasPlace($0) }
         entry.own.state = assuming
-        if case .circle = entry.condition {
+        if !isSupported(entry) {
             return change(entry.own, entry, to: .unmonitored, because: .conditionUnsupported)
         }
         if settings.conditionLimit > 0, placesTaken >= settings.conditionLimit {
             return change(entry.own, entry, to: .unmonitored, because: .conditionLimitExceeded)
         }
         if assuming == .satisfied { entry.own.visit = OpenVisit() }
-        if assuming != .unsatisfied { entry.own.holds = [newHold(by: nil)] }
+        if assuming != .unsatisfied, !entry.condition.isCircle { entry.own.holds = [newHold(by: nil)] }
     }
 
     /// Gives a place that became free to the first that waits for one (rule C4).
     private func fillPlaces() {
-        for entry in entries where entries.count(where: { $0.hasPlace }) < settings.conditionLimit {
-            guard case .beacon = entry.condition, entry.own.state == .unmonitored else { continue }
-            entry.own.holds = [newHold(by: nil)]
+        for entry in entries where entries.count(where: { hasPlace($0) }) < settings.conditionLimit {
+            guard isSupported(entry), entry.own.state == .unmonitored else { continue }
+            if !entry.condition.isCircle { entry.own.holds = [newHold(by: nil)] }
             change(entry.own, entry, to: .unknown)
         }
     }

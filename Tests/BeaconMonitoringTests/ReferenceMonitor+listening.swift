@@ -47,6 +47,10 @@ extension ReferenceMonitor {
 
     private func stops(_ adapter: Adapter, since: Instant) {
         adapter.stopped = since
+        if adapter === source {
+            sourceStopped = since
+            return
+        }
         watermark = max(watermark, since)
     }
 
@@ -61,7 +65,7 @@ extension ReferenceMonitor {
                     time: now, clockOffset: clockOffset)))
     }
 
-    var somethingListens: Bool { adapters.contains { $0.listens } }
+    var somethingListens: Bool { adapters.contains { $0 !== source && $0.listens } }
 
     /// Ends an adapter's holds; what it alone held is held by all together (rule L3).
     func forget(_ adapter: Adapter, in entry: Entry) {
@@ -149,6 +153,10 @@ extension ReferenceMonitor {
 
     private func due(_ subject: Subject, _ entry: Entry) -> Instant? {
         let outage = entry.monitor.settings.outageTimeout
+        if entry.condition.isCircle {
+            guard let source, !source.listens else { return nil }
+            return subject.state == .satisfied || subject.state == .unsatisfied ? sourceStopped + outage : nil
+        }
         switch subject.state {
         case .unmonitored: return nil
         case .unsatisfied:
@@ -173,6 +181,7 @@ extension ReferenceMonitor {
     /// Handles all that is due on a subject now, in one step.
     private func settle(_ subject: Subject, _ entry: Entry) {
         guard !subject.isOnItsWayIn else { return forget(subject, entry) }
+        if entry.condition.isCircle { return change(subject, entry, to: .unknown, because: .scannerUnavailable) }
         subject.holds.removeAll { hasRunOut($0, entry) }
         var state = subject.state
         var isOutage = false

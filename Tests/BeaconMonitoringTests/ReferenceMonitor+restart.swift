@@ -32,6 +32,7 @@ extension ReferenceMonitor {
                 time: .timeline($0.time), beacon: $0.beacon, measuredPower: $0.measuredPower, rssi: $0.rssi,
                 address: $0.address, adapter: self[$0.adapter].name)
         }
+        memory.lastSeen = subject.lastInside.map { .timeline($0) }
         memory.holders = subject.holds.compactMap { $0.adapter?.name }
         if let visit = subject.visit {
             var strength: Visit.Strength?
@@ -64,6 +65,7 @@ extension ReferenceMonitor {
             entriesByIdentifier.append(entry)
             entriesByIdentifier.sort { $0.identifier < $1.identifier }
             try restore(entry.own, saved.own)
+            if saved.condition.isCircle { entry.own.holds = [] }
             for beacon in saved.beacons {
                 let subject = Subject(beacon: beacon.beacon)
                 try restore(subject, beacon)
@@ -82,23 +84,25 @@ extension ReferenceMonitor {
         var hasPlace: Set<Identifier> = []
         for hadPlace in [true, false] {
             for entry in entries where (entry.own.state != .unmonitored) == hadPlace {
-                guard case .beacon = entry.condition, limit == 0 || hasPlace.count < limit else { continue }
+                guard isSupported(entry), limit == 0 || hasPlace.count < limit else { continue }
                 hasPlace.insert(entry.identifier)
             }
         }
+        decidedPlaces = hasPlace
+        defer { decidedPlaces = nil }
         for entry in entries {
             let isMonitored = entry.own.state != .unmonitored
             guard isMonitored != hasPlace.contains(entry.identifier) else { continue }
             if isMonitored {
                 for subject in [entry.own] + entry.beacons { endVisit(of: subject, entry, reason: .removed) }
                 (entry.beacons, entry.own.holds) = ([], [])
-                if case .circle = entry.condition {
+                if !isSupported(entry) {
                     change(entry.own, entry, to: .unmonitored, because: .conditionUnsupported)
                 } else {
                     change(entry.own, entry, to: .unmonitored, because: .conditionLimitExceeded)
                 }
             } else {
-                (entry.own.visit, entry.own.holds) = (nil, [newHold(by: nil)])
+                (entry.own.visit, entry.own.holds) = (nil, entry.condition.isCircle ? [] : [newHold(by: nil)])
                 change(entry.own, entry, to: .unknown)
             }
         }
@@ -108,9 +112,10 @@ extension ReferenceMonitor {
         subject.state = saved.state
         subject.wasSatisfied = saved.wasSatisfied
         subject.previous = saved.previous
+        if case .timeline(let seen)? = saved.lastSeen { subject.lastInside = seen }
         if let refresh = saved.lastRefresh, case .timeline(let time) = refresh.time {
             let adapter: Adapter
-            if let known = adapters.first(where: { $0.name == refresh.adapter }) {
+            if let known = adapters.first(where: { $0 !== source && $0.name == refresh.adapter }) {
                 adapter = known
             } else {
                 adapter = self[try self.adapter(named: refresh.adapter)]
@@ -125,7 +130,7 @@ extension ReferenceMonitor {
             var open = OpenVisit()
             if case .timeline(let arrival)? = visit.arrival { open.arrival = arrival }
             open.sightings = visit.refreshes
-            if visit.refreshes > 0 { open.departure = subject.lastRefresh?.time }
+            if visit.refreshes > 0 { open.departure = subject.lastInside ?? subject.lastRefresh?.time }
             if let strength = visit.strength {
                 // Any that have this minimum, maximum and sum.
                 open.strengths = ReferenceMonitor.strengths(strength)
@@ -134,7 +139,7 @@ extension ReferenceMonitor {
         }
         guard subject.state == .satisfied || subject.state == .unknown else { return }
         for holder in saved.holders {
-            guard let adapter = adapters.first(where: { $0.name == holder }) else { continue }
+            guard let adapter = adapters.first(where: { $0 !== source && $0.name == holder }) else { continue }
             subject.holds.append(newHold(by: adapter))
         }
         if subject.holds.isEmpty { subject.holds = [newHold(by: nil)] }
@@ -256,11 +261,13 @@ struct RestartMemory {
                     measuredPower: sighting.measuredPower, rssi: sighting.rssi, address: sighting.address,
                     adapter: adapterName(sighting.adapter))
             }
+            if event.condition.isCircle { subject.lastSeen = event.lastSeen.map { .timeline($0) } }
             switch event.state {
             case .satisfied:
-                let adapter = adapterName(event.sighting!.adapter)
-                subject.holders.removeAll { $0 == adapter || memory.isOut($0, event.monitor, at: event.time) }
-                subject.holders = (subject.holders + [adapter]).suffix(8)
+                if let adapter = event.sighting.map({ adapterName($0.adapter) }) {
+                    subject.holders.removeAll { $0 == adapter || memory.isOut($0, event.monitor, at: event.time) }
+                    subject.holders = (subject.holders + [adapter]).suffix(8)
+                }
                 var visit =
                     subject.visit
                     ?? MonitorSnapshot.OpenVisit(arrival: .timeline(event.time), refreshes: 0, strength: nil)

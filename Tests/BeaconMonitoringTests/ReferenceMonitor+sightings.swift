@@ -6,7 +6,7 @@ import BluetoothLE
 extension ReferenceMonitor {
     /// One sighting, for each condition that it matches, in order (rule E4).
     func perceive(_ sighting: Sighting) {
-        for entry in entriesByIdentifier where entry.hasPlace {
+        for entry in entriesByIdentifier where hasPlace(entry) {
             guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
             perceive(sighting, entry.own, entry)
             guard entry.settings.perBeacon else { continue }
@@ -102,9 +102,10 @@ extension ReferenceMonitor {
         subject.progress = []
         if state == .unsatisfied { subject.holds = [] }
         var diagnostics = ambientDiagnostics.union(flag)
-        if adapters.contains(where: { $0.state != .listening && $0.state != .gone }) {
+        if adapters.contains(where: { $0 !== source && $0.state != .listening && $0.state != .gone }) {
             diagnostics.insert(.scannerUnavailable)
         }
+        if let source, !source.listens, monitorsCircles { diagnostics.insert(.locationUnavailable) }
         if entry.limitRaised { diagnostics.insert(.trackingLimitExceeded) }
         made.append(
             .event(
@@ -113,8 +114,10 @@ extension ReferenceMonitor {
                     scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now,
                     clockOffset: clockOffset,
                     condition: entry.condition,
-                    refinement: subject.beacon ?? (state == .satisfied ? subject.lastRefresh?.beacon : nil),
-                    previous: subject.previous, sighting: subject.lastRefresh, lastSeen: subject.lastRefresh?.time,
+                    refinement: subject.beacon
+                        ?? (state == .satisfied && !entry.condition.isCircle ? subject.lastRefresh?.beacon : nil),
+                    previous: subject.previous, sighting: subject.lastRefresh,
+                    lastSeen: subject.lastInside ?? subject.lastRefresh?.time,
                     diagnostics: diagnostics)))
         subject.previous = Event.Previous(state: state, date: date(now))
     }

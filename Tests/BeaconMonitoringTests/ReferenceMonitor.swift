@@ -15,6 +15,12 @@ final class ReferenceMonitor: Monitoring {
     var untrackedBeacons = 0
 
     let settings: EngineSettings
+    /// The adapter of all circles (rule G3).
+    let source: Adapter?
+    /// When it stopped; before it ever listened, the start.
+    var sourceStopped: Instant
+    /// The conditions with a place, while a restart decides on that (rule C4).
+    var decidedPlaces: Set<Identifier>?
     var monitors: [Monitor] = []
     /// By name.
     var adapters: [Adapter] = []
@@ -34,6 +40,9 @@ final class ReferenceMonitor: Monitoring {
         self.clockOffset = clockOffset
         now = start
         watermark = start
+        sourceStopped = start
+        source = settings.locationSource.map { Adapter(id: AdapterID(index: 1), name: $0) }
+        if let source { adapters = [source] }
     }
 
     func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError) {
@@ -42,7 +51,7 @@ final class ReferenceMonitor: Monitoring {
     }
 
     func adapter(named name: String) throws(MonitorError) -> AdapterID {
-        if let known = adapters.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+        if let known = adapters.first(where: { $0 !== source && $0.name.utf8.elementsEqual(name.utf8) }) {
             if known.isOnlyRemembered {
                 known.isOnlyRemembered = false
                 known.state = nil
@@ -168,11 +177,6 @@ final class ReferenceMonitor: Monitoring {
             self.settings = settings
         }
 
-        /// Whether it has one of C4's places.
-        var hasPlace: Bool {
-            if case .circle = condition { return false }
-            return own.state != .unmonitored
-        }
     }
 
     final class Subject {
@@ -186,6 +190,8 @@ final class ReferenceMonitor: Monitoring {
         /// When the qualifying sightings on the way in were.
         var progress: [Instant] = []
         var lastRefresh: Sighting?
+        /// The last fix inside, of a circle.
+        var lastInside: Instant?
         var previous: Event.Previous?
         var visit: OpenVisit?
 

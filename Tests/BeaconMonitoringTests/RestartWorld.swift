@@ -95,6 +95,9 @@ struct RestartWorld {
             case .listening(let kind, let name, let reason, let time):
                 .listening(kind, name, reason: reason, at: micro(time))
             case .advance(let time): .advance(to: micro(time))
+            case .located(let north, let accuracy, let time):
+                .located(north: north, accuracy: accuracy, at: micro(time))
+            case .source(let kind, let reason, let time): .source(kind, reason: reason, at: micro(time))
             case .clockOffset(let offset): .clockOffset(ClockOffset(nanoseconds: offset.nanoseconds / 1000 * 1000))
             case .monitor, .adapter, .ambient, .deafness: step
             }
@@ -314,7 +317,9 @@ struct RestartWorld {
 
     /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
     private mutating func remembered(upTo survived: Int) -> RestartMemory? {
-        if let candidate, disk.contents("\(Self.state)/state.json") != candidate.before { takeCandidate() }
+        // Another file is that of the process that died, or one before it that a power cut has brought back.
+        let file = disk.contents("\(Self.state)/state.json")
+        if let candidate, let file, file != candidate.before, isOfTheDead(file) { takeCandidate() }
         candidate = nil
         guard var memory else { return nil }
         if survived > deadBegin.sequence, memoryStart < deadBegin.start {
@@ -330,6 +335,10 @@ struct RestartWorld {
         // Rule N4: for L2 they count as stopped from this start on.
         for adapter in memory.snapshot.adapters { memory.outages[adapter.name] = now }
         return memory
+    }
+
+    private func isOfTheDead(_ file: [UInt8]) -> Bool {
+        (try? StateFile(parsing: file).boot) == BootID(machine: "5f0c5f0c", process: deadBegin.start).text
     }
 
     private var deadNames: [UInt16: String] = [:]

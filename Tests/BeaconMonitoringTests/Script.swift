@@ -20,6 +20,10 @@ enum Step {
     case heard(String, at: Instant)
     case sighted(String, BeaconIdentity, RSSI?, at: Instant)
     case listening(ListeningChange.Kind, String, reason: String?, at: Instant)
+    /// A fix so many metres north of where the circles are, or a little more.
+    case located(north: Double, accuracy: Double, at: Instant)
+    /// What the location source does, where there is one.
+    case source(ListeningChange.Kind, reason: String?, at: Instant)
     case advance(to: Instant)
     case clockOffset(ClockOffset)
     case ambient(Diagnostics)
@@ -31,10 +35,16 @@ enum Step {
         switch self {
         case .monitor, .adapter, .clockOffset, .ambient, .deafness: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
-            .listening(_, _, _, let time), .advance(let time):
+            .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time):
             time
         }
     }
+}
+
+extension Step {
+    /// Where the circles of generated worlds are.
+    static let latitude = 48.2
+    static let longitude = 16.4
 }
 
 extension Monitoring {
@@ -69,6 +79,15 @@ extension Monitoring {
             case .listening(let kind, let name, let reason, let time):
                 let change = ListeningChange(kind, adapter: try adapter(named: name), reason: reason)
                 listening(change, at: time, into: &buffer)
+            case .located(let north, let accuracy, let time):
+                let place = try Coordinate(latitude: Step.latitude + north / 111_200, longitude: Step.longitude)
+                located(try LocationFix(time: time, coordinate: place, horizontalAccuracy: accuracy), into: &buffer)
+            case .source(let kind, let reason, let time):
+                guard let source = locationSource else {
+                    advance(to: time, into: &buffer)
+                    break
+                }
+                listening(ListeningChange(kind, adapter: source, reason: reason), at: time, into: &buffer)
             case .advance(let time): advance(to: time, into: &buffer)
             case .clockOffset(let offset): clockOffset = offset
             case .ambient(let flags): ambientDiagnostics = flags
@@ -133,6 +152,8 @@ extension Step: CustomStringConvertible {
             case .listening(.stopped(let since), let name, let reason, _):
                 "\(name) stopped\(since.map { " since \($0.brief)" } ?? "")\(reason.map { " (\($0))" } ?? "")"
             case .listening(let kind, let name, let reason, _): "\(name) \(kind)\(reason.map { " (\($0))" } ?? "")"
+            case .located(let north, let accuracy, _): "a fix \(north) m away, good to \(accuracy) m"
+            case .source(let kind, let reason, _): "the location source \(kind)\(reason.map { " (\($0))" } ?? "")"
             case .advance: "advance"
             case .clockOffset(let offset): "clock offset \(offset.nanoseconds) ns"
             case .ambient(let flags): "ambient \(flags.rawValue)"

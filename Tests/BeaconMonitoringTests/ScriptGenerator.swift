@@ -41,6 +41,9 @@ struct ScriptGenerator {
     private let beacons: [BeaconIdentity]
     private let sightingsPercent: Int
     private let outages: [Int]
+    /// One world in two has a location source, and one of those is mostly about circles.
+    private let hasSource: Bool
+    private let locatedPercent: Int
 
     static func script(seed: UInt64, steps: Int) -> Script {
         var generator = ScriptGenerator(seed: seed)
@@ -64,6 +67,8 @@ struct ScriptGenerator {
         beacons = Array(all.shuffled(using: &random).prefix(crowded ? 1 : random.pick([1, 2, 4, 8])))
         sightingsPercent = random.pick([30, 55, 70])
         outages = random.pick([[10], [10, 12], [6, 10, 20]])
+        hasSource = random.chance(50)
+        locatedPercent = random.pick([10, 20, 50])
     }
 
     private mutating func script(steps count: Int) -> Script {
@@ -71,6 +76,7 @@ struct ScriptGenerator {
         settings.deafAfter = random.pick([nil, nil, .seconds(2), .seconds(4)])
         settings.conditionLimit = random.pick([0, 0, 0, 1, 2, 4])
         settings.maxBeacons = random.pick([10_000, 10_000, 1, 2, 3, 5, 11])
+        if hasSource { settings.locationSource = random.pick(["gpsd", "A", "hci"]) }
         let start = Instant(nanoseconds: seconds * Self.second)
         // Not all of them: conditions of one that comes later are refused until then.
         var steps: [Step] = monitors.prefix(random.pick([1, 2, 3])).map { monitor($0) }
@@ -99,6 +105,7 @@ struct ScriptGenerator {
     }
 
     private mutating func step() -> Step {
+        if random.chance(hasSource ? locatedPercent : 1) { return location() }
         if random.chance(sightingsPercent) {
             let rssi = random.pick([nil, -90, -80, -80, -70, -70, -60, 5] as [Int8?]).map { RSSI(dBm: $0) }
             return .sighted(random.pick(adapters), random.pick(beacons), rssi, at: time())
@@ -124,6 +131,19 @@ struct ScriptGenerator {
         }
     }
 
+    private mutating func location() -> Step {
+        guard random.chance(80) else {
+            let since = Instant(nanoseconds: (seconds - random.pick([-1, 0, 2, 10])) * Self.second)
+            let kind = random.pick(
+                [.started, .stopped(since: nil), .stopped(since: nil), .stopped(since: since), .removed]
+                    as [ListeningChange.Kind])
+            return .source(kind, reason: reason(), at: time())
+        }
+        // Never where rounding decides, but with accuracies that are as long as a radius.
+        let north = random.pick([0, 0, 51, 93, 107, 151, 211, 293, 307, 1003, 20_000] as [Double])
+        return .located(north: north, accuracy: random.pick([0, 5, 50, 100, 150, 200]), at: time())
+    }
+
     private mutating func monitor(_ name: Identifier) -> Step {
         let outage = random.pick(outages)
         var settings = MonitorSettings()
@@ -139,6 +159,7 @@ struct ScriptGenerator {
         let condition: Condition
         switch random.next() % 8 {
         case 0: condition = circle()
+        case 4...6 where hasSource && locatedPercent > 20: condition = circle()
         case 1, 2: condition = .beacon(BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major))
         case 3:
             condition = .beacon(
@@ -165,7 +186,9 @@ struct ScriptGenerator {
     private mutating func circle() -> Condition {
         let radius = random.pick([100.0, 200.0])
         do {
-            return .circle(try CircularGeographicCondition(latitude: 48.2, longitude: 16.4, radius: radius))
+            return .circle(
+                try CircularGeographicCondition(
+                    latitude: Step.latitude, longitude: Step.longitude, radius: radius))
         } catch { preconditionFailure("a circle in Vienna is possible: \(error)") }
     }
 }

@@ -16,13 +16,14 @@ struct World {
     init(
         _ implementation: Implementation, deafAfter: Duration? = nil, conditionLimit: Int = 0, maxBeacons: Int = 10_000,
         outageTimeout: Duration = .seconds(60), forgetAfter: Duration = .seconds(86_400),
-        listening: [String] = ["hci0"],
+        listening: [String] = ["hci0"], locationSource: String? = nil,
         lobby: ((inout ConditionSettings) -> Void)? = { _ in }
     ) {
         var settings = EngineSettings()
         settings.deafAfter = deafAfter
         settings.conditionLimit = conditionLimit
         settings.maxBeacons = maxBeacons
+        settings.locationSource = locationSource
         monitoring = implementation.make(settings, start: Self.start, clockOffset: .zero)
         addMonitor("site", outageTimeout: outageTimeout, forgetAfter: forgetAfter)
         for adapter in listening { started(adapter, at: .zero) }
@@ -44,6 +45,10 @@ struct World {
         _ beacon: BeaconIdentity = .a(1), by adapter: String = "hci0", rssi: Int8? = -60, at time: Duration
     ) -> [Outcome] {
         perform(.sighted(adapter, beacon, rssi.map { RSSI(dBm: $0) }, at: Self.start + time))
+    }
+
+    @discardableResult mutating func located(north: Double, accuracy: Double, at time: Duration) -> [Outcome] {
+        perform(.located(north: north, accuracy: accuracy, at: Self.start + time))
     }
 
     @discardableResult mutating func heard(by adapter: String = "hci0", at time: Duration) -> [Outcome] {

@@ -172,7 +172,36 @@ import Testing
                 == [
                     "g.yaml:2:3: this circle will be unmonitored: the file names no location source; add location, or take the circle out"
                 ])
-        #expect(try configuration("location: {source: gpsd}\n" + circle).warnings == [])
+        #expect(
+            try configuration("location: {source: gpx, file: /a, speed: 2, loop: true}\n" + circle).warnings.map(
+                \.description)
+                == [
+                    "g.yaml:5:11: conditions.radius is 3, less than what the location source can tell apart; it is entered only by fixes as exact as it is wide; make it 5 m or more"
+                ])
+    }
+
+    @Test(arguments: [
+        ("gpsd", "19.9", false), ("gpsd", "20", true), ("gpx, file: /a", "4.9", false), ("gpx, file: /a", "5", true),
+    ])
+    func `G2: a radius below what the source can tell is a warning`(source: String, radius: String, isGood: Bool) throws
+    {
+        let text = "location: {source: \(source)}\nconditions:\n- {identifier: a, center: [1, 2], radius: \(radius)}\n"
+        let made = try configuration(text)
+        #expect(made.warnings.isEmpty == isGood)
+        #expect(made.withoutEffect == [])
+    }
+
+    @Test func `a track has a speed, a loop and a pace, and gpsd has none of them`() throws {
+        let rest = "\nconditions:\n- {identifier: a, center: [1, 2], radius: 30}\n"
+        let made = try configuration("location: {source: gpx, file: /a.gpx, speed: 0.5, loop: true, pace: 14}" + rest)
+        var track = GPXConfiguration(file: "/a.gpx")
+        (track.speed, track.loops, track.pace) = (0.5, true, 14)
+        #expect(made.location == .gpx(track))
+        #expect(made.liveEngineSettings.locationSource == "gpx")
+        #expect(mistakes("location: {source: gpsd, speed: 2, loop: true, pace: 3}" + rest).count == 3)
+        for pace in ["0", "0.009", "1000.1", "-1", "fast"] {
+            #expect(mistakes("location: {source: gpx, file: /a, pace: \(pace)}" + rest).count == 1)
+        }
     }
 
     @Test(arguments: [

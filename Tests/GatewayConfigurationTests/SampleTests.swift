@@ -100,7 +100,8 @@ enum Sample {
         // What needs other lines changed: the track needs its source, the map of tls stands in for the flag, exit_rssi
         // needs an enter_rssi, and monitors stands in for monitor.
         let others = [
-            "file:", "tls:", "exit_rssi:", "ca_file", "ca_directory", "certificate_file", "key_file", "server_name",
+            "file:", "speed:", "loop:", "pace:", "tls:", "exit_rssi:", "ca_file", "ca_directory", "certificate_file",
+            "key_file", "server_name",
         ]
         var tried = 0
         for (index, line) in lines.enumerated() {

@@ -1,0 +1,2 @@
+// The one header of this system library, for Swift.
+#include <expat.h>

@@ -1,0 +1,214 @@
+public import BeaconMonitoring
+public import BluetoothLE
+
+/// A conversation with gpsd: octets and time in, what is to be done out.
+///
+/// A value: it knows no socket and no clock. Source: gpsd_json(5), protocol 3.
+public struct GPSDSession: Sendable {
+    /// What is to be done.
+    public enum Action: Sendable, Hashable {
+        /// Send this.
+        case send([UInt8])
+        /// Hand this over.
+        case fix(LocationFix)
+        /// Tell this.
+        case change(LocationSourceChange)
+        /// Connect, and say how that went.
+        case connect
+        /// Close the connection.
+        case close
+    }
+
+    /// What it has counted.
+    public struct Counters: Sendable, Hashable {
+        /// Reports that were understood.
+        public var reports = 0
+        /// Fixes that were handed over.
+        public var fixes = 0
+        /// Lines that are no report.
+        public var malformed = 0
+        /// Positions that are no fix by rule G1: no accuracy, or out of range.
+        public var refused = 0
+        /// Lines longer than ``lineMax``, which are passed over.
+        public var tooLong = 0
+        /// Connections that were made.
+        public var connections = 0
+    }
+
+    /// The longest line: gpsd's own bound is 10,240 octets (GPS_JSON_RESPONSE_MAX in its gps_json.h).
+    public static let lineMax = 16_384
+    /// After so long without a fix there is none: a single report without one is no news.
+    public static let patience: Duration = .seconds(10)
+    /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
+    /// has none it is asked.
+    public static let silenceMax: Duration = .seconds(60)
+    /// The waits between attempts to connect: twice as long each time.
+    static let backOff: (first: Duration, most: Duration) = (.seconds(1), .seconds(60))
+
+    private enum State {
+        case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
+    }
+
+    /// What it has counted.
+    public private(set) var counters = Counters()
+    private var state: State
+    private var attempts = 0
+    private var line: [UInt8] = []
+    private var skipsLine = false
+    /// The last dilution of precision (SKY), for a receiver of which gpsd gives no error estimate; and when it came.
+    private var dilution: (value: Double, time: Instant)?
+    /// The last fix, or when there began to be none.
+    private var lastFix: Instant
+    private var isLost = false
+    private var why = "gpsd has not answered yet"
+    private var lastProblem = ""
+
+    /// A session that wants to connect at `now`.
+    public init(at now: Instant) {
+        state = .waiting(until: now)
+        lastFix = now
+    }
+
+    /// When it next wants ``advance(to:)``.
+    public var nextDeadline: Instant? {
+        let own: Instant =
+            switch state {
+            case .waiting(let until): until
+            case .connecting(let since): since + Self.patience
+            case .connected(let lastHeard, let asked): lastHeard + (asked ? Self.silenceMax : Self.silenceMax / 2)
+            }
+        return isLost ? own : min(own, lastFix + Self.patience)
+    }
+
+    /// Handles what is due at `now`.
+    public mutating func advance(to now: Instant) -> [Action] {
+        var actions: [Action] = []
+        switch state {
+        case .waiting(let until) where until <= now:
+            state = .connecting(since: now)
+            actions.append(.connect)
+        case .connecting(let since) where since + Self.patience <= now:
+            actions += disconnected("it does not answer", at: now)
+        case .connected(let lastHeard, _) where lastHeard + Self.silenceMax <= now:
+            actions += disconnected("it has said nothing for \(Self.silenceMax.components.seconds) s", at: now)
+        case .connected(let lastHeard, asked: false) where lastHeard + Self.silenceMax / 2 <= now:
+            state = .connected(lastHeard: lastHeard, asked: true)
+            actions.append(.send(Array("?VERSION;\n".utf8)))
+        default: break
+        }
+        if !isLost, lastFix + Self.patience <= now { actions += lose(at: now) }
+        return actions
+    }
+
+    /// The connection is there.
+    public mutating func connected(at now: Instant) -> [Action] {
+        counters.connections += 1
+        state = .connected(lastHeard: now, asked: false)
+        line = []
+        skipsLine = false
+        why = "gpsd has told of no fix"
+        return [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))]
+    }
+
+    /// The connection is gone, or there could not be one; `problem` says why.
+    public mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
+        var actions: [Action] = []
+        if case .waiting = state { return actions }
+        if case .connected = state { attempts = counters.reports > 0 ? 0 : attempts }
+        actions.append(.close)
+        let wait = min(Self.backOff.most, Self.backOff.first * (1 << min(attempts, 6)))
+        attempts = min(attempts + 1, 7)
+        state = .waiting(until: now + wait)
+        why = "gpsd is away: \(problem)"
+        if problem != lastProblem { actions.append(.change(.remark("\(why); it is tried again"))) }
+        lastProblem = problem
+        // Who is not connected has no fix for certain.
+        if !isLost { actions += lose(at: now) }
+        return actions
+    }
+
+    /// gpsd said this; what is no whole line waits for the rest.
+    public mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
+        guard case .connected = state else { return [] }
+        state = .connected(lastHeard: now, asked: false)
+        var actions: [Action] = []
+        for octet in octets {
+            if octet == 0x0A {
+                if !skipsLine, !line.isEmpty { take(at: now, &actions) }
+                line.removeAll(keepingCapacity: true)
+                skipsLine = false
+            } else if !skipsLine {
+                if line.count < Self.lineMax {
+                    line.append(octet)
+                } else {
+                    counters.tooLong += 1
+                    skipsLine = true
+                }
+            }
+        }
+        return actions
+    }
+
+    private mutating func lose(at now: Instant) -> [Action] {
+        isLost = true
+        return [.change(.unavailable(since: min(lastFix, now), reason: why))]
+    }
+
+    private mutating func take(at now: Instant, _ actions: inout [Action]) {
+        guard let report = GPSDReport(line), let kind = report.text("class") else {
+            counters.malformed += 1
+            return
+        }
+        counters.reports += 1
+        lastProblem = ""
+        switch kind {
+        case "TPV": take(position: report, at: now, &actions)
+        case "SKY":
+            if let value = report.number("hdop"), value > 0 { dilution = (value, now) }
+        case "DEVICES":
+            if report.count("devices") == 0 { why = "gpsd has no receiver" }
+        case "ERROR":
+            actions.append(.change(.remark("gpsd says: \(report.text("message") ?? "an error")")))
+        // VERSION, WATCH, DEVICE and what later versions add.
+        default: break
+        }
+    }
+
+    private mutating func take(position report: GPSDReport, at now: Instant, _ actions: inout [Action]) {
+        // 0 unknown, 1 no fix, 2 two-dimensional, 3 three-dimensional.
+        guard let mode = report.number("mode"), mode >= 2 else {
+            why = "the receiver has no fix"
+            return
+        }
+        guard let latitude = report.number("lat"), let longitude = report.number("lon"),
+            let coordinate = try? Coordinate(latitude: latitude, longitude: longitude),
+            var fix = try? LocationFix(time: now, coordinate: coordinate, horizontalAccuracy: accuracy(report, at: now))
+        else {
+            counters.refused += 1
+            why = "the receiver's positions have no accuracy"
+            return
+        }
+        fix.altitude = report.number("altMSL") ?? report.number("alt")
+        fix.speed = report.number("speed").flatMap { $0 >= 0 ? $0 : nil }
+        fix.course = report.number("track").flatMap { (0..<360).contains($0) ? $0 : nil }
+        counters.fixes += 1
+        attempts = 0
+        lastFix = now
+        isLost = false
+        actions.append(.fix(fix))
+    }
+
+    /// The horizontal accuracy in metres; absent where nothing tells.
+    ///
+    /// `eph`, else `epx` and `epy` together, are taken as 68 % though gpsd_json(5) calls their certainty unknown and gpsd
+    /// computes its own for 95 %: who takes them for less exact than they are keeps a state for longer (rule G2). Where
+    /// there is none, the dilution of precision stands for it: see ``GPXPoint/accuracyUnlessSaid``.
+    private func accuracy(_ report: GPSDReport, at now: Instant) -> Double? {
+        if let error = report.number("eph") { return error }
+        if let x = report.number("epx"), let y = report.number("epy"), x >= 0, y >= 0 {
+            return (x * x + y * y).squareRoot()
+        }
+        guard let dilution, now - dilution.time <= Self.patience else { return nil }
+        return dilution.value * GPXPoint.accuracyUnlessSaid
+    }
+}

@@ -1,0 +1,143 @@
+import BeaconMonitoring
+import BluetoothLE
+public import Polling
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// Where this gateway is, as gpsd says: its JSON socket, on the thread of a loop.
+///
+/// It connects again whenever the connection ends, after 1 s and then ever longer, up to a minute.
+public final class GPSDSource: LocationSource {
+    /// `gpsd`.
+    public let name = "gpsd"
+    /// What the conversation has counted.
+    public var counters: GPSDSession.Counters { session.counters }
+
+    private let loop: EventLoop
+    private let host: String
+    private let port: UInt16
+    private var session: GPSDSession
+    private var handler: (any LocationHandler)?
+    private var socket: FileDescriptor?
+    private var watch: EventLoop.Watch?
+    private var timer: EventLoop.Timer?
+    private var isConnected = false
+
+    // Reads between two looks at anything else: a gpsd that never pauses must not hold the loop.
+    private static let readsMax = 16
+
+    /// Makes one for gpsd at a host and port, which has not begun.
+    public init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
+        self.loop = loop
+        self.host = host
+        self.port = port
+        session = GPSDSession(at: loop.now)
+    }
+
+    deinit { close() }
+
+    /// Begins to connect.
+    public func start(_ handler: any LocationHandler) {
+        self.handler = handler
+        session = GPSDSession(at: loop.now)
+        timer = loop.makeTimer { [unowned self] now in perform(session.advance(to: now)) }
+        perform(session.advance(to: loop.now))
+    }
+
+    /// Reads what gpsd has sent.
+    public func drain() { if isConnected { read() } }
+
+    /// Ends the connection, and stays away.
+    public func stop() {
+        handler = nil
+        close()
+        if let timer { loop.end(timer) }
+        timer = nil
+    }
+
+    private func perform(_ actions: [GPSDSession.Action]) {
+        for action in actions {
+            switch action {
+            case .connect: connect()
+            case .close: close()
+            case .send(let octets): send(octets)
+            case .fix(let fix): handler?.located(fix)
+            case .change(let change): handler?.changed(change, at: loop.now)
+            }
+        }
+        if let timer, handler != nil { loop.set(timer, at: session.nextDeadline) }
+    }
+
+    private func fail(_ problem: String) {
+        perform(session.disconnected(problem, at: loop.now))
+    }
+
+    private func close() {
+        if let watch { loop.end(watch) }
+        watch = nil
+        // Nothing that was to be written is lost with it.
+        _ = try? socket?.close()
+        socket = nil
+        isConnected = false
+    }
+
+    private func connect() {
+        switch TCPSocket.connect(host: host, port: port) {
+        case .failure(let problem): fail(problem.text)
+        case .success(let descriptor):
+            socket = descriptor
+            do throws(Errno) {
+                watch = try loop.watch(descriptor, for: .write) { [unowned self] _ in ready() }
+            } catch {
+                fail("\(error)")
+            }
+        }
+    }
+
+    private func ready() {
+        guard let socket, let watch else { return }
+        guard !isConnected else { return read() }
+        if let problem = TCPSocket.problem(of: socket) { return fail("\(problem)") }
+        isConnected = true
+        do throws(Errno) {
+            try loop.change(watch, to: .read)
+        } catch {
+            return fail("\(error)")
+        }
+        perform(session.connected(at: loop.now))
+    }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        for _ in 0..<Self.readsMax {
+            guard let socket else { return }
+            do {
+                let count = try unsafe buffer.withUnsafeMutableBytes { try unsafe socket.read(into: $0) }
+                guard count > 0 else { return fail("it closed the connection") }
+                perform(session.received(buffer.prefix(count), at: loop.now))
+            } catch {
+                if let error = error as? Errno, error == .wouldBlock || error == .interrupted { return }
+                return fail("\(error)")
+            }
+        }
+    }
+
+    private func send(_ octets: [UInt8]) {
+        guard let socket else { return }
+        // A few octets on a connection that is new or idle: there is room for them, or it is dead.
+        let sent = unsafe octets.withUnsafeBytes { bytes in
+            unsafe sendQuietly(socket.rawValue, bytes.baseAddress, bytes.count)
+        }
+        if sent != octets.count { fail("it takes no requests") }
+    }
+}
+
+/// send(2) without the signal of a connection that is gone.
+@unsafe private func sendQuietly(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe send(descriptor, start, count, Int32(MSG_NOSIGNAL))
+}

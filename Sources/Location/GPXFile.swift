@@ -1,0 +1,78 @@
+public import BeaconMonitoring
+public import BluetoothLE
+
+/// A point of a GPX file.
+public struct GPXPoint: Sendable, Hashable {
+    /// What a position is good to in metres (68 %) where nothing says more.
+    ///
+    /// The Global Positioning System Standard Positioning Service Performance Standard (5th edition, 2020, §3.8) holds
+    /// horizontal errors to 8 m at 95 %, which for circularly distributed ones is 4.9 m at 68 %. Files that say `hdop` get it
+    /// times that.
+    public static let accuracyUnlessSaid = 5.0
+
+    /// Where.
+    public var coordinate: Coordinate
+    /// When, on the timeline of replays (nanoseconds since 1970); absent where the file does not say.
+    public var time: Instant?
+    /// Metres above mean sea level (`ele`); absent where the file does not say.
+    public var altitude: Double?
+    /// Metres, 68 %.
+    public var horizontalAccuracy = Self.accuracyUnlessSaid
+    /// Where it begins in the file, from 1.
+    public var line = 0
+
+    /// Makes one.
+    public init(_ coordinate: Coordinate, time: Instant? = nil) {
+        self.coordinate = coordinate
+        self.time = time
+    }
+}
+
+/// What stands in a GPX file (versions 1.0 and 1.1, topografix.com), as far as it is whole.
+public struct GPXFile: Sendable, Hashable {
+    /// Something that was wrong with the file, where it was.
+    public struct Damage: Sendable, Hashable, CustomStringConvertible {
+        /// From 1; 0 where it concerns the whole file.
+        public var line: Int
+        /// From 1; 0 where it concerns the whole file.
+        public var column: Int
+        /// What.
+        public var message: String
+
+        /// `12:5: what`.
+        public var description: String { line > 0 ? "\(line):\(column): \(message)" : message }
+    }
+
+    /// The most damages that are listed; the rest is counted.
+    public static let damagesMax = 100
+    /// The most points that are read; what follows is damage. Some 200 days of one a second.
+    public static let pointsMax = 20_000_000
+
+    /// The tracks' segments, in order: what stands in one was recorded without a break.
+    public internal(set) var segments: [[GPXPoint]] = []
+    /// The routes, in order.
+    public internal(set) var routes: [[GPXPoint]] = []
+    /// The waypoints.
+    public internal(set) var waypoints: [GPXPoint] = []
+    /// What was wrong, the first ``damagesMax``.
+    public internal(set) var damages: [Damage] = []
+    /// How much was wrong in all.
+    public internal(set) var damagesTotal = 0
+
+    /// An empty one.
+    public init() {}
+
+    /// What there is to play: the tracks; where there is none the routes; else the waypoints, as Xcode's simulator does.
+    public var lines: [[GPXPoint]] {
+        let tracks = segments.filter { !$0.isEmpty }
+        if !tracks.isEmpty { return tracks }
+        let planned = routes.filter { !$0.isEmpty }
+        if !planned.isEmpty { return planned }
+        return waypoints.isEmpty ? [] : [waypoints]
+    }
+
+    mutating func note(_ message: String, line: Int, column: Int) {
+        damagesTotal += 1
+        if damages.count < Self.damagesMax { damages.append(Damage(line: line, column: column, message: message)) }
+    }
+}

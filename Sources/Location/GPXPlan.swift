@@ -1,0 +1,157 @@
+public import BeaconMonitoring
+public import BluetoothLE
+
+/// A GPX file as it is played: stretches without a break, each point with its time.
+public struct GPXPlan: Sendable, Hashable {
+    /// A point and when it is reached.
+    public struct Stop: Sendable, Hashable {
+        /// When, on the plan's timeline: since 1970 where the file has times, else since its beginning.
+        public var time: Instant
+        /// Where.
+        public var coordinate: Coordinate
+        /// Metres, 68 %.
+        public var horizontalAccuracy: Double
+        /// Metres; absent where the file does not say.
+        public var altitude: Double?
+    }
+
+    /// Over more than that between two points nothing is known: it is a break.
+    public static let gapMax: Duration = .seconds(86_400)
+
+    /// The stretches, in order of time; none is empty.
+    public private(set) var stretches: [[Stop]] = []
+    /// Whether the times are the file's own.
+    public let hasTimes: Bool
+    /// What could not be played, each with its line.
+    public private(set) var damages: [GPXFile.Damage] = []
+
+    /// Why a file can't be played.
+    public enum Problem: Error, Hashable, CustomStringConvertible {
+        /// It has no points.
+        case empty
+        /// It has no times, and no pace was given.
+        case paceMissing
+        /// A pace that is not above 0 and finite.
+        case paceInvalid(Double)
+
+        /// What, and what to do.
+        public var description: String {
+            switch self {
+            case .empty: "the file has no track, route or waypoint"
+            case .paceMissing: "the file has no times; say how fast it was travelled (pace, in metres a second)"
+            case .paceInvalid(let pace): "a pace of \(pace) m/s; expected above 0"
+            }
+        }
+    }
+
+    /// Makes a plan of a file.
+    ///
+    /// Where any point that is played has a time, those without one are left out, and so are those whose time is not after
+    /// the one before: time does not go back.
+    /// - Parameters:
+    ///   - pace: metres a second, for a file without times.
+    ///   - start: when a file without times begins.
+    public init(_ file: GPXFile, pace: Double? = nil, start: Instant = .earliest) throws(Problem) {
+        let lines = file.lines
+        guard !lines.isEmpty else { throw .empty }
+        hasTimes = lines.contains { $0.contains { $0.time != nil } }
+        if hasTimes {
+            takeTimes(lines)
+        } else {
+            guard let pace else { throw .paceMissing }
+            guard pace > 0, pace.isFinite else { throw .paceInvalid(pace) }
+            takePace(lines, pace, start)
+        }
+        guard !stretches.isEmpty else { throw .empty }
+    }
+
+    /// When it begins.
+    public var start: Instant { stretches.first?.first?.time ?? .earliest }
+    /// When it ends.
+    public var end: Instant { stretches.last?.last?.time ?? .earliest }
+
+    private mutating func takeTimes(_ lines: [[GPXPoint]]) {
+        var untimed = 0
+        var late = 0
+        var firstLine = 0
+        var timed: [[Stop]] = []
+        for line in lines {
+            var stretch: [Stop] = []
+            for point in line {
+                guard let time = point.time else {
+                    if untimed == 0 { firstLine = point.line }
+                    untimed += 1
+                    continue
+                }
+                if let last = stretch.last, time <= last.time {
+                    late += 1
+                    if late == 1 { note("a point is not later than the one before it, and is left out", point.line) }
+                    continue
+                }
+                if let last = stretch.last, time - last.time > Self.gapMax {
+                    timed.append(stretch)
+                    stretch = []
+                }
+                stretch.append(Self.stop(point, at: time))
+            }
+            if !stretch.isEmpty { timed.append(stretch) }
+        }
+        if untimed > 0 { note("\(untimed) points have no time, where others have one, and are left out", firstLine) }
+        if late > 1 { note("\(late - 1) more points that are not later than the one before are left out", 0) }
+        // Several tracks may stand in any order; where two are of one time only the first can be played.
+        var overlapping = 0
+        for stretch in timed.enumerated().sorted(by: {
+            ($0.element[0].time, $0.offset) < ($1.element[0].time, $1.offset)
+        })
+        .map(\.element) {
+            if let last = stretches.last?.last?.time, stretch[0].time <= last {
+                let rest = stretch.drop { $0.time <= last }
+                overlapping += stretch.count - rest.count
+                if !rest.isEmpty { stretches.append(Array(rest)) }
+            } else {
+                stretches.append(stretch)
+            }
+        }
+        if overlapping > 0 { note("\(overlapping) points lie in the time of another track, and are left out", 0) }
+    }
+
+    private mutating func takePace(_ lines: [[GPXPoint]], _ pace: Double, _ start: Instant) {
+        var time = start
+        for line in lines {
+            var stretch: [Stop] = []
+            for point in line {
+                if let last = stretch.last {
+                    let seconds = last.coordinate.distance(to: point.coordinate) / pace
+                    let took = Self.duration(seconds)
+                    guard took > .zero else { continue }
+                    if took > Self.gapMax {
+                        stretches.append(stretch)
+                        stretch = []
+                        time = time + .seconds(1)
+                    } else {
+                        time = time + took
+                    }
+                }
+                stretch.append(Self.stop(point, at: time))
+            }
+            if !stretch.isEmpty { stretches.append(stretch) }
+            // A break of a second, in which the place changes.
+            time = time + .seconds(1)
+        }
+    }
+
+    private static func stop(_ point: GPXPoint, at time: Instant) -> Stop {
+        Stop(
+            time: time, coordinate: point.coordinate, horizontalAccuracy: point.horizontalAccuracy,
+            altitude: point.altitude)
+    }
+
+    static func duration(_ seconds: Double) -> Duration {
+        guard seconds.isFinite, seconds > 0 else { return .zero }
+        return .nanoseconds(Int64(min(seconds * 1e9, 9e18)))
+    }
+
+    private mutating func note(_ message: String, _ line: Int) {
+        damages.append(GPXFile.Damage(line: line, column: line > 0 ? 1 : 0, message: message))
+    }
+}

@@ -1,0 +1,84 @@
+import BluetoothLE
+
+/// A time as GPX writes it (xsd:dateTime, ISO 8601): `2026-11-21T07:46:27.5Z`; without a zone it is UTC.
+enum GPXTime {
+    /// The instant that `text` names; `nil` where it is no time, or one before 1970 or after 2255.
+    static func parse(_ text: [UInt8]) -> Instant? {
+        var text = text[...]
+        while let first = text.first, first <= 0x20 { text.removeFirst() }
+        while let last = text.last, last <= 0x20 { text.removeLast() }
+        guard let year = number(&text, 4), take(&text, "-"), let month = number(&text, 2), take(&text, "-"),
+            let day = number(&text, 2), take(&text, "T") || take(&text, " "), let hour = number(&text, 2),
+            take(&text, ":"), let minute = number(&text, 2)
+        else { return nil }
+        var second: Int64 = 0
+        if take(&text, ":") {
+            guard let seconds = number(&text, 2) else { return nil }
+            second = seconds
+        }
+        var nanoseconds: Int64 = 0
+        if take(&text, ".") || take(&text, ",") {
+            var scale: Int64 = 100_000_000
+            var digits = 0
+            while let digit = text.first, (0x30...0x39).contains(digit) {
+                nanoseconds += Int64(digit - 0x30) * scale
+                scale /= 10
+                digits += 1
+                text.removeFirst()
+            }
+            guard digits > 0 else { return nil }
+        }
+        guard let zone = zone(&text), text.isEmpty, (1...12).contains(month), hour <= 24, minute < 60, second <= 60,
+            (1...days(year: year, month: month)).contains(day)
+        else { return nil }
+        let whole =
+            daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second - zone
+        // Instant's own bounds, as a time that a file may say.
+        guard (0...8_999_999_999).contains(whole) else { return nil }
+        return Instant(nanoseconds: whole * 1_000_000_000 + nanoseconds)
+    }
+
+    private static func take(_ text: inout ArraySlice<UInt8>, _ character: Unicode.Scalar) -> Bool {
+        guard let first = text.first, UInt32(first) == character.value else { return false }
+        text.removeFirst()
+        return true
+    }
+
+    private static func number(_ text: inout ArraySlice<UInt8>, _ digits: Int) -> Int64? {
+        guard text.count >= digits else { return nil }
+        var number: Int64 = 0
+        for octet in text.prefix(digits) {
+            guard (0x30...0x39).contains(octet) else { return nil }
+            number = number * 10 + Int64(octet - 0x30)
+        }
+        text.removeFirst(digits)
+        return number
+    }
+
+    /// The zone's seconds east of Greenwich.
+    private static func zone(_ text: inout ArraySlice<UInt8>) -> Int64? {
+        if text.isEmpty || take(&text, "Z") || take(&text, "z") { return 0 }
+        let isWest = take(&text, "-")
+        guard isWest || take(&text, "+"), let hours = number(&text, 2), hours <= 23 else { return nil }
+        _ = take(&text, ":")
+        let minutes = text.isEmpty ? 0 : number(&text, 2)
+        guard let minutes, minutes < 60 else { return nil }
+        return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
+    }
+
+    private static func days(year: Int64, month: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days of the Gregorian calendar since 1970-01-01, counted in years that begin in March, so that a leap day is their last.
+    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+}

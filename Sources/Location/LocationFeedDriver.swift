@@ -1,0 +1,36 @@
+public import BeaconMonitoring
+public import BluetoothLE
+public import Polling
+
+/// Hands what sources tell on to a feed, and tells it the time: on the thread of their loop.
+///
+///     let driver = LocationFeedDriver(feed: .shared, on: loop)
+///     source.start(driver)
+///     try loop.run()
+public final class LocationFeedDriver: LocationHandler {
+    private let feed: LocationFeed
+    private let loop: EventLoop
+    private var timer: EventLoop.Timer?
+
+    /// Makes one; subscribers that come later are seen to within a second.
+    public init(feed: LocationFeed = .shared, on loop: EventLoop) {
+        self.feed = feed
+        self.loop = loop
+        timer = loop.makeTimer { [unowned self] now in advance(to: now) }
+        advance(to: loop.now)
+    }
+
+    deinit { if let timer { loop.end(timer) } }
+
+    /// A source gave a fix.
+    public func located(_ fix: LocationFix) { feed.located(fix) }
+
+    /// Something became of a source; that there is no fix, the feed's own patience tells.
+    public func changed(_ change: LocationSourceChange, at time: Instant) { feed.advance(to: time) }
+
+    private func advance(to now: Instant) {
+        feed.advance(to: now)
+        // Subscribers come from other threads and wake nobody.
+        if let timer { loop.set(timer, at: now + .seconds(1)) }
+    }
+}

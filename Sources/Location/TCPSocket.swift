@@ -1,0 +1,60 @@
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// A connection that is begun and not waited for.
+enum TCPSocket {
+    struct Problem: Error {
+        let text: String
+    }
+
+    /// Begins to connect; whether it went well, the descriptor tells once it can be written to.
+    ///
+    /// A name is looked up while everything waits; an address and `localhost` are not.
+    static func connect(host: String, port: UInt16) -> Result<FileDescriptor, Problem> {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_family = AF_UNSPEC
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        // gpsd listens on both, or on IPv4 alone.
+        let name = host == "localhost" ? "127.0.0.1" : host
+        let code = unsafe getaddrinfo(name, String(port), &hints, &found)
+        guard code == 0 else {
+            let words = unsafe gai_strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+            return .failure(Problem(text: "\(host) has no address: \(words)"))
+        }
+        defer { unsafe freeaddrinfo(found) }
+        guard let address = unsafe found?.pointee else { return .failure(Problem(text: "\(host) has no address")) }
+        let kind = unsafe address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = unsafe socket(address.ai_family, kind, address.ai_protocol)
+        guard descriptor >= 0 else { return .failure(Problem(text: "\(Errno(rawValue: errno))")) }
+        let result = unsafe beginConnecting(descriptor, address.ai_addr, address.ai_addrlen)
+        if result != 0, errno != EINPROGRESS {
+            let problem = Errno(rawValue: errno)
+            _ = close(descriptor)
+            return .failure(Problem(text: "\(host):\(port): \(problem)"))
+        }
+        return .success(FileDescriptor(rawValue: descriptor))
+    }
+
+    /// What became of a connection that was begun; `nil` where it is there.
+    static func problem(of descriptor: FileDescriptor) -> Errno? {
+        var problem: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard unsafe getsockopt(descriptor.rawValue, SOL_SOCKET, SO_ERROR, &problem, &length) == 0 else {
+            return Errno(rawValue: errno)
+        }
+        return problem == 0 ? nil : Errno(rawValue: problem)
+    }
+}
+
+/// connect(2), whose name the type above has too.
+@unsafe private func beginConnecting(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t)
+    -> Int32
+{
+    unsafe connect(descriptor, address, length)
+}

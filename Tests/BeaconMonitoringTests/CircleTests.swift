@@ -1,0 +1,254 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Circles and where this gateway is (rules G1–G3).
+@Suite struct CircleTests {
+    /// A gateway with a location source that listens from the start, and a circle of 100 m, assumed `unsatisfied`.
+    private static func world(
+        _ implementation: Implementation, deafAfter: Duration? = nil, conditionLimit: Int = 0, listens: Bool = true,
+        scanners: [String] = ["hci0"], _ change: @escaping (inout ConditionSettings) -> Void = { _ in }
+    ) throws -> World {
+        var world = World(
+            implementation, deafAfter: deafAfter, conditionLimit: conditionLimit, listening: scanners,
+            locationSource: "gpsd", lobby: nil)
+        if listens { world.perform(.source(.started, reason: nil, at: World.start)) }
+        world.add("depot", try circle(), assuming: .unsatisfied, at: .zero, change)
+        return world
+    }
+
+    private static func circle(radius: Double = 100) throws -> Condition {
+        .circle(try CircularGeographicCondition(latitude: Step.latitude, longitude: Step.longitude, radius: radius))
+    }
+
+    @Test func `G1: a fix needs an accuracy that is no less than 0`() throws {
+        let here = try Coordinate(latitude: 1, longitude: 2)
+        #expect(throws: Never.self) {
+            try LocationFix(time: .earliest, coordinate: here, horizontalAccuracy: 0)
+        }
+        for accuracy in [-1, -0.001, .nan, .infinity, nil] as [Double?] {
+            #expect(throws: MonitorError.self) {
+                try LocationFix(time: .earliest, coordinate: here, horizontalAccuracy: accuracy)
+            }
+        }
+    }
+
+    @Test func `G2: to the metre, on both sides of each bound`() throws {
+        let center = try Coordinate(latitude: 48.2, longitude: 16.4)
+        func state(_ distance: Double, _ accuracy: Double, from state: State) throws -> State? {
+            var settings = EngineSettings()
+            settings.locationSource = "gpsd"
+            var engine = MonitorEngine(settings: settings, start: .earliest)
+            var actions = ActionBuffer()
+            try engine.addMonitor(Identifier("site"))
+            try engine.add(
+                .circle(CircularGeographicCondition(center: center, radius: 100)), identifier: Identifier("depot"),
+                monitor: Identifier("site"), assuming: state, at: .earliest, into: &actions)
+            let fix = try LocationFix(
+                time: .earliest, coordinate: center.destination(azimuth: 77, distance: distance),
+                horizontalAccuracy: accuracy)
+            engine.located(fix, into: &actions)
+            return engine.state(of: try Identifier("depot"))
+        }
+        for before in [State.unknown, .unsatisfied] {
+            #expect(try state(99.999, 100, from: before) == .satisfied)
+            #expect(try state(100.001, 5, from: before) == before)
+            #expect(try state(99.999, 100.001, from: before) == before)
+            #expect(try state(0, 0, from: before) == .satisfied)
+        }
+        for before in [State.unknown, .satisfied] {
+            #expect(try state(104.999, 5, from: before) == before)
+            #expect(try state(105.001, 5, from: before) == .unsatisfied)
+            #expect(try state(10_000, 9_899, from: before) == .unsatisfied)
+            #expect(try state(10_000, 9_901, from: before) == before)
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G2: in, near, out; the visit has no RSSI`(implementation: Implementation) throws {
+        var world = try Self.world(implementation)
+        #expect(world.located(north: 151, accuracy: 5, at: .seconds(1)) == [])
+        #expect(world.located(north: 51, accuracy: 5, at: .seconds(2)) == [.satisfied("depot", at: .seconds(2))])
+        #expect(world.events[0].refinement == nil)
+        #expect(world.events[0].sighting == nil)
+        #expect(world.events[0].lastSeen == World.start + .seconds(2))
+        #expect(world.events[0].diagnostics == [])
+        // Inside still, though too coarse to enter; then near, which neither refreshes nor leaves.
+        #expect(world.located(north: 51, accuracy: 150, at: .seconds(3)) == [])
+        #expect(world.located(north: 107, accuracy: 50, at: .seconds(4)) == [])
+        #expect(world.located(north: 151, accuracy: 5, at: .seconds(5)) == [.unsatisfied("depot", at: .seconds(5))])
+        #expect(world.events[0].lastSeen == World.start + .seconds(3))
+        let visit = try #require(world.visits.first)
+        #expect(visit.arrival == World.start + .seconds(2))
+        #expect(visit.departure == World.start + .seconds(3))
+        #expect(visit.sightings == 2)
+        #expect(visit.strength == nil)
+        #expect(visit.reason == .left)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G2: exit_timeout has no part in it`(implementation: Implementation) throws {
+        var world = try Self.world(implementation) { $0.exitTimeout = .seconds(1) }
+        world.located(north: 0, accuracy: 5, at: .seconds(1))
+        #expect(world.advance(to: .seconds(7200)) == [])
+        #expect(world.state("depot") == .satisfied)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G2: enter_count fixes within enter_window enter, those too coarse not among them`(
+        implementation: Implementation
+    ) throws {
+        var world = try Self.world(implementation) {
+            $0.enterCount = 3
+            $0.enterWindow = .seconds(4)
+        }
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(1)) == [])
+        #expect(world.located(north: 0, accuracy: 200, at: .seconds(2)) == [])
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(3)) == [])
+        // The first is four seconds old: outside of the window at its far end.
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(5)) == [])
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(6)) == [.satisfied("depot", at: .seconds(6))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G3: no fix is not leaving; after outage_timeout it is unknown, and back at the first fix`(
+        implementation: Implementation
+    ) throws {
+        var world = try Self.world(implementation, deafAfter: .seconds(10)) { $0.enterCount = 5 }
+        for second in 1...5 { world.located(north: 0, accuracy: 5, at: .seconds(second)) }
+        #expect(world.state("depot") == .satisfied)
+        // Deaf at 15 s, since 5 s; out at 65 s.
+        #expect(world.advance(to: .seconds(65) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(65)) == [.unknown("depot", at: .seconds(65))])
+        #expect(world.events[0].diagnostics == [.scannerUnavailable, .locationUnavailable])
+        #expect(world.events[0].lastSeen == World.start + .seconds(5))
+        // Near is not in; the first fix inside is, without counting to five.
+        #expect(world.located(north: 107, accuracy: 50, at: .seconds(70)) == [])
+        #expect(world.located(north: 51, accuracy: 5, at: .seconds(71)) == [.satisfied("depot", at: .seconds(71))])
+        #expect(world.located(north: 1003, accuracy: 5, at: .seconds(72)) == [.unsatisfied("depot", at: .seconds(72))])
+        #expect(world.visits.count == 1)
+        #expect(world.visits[0].sightings == 2)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G3: what was outside is unknown too once the source is out`(implementation: Implementation) throws {
+        var world = try Self.world(implementation)
+        world.perform(.source(.stopped(since: nil), reason: "gpsd is away", at: World.start + .seconds(5)))
+        #expect(world.adapterChanges.map(\.adapter) == ["gpsd"])
+        #expect(world.advance(to: .seconds(65)) == [.unknown("depot", at: .seconds(65))])
+        #expect(world.located(north: 1003, accuracy: 5, at: .seconds(70)) == [.unsatisfied("depot", at: .seconds(70))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G3: before the first fix the outage counts from the start`(implementation: Implementation) throws {
+        var world = try Self.world(implementation, listens: false)
+        #expect(world.advance(to: .seconds(60) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(60)) == [.unknown("depot", at: .seconds(60))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `G3: beacons and circles have nothing to do with each other's sources`(implementation: Implementation) throws {
+        var world = try Self.world(implementation)
+        world.add("lobby", assuming: .unsatisfied, at: .zero)
+        world.sighted(at: .seconds(1))
+        world.located(north: 0, accuracy: 5, at: .seconds(1))
+        // The adapter stops: the beacon's condition becomes unknown, though the location source listens.
+        world.stopped(at: .seconds(10))
+        world.located(north: 0, accuracy: 5, at: .seconds(60))
+        #expect(world.advance(to: .seconds(80)) == [.unknown(at: .seconds(70))])
+        #expect(world.events[0].diagnostics == .scannerUnavailable)
+        #expect(world.state("depot") == .satisfied)
+        world.started(at: .seconds(80))
+        world.perform(.source(.stopped(since: nil), reason: nil, at: World.start + .seconds(81)))
+        #expect(world.sighted(at: .seconds(82)) == [.satisfied(at: .seconds(82))])
+        #expect(world.events[0].diagnostics == .locationUnavailable)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `C2: another centre or radius replaces, the same keeps the state`(implementation: Implementation) throws {
+        var world = try Self.world(implementation)
+        world.located(north: 0, accuracy: 5, at: .seconds(1))
+        world.add("depot", try Self.circle(), at: .seconds(2)) { $0.exitTimeout = .seconds(99) }
+        #expect(world.conditionChanges.map(\.kind) == [.changed])
+        #expect(world.state("depot") == .satisfied)
+        world.add("depot", try Self.circle(radius: 101), at: .seconds(3))
+        #expect(world.conditionChanges.map(\.kind) == [.replaced])
+        #expect(world.visits.map(\.reason) == [.replaced])
+        #expect(world.state("depot") == .unknown)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `C4: a circle that can be evaluated takes a place`(implementation: Implementation) throws {
+        var world = try Self.world(implementation, conditionLimit: 1)
+        #expect(world.add("lobby", at: .seconds(1)) == [.unmonitored(at: .seconds(1))])
+        #expect(world.remove("depot", at: .seconds(2)) == [.unknown(at: .seconds(2))])
+        #expect(world.add("depot", try Self.circle(), at: .seconds(3)) == [.unmonitored("depot", at: .seconds(3))])
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(4)) == [])
+        #expect(world.remove("lobby", at: .seconds(5)) == [.unknown("depot", at: .seconds(5))])
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(6)) == [.satisfied("depot", at: .seconds(6))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `C5: without a source a circle is unmonitored, and fixes are time and nothing else`(
+        implementation: Implementation
+    ) throws {
+        var world = World(implementation, conditionLimit: 1)
+        #expect(world.add("depot", try Self.circle(), at: .seconds(1)) == [.unmonitored("depot", at: .seconds(1))])
+        #expect(world.events[0].diagnostics == .conditionUnsupported)
+        #expect(world.located(north: 0, accuracy: 5, at: .seconds(2)) == [])
+        #expect(world.actions == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `E4: circles in the order of their identifiers, each against the same fix`(
+        implementation: Implementation
+    ) throws {
+        var world = try Self.world(implementation)
+        for name in ["z", "a", "m"] { world.add(name, try Self.circle(radius: 200), at: .seconds(1)) }
+        #expect(
+            world.located(north: 51, accuracy: 5, at: .seconds(2)).map(\.identifier) == ["a", "depot", "m", "z"])
+        world.remove("m", at: .seconds(3))
+        world.add("b", try Self.circle(radius: 200), at: .seconds(3))
+        #expect(
+            world.located(north: 1003, accuracy: 5, at: .seconds(4)).map(\.identifier) == ["a", "b", "depot", "z"])
+    }
+
+    @Test func `N4: a circle's state, last fix and open visit survive; the source counts as stopped at the start`()
+        throws
+    {
+        var settings = EngineSettings()
+        settings.locationSource = "gpsd"
+        let setup = MonitorSetup(
+            name: try Identifier("site"),
+            conditions: [MonitorSetup.Condition(identifier: try Identifier("depot"), condition: try Self.circle())])
+        var engine = MonitorEngine(settings: settings, start: World.start)
+        var actions = ActionBuffer()
+        try engine.begin([setup], from: nil, at: World.start, into: &actions)
+        _ = engine.perform(.located(north: 0, accuracy: 5, at: World.start + .seconds(1)))
+        let snapshot = engine.snapshot
+        #expect(snapshot.conditions[0].own.lastSeen == .timeline(World.start + .seconds(1)))
+
+        var next = MonitorEngine(settings: settings, start: World.start + .seconds(100))
+        actions.removeAll()
+        try next.begin([setup], from: snapshot, at: World.start + .seconds(100), into: &actions)
+        #expect(actions.isEmpty)
+        #expect(next.snapshot.conditions == snapshot.conditions)
+        #expect(next.nextDeadline == World.start + .seconds(160))
+        let left = next.perform(.located(north: 1003, accuracy: 5, at: World.start + .seconds(110))).actions
+        guard case .visit(let visit)? = left.last else { throw NoVisit() }
+        #expect(visit.arrival == World.start + .seconds(1))
+        #expect(visit.departure == World.start + .seconds(1))
+
+        // Without a source it ends there, and with one it begins anew.
+        var blind = MonitorEngine(start: World.start + .seconds(200))
+        actions.removeAll()
+        try blind.begin([setup], from: snapshot, at: World.start + .seconds(200), into: &actions)
+        #expect(blind.state(of: try Identifier("depot")) == .unmonitored)
+        var seeing = MonitorEngine(settings: settings, start: World.start + .seconds(300))
+        try seeing.begin([setup], from: blind.snapshot, at: World.start + .seconds(300), into: &actions)
+        #expect(seeing.state(of: try Identifier("depot")) == .unknown)
+    }
+
+    private struct NoVisit: Error {}
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Location
+
+/// What gpsd says, taken apart.
+@Suite struct GPSDReportTests {
+    static let position = """
+        {"class":"TPV","device":"/dev/pts/1","mode":3,"time":"2026-11-21T07:46:05.000Z","ept":0.005,"lat":48.208649667,\
+        "lon":16.373800000,"altHAE":223.0000,"altMSL":180.0000,"alt":180.0000,"epv":34.500,"track":0.0000,\
+        "speed":10.001,"climb":0.000,"eph":17.100,"sep":34.200}
+        """
+
+    @Test func `the scalars of the first level, as a real gpsd 3.22 writes them`() throws {
+        let report = try #require(GPSDReport(Array(Self.position.utf8)))
+        #expect(report.text("class") == "TPV")
+        #expect(report.number("mode") == 3)
+        #expect(report.number("lat") == 48.208649667)
+        #expect(report.number("eph") == 17.1)
+        #expect(report.number("device") == nil)
+        let devices =
+            #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/pts/1"},{"a":[1,[2]]}], "x" : null}"#
+        #expect(GPSDReport(Array(devices.utf8))?.count("devices") == 2)
+        #expect(GPSDReport(Array(#"{"devices":[]}"#.utf8))?.count("devices") == 0)
+        #expect(GPSDReport(Array("{}\r".utf8)) != nil)
+    }
+
+    @Test(arguments: [
+        "", "{", "}", "[]", "{]", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{"a":1}x"#, #"{"a":"b}"#, #"{"a":"\"#,
+        #"{"a":"\u12"}"#, #"{"a":nan}"#, #"{"a":1e999}"#, #"{"a":--1}"#, #"{"a":0x10}"#, #"{"a":tru}"#, "{'a':1}",
+        #"{"a":[1,2}"#, #"{"a":{"b"}}"#, "null", "\u{0}",
+        "{\"a\":" + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000) + "}",
+        "{\"a\":" + String(repeating: "9", count: 500) + "}",
+    ])
+    func `what is no object is none`(text: String) {
+        #expect(GPSDReport(Array(text.utf8)) == nil)
+    }
+
+    @Test func `nothing that is sent traps`() {
+        var random = SeededGenerator(state: SeededGenerator.seed)
+        for _ in 0..<20_000 { _ = GPSDReport(mutated(Array(Self.position.utf8), &random)) }
+    }
+}

@@ -1,0 +1,171 @@
+import BeaconMonitoring
+import BluetoothLE
+import Foundation
+import Location
+import Polling
+import Testing
+
+/// A real gpsd, fed by gpsfake with the log of a receiver.
+@Suite(.serialized) struct GPSDSourceTests {
+    static let hasTools = ["/usr/bin/gpsfake", "/usr/sbin/gpsd"].allSatisfy {
+        FileManager.default.fileExists(atPath: $0)
+    }
+
+    /// What a receiver writes that goes north by 10 m a second (NMEA 0183).
+    private static func log(seconds: Int) -> String {
+        func sentence(_ text: String) -> String {
+            let sum = text.utf8.reduce(0 as UInt8) { $0 ^ $1 }
+            return "$\(text)*\(String(format: "%02X", sum))\r\n"
+        }
+        return (0..<seconds).map { second in
+            let minutes = (48.2082 - 48) * 60 + Double(second) * 10 / 1852
+            let place = String(format: "48%08.5f,N,01622.42800,E", minutes)
+            let time = String(format: "0746%02d.00", second % 60)
+            return sentence("GPGGA,\(time),\(place),1,08,0.9,180.0,M,43.0,M,,")
+                + sentence("GPGSA,A,3,04,05,09,12,24,25,29,31,,,,,1.8,0.9,1.5")
+                + sentence("GPRMC,\(time),A,\(place),19.44,000.0,211126,,,A")
+        }.joined()
+    }
+
+    /// A gpsd of the test's own, until it is ended.
+    private final class Daemon {
+        let port: UInt16
+        private let process = Process()
+        private let folder: URL
+
+        init(port: UInt16) throws {
+            self.port = port
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("gpsd-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let file = folder.appendingPathComponent("ride.nmea")
+            try GPSDSourceTests.log(seconds: 40).write(to: file, atomically: true, encoding: .ascii)
+            // Signals that this process blocks would stay blocked in it, and it ends by one.
+            let start =
+                "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])"
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+            process.arguments = [
+                "-c", start, "/usr/bin/gpsfake", "-n", "-q", "-c", "0.02", "-P", "\(port)", file.path,
+            ]
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+        }
+
+        func end() {
+            guard process.isRunning else { return }
+            // gpsfake ends its gpsd when it is asked to end.
+            process.interrupt()
+            let end = Date(timeIntervalSinceNow: 10)
+            while process.isRunning, Date() < end { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
+            if process.isRunning {
+                for child in children { kill(child, SIGKILL) }
+                kill(process.processIdentifier, SIGKILL)
+            }
+        }
+
+        private var children: [pid_t] {
+            let pid = process.processIdentifier
+            let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
+            return text.split(separator: " ").compactMap { pid_t($0) }
+        }
+
+        deinit {
+            end()
+            _ = try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Turns the loop until something holds, or a minute is over.
+    private static func turn(_ loop: EventLoop, until isDone: () -> Bool) throws {
+        let alarm = loop.makeTimer { _ in }
+        let end = loop.now + .seconds(60)
+        while !isDone(), loop.now < end {
+            loop.set(alarm, at: loop.now + .milliseconds(100))
+            try loop.turn()
+        }
+        loop.end(alarm)
+        #expect(isDone())
+    }
+
+    @Test(.enabled(if: hasTools, "gpsd and gpsd-clients are not installed"))
+    func `fixes of a real gpsd; it goes away, comes back, and fixes go on`() throws {
+        let port = try Self.freePort()
+        let loop = try EventLoop()
+        let notes = Notes()
+        let source = GPSDSource(host: "localhost", port: port, on: loop)
+        source.start(notes)
+        defer { source.stop() }
+        // Nobody is there yet.
+        try Self.turn(loop) { !notes.reasons.isEmpty }
+        #expect(notes.fixes.isEmpty)
+        var daemon: Daemon? = try Daemon(port: port)
+        try Self.turn(loop) { notes.fixes.count >= 20 }
+        for fix in notes.fixes {
+            #expect(abs(fix.coordinate.longitude - 16.3738) < 0.0001)
+            #expect((48.2081...48.213).contains(fix.coordinate.latitude))
+            // HDOP 0.9 times gpsd's 19 m.
+            #expect(fix.horizontalAccuracy > 5 && fix.horizontalAccuracy < 30)
+            #expect(fix.time <= loop.now)
+        }
+        #expect(zip(notes.fixes, notes.fixes.dropFirst()).allSatisfy { $0.time <= $1.time })
+        let losses = notes.reasons.count
+        daemon?.end()
+        try Self.turn(loop) { notes.reasons.count > losses }
+        #expect(notes.reasons.last?.hasPrefix("gpsd is away") == true)
+        daemon = try Daemon(port: port)
+        let before = notes.fixes.count
+        try Self.turn(loop) { notes.fixes.count > before + 5 }
+        #expect(source.counters.connections >= 2)
+        #expect(source.counters.malformed == 0)
+        withExtendedLifetime(daemon) {}
+    }
+
+    @Test func `who answers with rubbish, or with nothing, does no harm`() throws {
+        let loop = try EventLoop()
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(listener, $0, length)
+                _ = getsockname(listener, $0, &length)
+            }
+        }
+        listen(listener, 4)
+        let notes = Notes()
+        let source = GPSDSource(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port), on: loop)
+        source.start(notes)
+        defer { source.stop() }
+        let peer = accept(listener, nil, nil)
+        var random = SeededGenerator(state: SeededGenerator.seed)
+        for _ in 0..<50 {
+            let rubbish = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }
+            send(peer, rubbish, rubbish.count, Int32(MSG_NOSIGNAL))
+            try Self.turn(loop) { true }
+            source.drain()
+        }
+        try Self.turn(loop) { source.counters.malformed > 0 }
+        close(peer)
+        try Self.turn(loop) { !notes.reasons.isEmpty }
+        #expect(notes.fixes.isEmpty)
+    }
+}

@@ -1,0 +1,173 @@
+import BeaconMonitoring
+import BluetoothLE
+import Testing
+
+@testable import Location
+
+/// Updates, significant changes and visits.
+@Suite struct LiveUpdateTests {
+    @Test func `each fix is an update, where nothing else is asked for`() throws {
+        var filter = LiveUpdateFilter(at: at(0))
+        for second in 1...5 {
+            let fix = try fix(Double(second), north: Double(second) * 10)
+            #expect(filter.located(fix) == [LocationUpdate(location: fix)])
+        }
+    }
+
+    @Test func `distanceFilter: to the metre`() throws {
+        var options = LocationFilter()
+        options.distanceFilter = 50
+        var filter = LiveUpdateFilter(filter: options, at: at(0))
+        #expect(filter.located(try fix(1)).count == 1)
+        #expect(filter.located(try fix(2, north: 49.99)).isEmpty)
+        #expect(filter.located(try fix(3, north: 50.01)).count == 1)
+        #expect(filter.located(try fix(4, north: 99.9)).isEmpty)
+    }
+
+    @Test func `desiredAccuracy: what is worse waits for something better, ten seconds at most`() throws {
+        var options = LocationFilter()
+        options.desiredAccuracy = .nearestTenMeters
+        var filter = LiveUpdateFilter(filter: options, at: at(0))
+        #expect(filter.located(try fix(1, accuracy: 10)).map(\.accuracyLimited) == [false])
+        #expect(filter.located(try fix(2, north: 30, accuracy: 10.1)).isEmpty)
+        #expect(filter.located(try fix(10.9, north: 60, accuracy: 50)).isEmpty)
+        #expect(filter.located(try fix(11, north: 90, accuracy: 50)).map(\.accuracyLimited) == [true])
+        #expect(filter.located(try fix(12, north: 99, accuracy: 3)).map(\.accuracyLimited) == [false])
+    }
+
+    @Test(
+        arguments: [
+            (DesiredAccuracy.bestForNavigation, nil), (.best, nil), (.nearestTenMeters, 10), (.hundredMeters, 100),
+            (.kilometer, 1000), (.threeKilometers, 3000), (.reduced, nil),
+        ] as [(DesiredAccuracy, Double?)])
+    func `the seven constants`(accuracy: DesiredAccuracy, metres: Double?) {
+        #expect(accuracy.metres == metres)
+        #expect(accuracy.isReduced == (accuracy == .reduced))
+    }
+
+    @Test func `reduced: the middle of a cell, told when the cell is another`() throws {
+        var options = LocationFilter()
+        options.desiredAccuracy = .reduced
+        var filter = LiveUpdateFilter(.airborne, filter: options, at: at(0))
+        let first = filter.located(try fix(1))
+        #expect(first.map(\.accuracyLimited) == [true])
+        #expect(first[0].location?.horizontalAccuracy == 3900)
+        #expect(try #require(first[0].location?.coordinate.distance(to: vienna())) > 100)
+        #expect(filter.located(try fix(2, north: 500)).isEmpty)
+        #expect(filter.located(try fix(3, north: 6000)).count == 1)
+    }
+
+    @Test func `stationary: the last update before they pause, and the first that comes again says that it is not`()
+        throws
+    {
+        var filter = LiveUpdateFilter(.fitness, at: at(0))
+        var updates: [LocationUpdate] = []
+        for second in 0...29 { updates += filter.located(try fix(Double(second), north: Double(second % 3))) }
+        #expect(updates.allSatisfy { !$0.stationary })
+        #expect(filter.located(try fix(30)).map(\.stationary) == [true])
+        for second in 31...200 { #expect(filter.located(try fix(Double(second), north: Double(second % 5))).isEmpty) }
+        // 10 m for the radius and 5 for what the fix can err.
+        #expect(filter.located(try fix(201, north: 14.9)).isEmpty)
+        let resumed = filter.located(try fix(202, north: 15.1))
+        #expect(resumed.map(\.stationary) == [false])
+        #expect(resumed[0].location != nil)
+    }
+
+    @Test(arguments: LiveConfiguration.allCases)
+    func `each configuration has its own time to stand still`(configuration: LiveConfiguration) throws {
+        var filter = LiveUpdateFilter(configuration, at: at(0))
+        let seconds = Double(configuration.stationaryAfter.components.seconds)
+        for second in stride(from: 0, to: seconds, by: 5) {
+            #expect(filter.located(try fix(second)).allSatisfy { !$0.stationary })
+        }
+        #expect(filter.located(try fix(seconds)).map(\.stationary) == [true])
+    }
+
+    @Test func `locationUnavailable does not flicker: after ten seconds, once, and gone at the next fix`() throws {
+        var filter = LiveUpdateFilter(at: at(0))
+        _ = filter.located(try fix(1))
+        #expect(filter.nextDeadline == at(11))
+        #expect(filter.advance(to: at(10.999)).isEmpty)
+        _ = filter.located(try fix(10.999))
+        #expect(filter.advance(to: at(11)).isEmpty)
+        let lost = filter.advance(to: at(20.999))
+        #expect(lost.map(\.locationUnavailable) == [true])
+        #expect(lost[0].location == nil)
+        #expect(filter.advance(to: at(500)).isEmpty)
+        #expect(filter.nextDeadline == nil)
+        #expect(filter.located(try fix(501)).map(\.locationUnavailable) == [false])
+        // A fix that comes after the silence finds it told first.
+        #expect(filter.located(try fix(600)).map(\.locationUnavailable) == [true, false])
+    }
+
+    @Test func `flags of the world outside are updates of their own`() throws {
+        var filter = LiveUpdateFilter(at: at(0))
+        #expect(filter.set([.authorizationDenied, .serviceSessionRequired]).map(\.authorizationDenied) == [true])
+        #expect(filter.set([.authorizationDenied, .serviceSessionRequired]).isEmpty)
+        #expect(filter.located(try fix(1)).map(\.serviceSessionRequired) == [true])
+        #expect(filter.set([]).map(\.authorizationDenied) == [false])
+    }
+
+    @Test func `significant changes: 500 m and five minutes`() throws {
+        var filter = SignificantChangeFilter()
+        #expect(filter.located(try fix(0)) != nil)
+        #expect(filter.located(try fix(299.9, north: 5000)) == nil)
+        #expect(filter.located(try fix(300, north: 499.9)) == nil)
+        #expect(filter.located(try fix(301, north: 900, accuracy: 1000)) == nil)
+        #expect(filter.located(try fix(302, north: 500.1)) != nil)
+        #expect(filter.located(try fix(303)) == nil)
+    }
+
+    @Test func `visits: at the arrival with the departure open, and again when it is known`() throws {
+        var detector = VisitDetector()
+        for second in 0..<300 { #expect(detector.located(try fix(Double(second), north: Double(second % 7))).isEmpty) }
+        let arrived = detector.located(try fix(300))
+        #expect(arrived.map(\.arrival) == [at(0)])
+        #expect(arrived[0].departure == nil)
+        #expect(detector.located(try fix(400, north: 104)).isEmpty)
+        #expect(detector.located(try fix(401, north: 99)).isEmpty)
+        let left = detector.located(try fix(500, north: 110))
+        #expect(left.map(\.arrival) == [at(0)])
+        #expect(left.map(\.departure) == [at(401)])
+        // Passing by is no visit.
+        for second in 501..<900 {
+            #expect(detector.located(try fix(Double(second), north: Double(second) * 10)).isEmpty)
+        }
+    }
+
+    @Test func `a feed's subscribers come and go, and get what comes from then on`() async throws {
+        let feed = LocationFeed()
+        let first = LocationUpdate.liveUpdates(.airborne, from: feed).makeAsyncIterator()
+        feed.located(try fix(1))
+        let second = LocationUpdate.liveUpdates(.airborne, from: feed).makeAsyncIterator()
+        let changes = feed.significantChanges.makeAsyncIterator()
+        let visits = feed.visits.makeAsyncIterator()
+        #expect(feed.subscriberCount == 4)
+        feed.located(try fix(2, north: 50))
+        feed.advance(to: at(12))
+        var (one, two, three, four) = (first, second, changes, visits)
+        #expect(await one.next()?.location?.time == at(1))
+        #expect(await one.next()?.location?.time == at(2))
+        #expect(await one.next()?.locationUnavailable == true)
+        #expect(await two.next()?.location?.time == at(2))
+        #expect(await two.next()?.locationUnavailable == true)
+        #expect(await three.next()?.time == at(2))
+        for second in stride(from: 13, through: 320, by: 1) { feed.located(try fix(Double(second))) }
+        #expect(await four.next()?.departure == nil)
+    }
+
+    @Test func `a subscriber that does not take its updates loses the oldest, counted; one that ends is forgotten`()
+        async throws
+    {
+        let feed = LocationFeed()
+        var updates: AsyncStream<LocationUpdate>.Iterator? =
+            LocationUpdate.liveUpdates(.airborne, from: feed).makeAsyncIterator()
+        for second in 1...(LocationFeed.updatesMax + 10) {
+            feed.located(try fix(Double(second) / 10, north: Double(second)))
+        }
+        #expect(feed.droppedUpdates == 10)
+        #expect(await updates?.next()?.location?.time == at(1.1))
+        updates = nil
+        #expect(feed.subscriberCount == 0)
+    }
+}

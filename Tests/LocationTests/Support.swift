@@ -1,0 +1,72 @@
+import BeaconMonitoring
+import BluetoothLE
+import Foundation
+import Location
+import Polling
+
+/// Seconds on the timeline.
+func at(_ seconds: Double) -> Instant { Instant(nanoseconds: 1_000_000_000_000 + Int64(seconds * 1e9)) }
+
+/// A place so many metres north of Vienna's cathedral.
+func vienna(north: Double = 0, east: Double = 0) throws -> Coordinate {
+    let start = try Coordinate(latitude: 48.2082, longitude: 16.3738)
+    return start.destination(azimuth: 0, distance: north).destination(azimuth: 90, distance: east)
+}
+
+func fix(_ seconds: Double, north: Double = 0, accuracy: Double = 5) throws -> LocationFix {
+    try LocationFix(time: at(seconds), coordinate: vienna(north: north), horizontalAccuracy: accuracy)
+}
+
+/// Writes down what a source tells.
+final class Notes: LocationHandler {
+    var fixes: [LocationFix] = []
+    var changes: [LocationSourceChange] = []
+    var noted: (() -> Void)?
+
+    func located(_ fix: LocationFix) {
+        fixes.append(fix)
+        noted?()
+    }
+
+    func changed(_ change: LocationSourceChange, at time: Instant) {
+        changes.append(change)
+        noted?()
+    }
+
+    var reasons: [String] {
+        changes.compactMap { if case .unavailable(_, let reason) = $0 { reason } else { nil } }
+    }
+}
+
+/// SplitMix64: the same numbers for a seed on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// The seed of this run: `BEACON_SEED`, or one that the failure prints.
+    static var seed: UInt64 {
+        ProcessInfo.processInfo.environment["BEACON_SEED"].flatMap { UInt64($0) } ?? 20_261_121
+    }
+}
+
+/// Some octets of a text changed, left out or doubled.
+func mutated(_ text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+    var text = text
+    for _ in 0..<Int.random(in: 1...6, using: &random) where !text.isEmpty {
+        let place = Int.random(in: 0..<text.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: text[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: text.remove(at: place)
+        case 2: text.insert(text[place], at: place)
+        default: text.removeSubrange(place..<min(text.count, place + 20))
+        }
+    }
+    return text
+}
