@@ -46,7 +46,8 @@ extension DBusAdapter {
     private mutating func restart(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
         // The watchdog does not wait for what is under way already, and helps less than the next step.
         guard !isStuck else {
-            return .skipped(reason: "the controller does not do as it is told; stopping discovery is tried again and again")
+            return .skipped(
+                reason: "the controller does not do as it is told; stopping discovery is tried again and again")
         }
         switch phase {
         case .started: stopDiscovery("discovery is begun anew", at: now, into: &actions)
