@@ -65,6 +65,8 @@ public struct WatchdogLadder: Sendable, Hashable {
     // advertises by night would else have its adapter switched off and on all night.
     static let disruptionPauseMin: Duration = .seconds(30)
     static let disruptionPauseMax: Duration = .seconds(300)
+    // The steps of a round at the top: all but the first of the ladder.
+    private static let round = WatchdogStep.allCases.count - 1
     // What an adapter gets from its beginning to listen until the next step, and what that can add to a step's time.
     static let settlingTime: Duration = .seconds(3)
     static let settlingTimeMax: Duration = .seconds(8)
@@ -99,6 +101,9 @@ public struct WatchdogLadder: Sendable, Hashable {
     private var lastTaken: WatchdogStep?
     private var lastStepTime: Instant = .earliest
     private var pause: Duration = .seconds(1)
+    // At the top: whether the last step could not be taken, and how many in a row.
+    private var isPassing = false
+    private var passed = 0
     private var disruptionPause = WatchdogLadder.disruptionPauseMin
     private var nextDisruption: Instant = .earliest
 
@@ -240,6 +245,8 @@ extension WatchdogLadder {
             due = now + Self.patience(for: step)
             return take(step, at: now)
         case .retrying:
+            if !isPassing { passed = 0 }
+            isPassing = false
             let step = retry(at: now)
             due = now + max(pause, Self.patience(for: step))
             pause = min(pause * 2, Self.pauseMax)
@@ -247,12 +254,19 @@ extension WatchdogLadder {
         }
     }
 
-    /// The step that ``next(at:)`` gave can't be taken here: the following one is due at once, but for the tries at the
-    /// top, which keep their distances.
+    /// The step that ``next(at:)`` gave can't be taken here: the following one is due at once, at the top only where it is
+    /// another one, and no round of them in which none could be taken is followed by the next without a pause.
     public mutating func skipped(_ step: WatchdogStep, at now: Instant) {
         counters.taken[step.rawValue] &-= 1
         counters.skipped[step.rawValue] &+= 1
-        if phase == .climbing { due = now }
+        switch phase {
+        case .resting, .watching: break
+        case .climbing: due = now
+        case .retrying:
+            isPassing = true
+            passed += 1
+            if upcoming != step, passed < Self.round { due = now } else { passed = 0 }
+        }
     }
 
     private mutating func exhaust(at now: Instant) -> Action {

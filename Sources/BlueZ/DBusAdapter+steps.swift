@@ -44,6 +44,10 @@ extension DBusAdapter {
     }
 
     private mutating func restart(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
+        // That is under way already, and keeps the watchdog from what helps.
+        guard !isStuck else {
+            return .skipped(reason: "discovery can't be stopped; that is tried again and again")
+        }
         switch phase {
         case .started: stopDiscovery("discovery is begun anew", at: now, into: &actions)
         case .retrying, .off: begin(at: now, into: &actions)

@@ -73,6 +73,12 @@ struct DBusAdapter {
     private(set) var isFilterSet = false
     /// Whether it listens.
     private(set) var isListening = false
+    /// Whether it did not do as it was told, and nothing has proved since then that it obeys.
+    ///
+    /// A discovery that could not be stopped goes on in bluetoothd's mind alone: the next start is answered at once, and
+    /// nobody asks the controller (bluez src/adapter.c, update_discovery_filter; the kernel, too, takes it for ending for
+    /// ever). Only its power, a discovery that ends, or a report puts that right.
+    private(set) var isStuck = false
     var phase = Phase.off
     var monitor = Monitor.none
     /// The last thing that went wrong, for operators.
@@ -105,7 +111,7 @@ struct DBusAdapter {
         if let missingUntil { return missingUntil }
         return switch phase {
         case .retrying(let time), .awaitingActivation(let time), .retryingPower(let time): time
-        case .started(let time): isDiscovering ? nil : time
+        case .started(let time): isDiscovering && !isStuck ? nil : time
         default: nil
         }
     }
@@ -194,6 +200,12 @@ extension DBusAdapter {
         updateListening("bluetoothd released the advertisement monitor", at: now, into: &actions)
     }
 
+    /// A report of its came: whatever it was told, it hears.
+    mutating func heard(at now: Instant, into actions: inout [DBusAction]) {
+        unstick()
+        updateListening("a report came", at: now, into: &actions)
+    }
+
     /// A request was answered.
     mutating func answered(
         _ request: DBusRequest.AdapterRequest, token: UInt64, failure: BusFailure?, at now: Instant,
@@ -208,10 +220,7 @@ extension DBusAdapter {
         case .unregisterMonitor: break
         case .setFilter: filterAnswered(failure, at: now, into: &actions)
         case .startDiscovery: startAnswered(failure, at: now, into: &actions)
-        case .stopDiscovery:
-            // That it was not discovering, or is just ending it, is as good.
-            if failure?.kind == .denied { isDenied = true }
-            if phase == .stopping(isAtOnce: true) { begin(at: now, into: &actions) } else { retry(at: now) }
+        case .stopDiscovery: stopAnswered(failure, at: now, into: &actions)
         case .setPowered(let isOn): powerAnswered(isOn, failure, at: now, into: &actions)
         }
         proceed(at: now, into: &actions)
@@ -228,8 +237,8 @@ extension DBusAdapter {
             phase = .switchingOn
             request(.setPowered(true), into: &actions)
         case .started:
-            lastFailure = "StartDiscovery was answered, but the adapter is not discovering"
-            phase = .stopping(isAtOnce: false)
+            if !isStuck { lastFailure = "StartDiscovery was answered, but the adapter is not discovering" }
+            phase = .stopping(isAtOnce: isStuck)
             request(.stopDiscovery, into: &actions)
         default: break
         }
@@ -254,6 +263,7 @@ extension DBusAdapter {
     }
 
     private mutating func discoveryEnded(at now: Instant, into actions: inout [DBusAction]) {
+        unstick()
         guard case .started = phase else { return }
         let listened = isListening ? now - listeningSince : .zero
         updateListening("bluetoothd stopped discovering", at: now, into: &actions)
@@ -331,7 +341,8 @@ extension DBusAdapter {
         switch failure?.kind {
         case nil:
             cadence.reset()
-            phase = .started(confirmedBy: now + Self.confirmationMax)
+            // Where it is stuck, that it discovers says nothing: stopping is tried again.
+            phase = .started(confirmedBy: now + (isStuck ? backOff.next() : Self.confirmationMax))
         case .inProgress, .timeout:
             // Either we have one of which we know nothing, or the controller hangs: stopping helps with the former, and
             // does no harm with the latter.
@@ -341,12 +352,26 @@ extension DBusAdapter {
         }
     }
 
+    private mutating func stopAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
+        switch failure?.kind {
+        case nil: unstick()
+        // What the kernel answers to bluetoothd, whatever it is, comes as InProgress (bluez src/adapter.c,
+        // discovery_complete); Failed only says that we were not discovering, which is as good as stopped.
+        case .inProgress, .timeout: isStuck = true
+        case .denied: isDenied = true
+        default: break
+        }
+        if phase == .stopping(isAtOnce: true) { begin(at: now, into: &actions) } else { retry(at: now) }
+    }
+
     private mutating func powerAnswered(
         _ isOn: Bool, _ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]
     ) {
         if failure?.kind == .denied { isPowerDenied = true }
         switch (isOn, failure) {
-        case (false, .some) where isPowered: begin(at: now, into: &actions)
+        case (false, .some(let failure)) where isPowered:
+            if failure.kind != .denied { isStuck = true }
+            begin(at: now, into: &actions)
         case (false, _):
             phase = .switchingOn
             request(.setPowered(true), into: &actions)
@@ -365,6 +390,14 @@ extension DBusAdapter {
         token = 0
         phase = .off
         isFilterSet = false
+        unstick()
+    }
+
+    private mutating func unstick() {
+        guard isStuck else { return }
+        isStuck = false
+        // What failed before says nothing of what comes.
+        backOff.reset()
     }
 
     mutating func request(_ request: DBusRequest.AdapterRequest, into actions: inout [DBusAction]) {
@@ -376,8 +409,8 @@ extension DBusAdapter {
     mutating func updateListening(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {
         let listens: Bool
         switch phase {
-        case .started: listens = isThere && isPowered && isDiscovering
-        case .monitoring: listens = isThere && isPowered && monitor == .active
+        case .started: listens = isThere && isPowered && isDiscovering && !isStuck
+        case .monitoring: listens = isThere && isPowered && monitor == .active && !isStuck
         default: listens = false
         }
         guard listens != isListening else { return }

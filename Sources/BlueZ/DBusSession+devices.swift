@@ -80,10 +80,12 @@ extension DBusSession {
             devices[place].dataHeardAt = now
         }
         counters.reports &+= 1
+        let adapter = device.key.adapter
+        if adapters[adapter]?.isStuck ?? false { heard(on: adapter, at: now, into: &actions) }
         actions.append(
             .heard(
                 DBusReport(
-                    adapter: device.key.adapter, address: device.address, rssi: device.rssi,
+                    adapter: adapter, address: device.address, rssi: device.rssi,
                     data: hasData ? device.data : [])))
     }
 }

@@ -332,6 +332,11 @@ extension DBusSession {
         tellObstacles(at: now, into: &actions)
     }
 
+    /// A report of an adapter's came.
+    mutating func heard(on adapter: Int, at now: Instant, into actions: inout [DBusAction]) {
+        adapters[adapter]?.heard(at: now, into: &actions)
+    }
+
     /// Takes the time since a device's last report with data into its adapter's cadence.
     mutating func measure(_ gap: Duration, on adapter: Int) {
         guard var cadence = adapters[adapter]?.cadence else { return }

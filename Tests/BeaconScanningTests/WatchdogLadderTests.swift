@@ -115,6 +115,36 @@ extension WatchdogLadder {
         #expect(cycles.count >= 6)
     }
 
+    @Test func `an adapter without a scan that only its power may help is switched off and on every five seconds`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 7)
+        ladder.stopped(at: at(7))
+        let cycles = ladder.climb(to: 100, skipping: [.restartScan, .reset]).filter { $0.1 == .take(.powerCycle) }
+        #expect(cycles.map(\.0) == Array(stride(from: 10.0, through: 100, by: 5)))
+    }
+
+    @Test func `at the top a round of steps of which none can be taken is followed by a pause`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 7, skipping: Set(WatchdogStep.allCases))
+        ladder.stopped(at: at(7))
+        let steps = ladder.climb(to: 60, skipping: Set(WatchdogStep.allCases)).drop { $0.0 <= 20 }
+        let rounds = Dictionary(grouping: steps, by: \.0)
+        #expect(rounds.count >= 8)
+        #expect(rounds.values.allSatisfy { $0.count == 3 })
+        let times = rounds.keys.sorted()
+        #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 >= 3 })
+    }
+
+    @Test func `an adapter that scans in vain is not switched off and on sooner for steps that can't be taken`() {
+        for skipping: Set<WatchdogStep> in [[.restartScan], [.reset], [.restartScan, .reset]] {
+            var ladder = climber()
+            let cycles = ladder.climb(to: 7_200, skipping: skipping).filter { $0.1 == .take(.powerCycle) }.map(\.0)
+            let pauses = zip(cycles.dropFirst(), cycles).map { $0 - $1 }
+            #expect(pauses.allSatisfy { $0 >= 30 })
+            #expect(pauses.last ?? 0 >= 300)
+        }
+    }
+
     @Test func `a report ends the climb wherever it stands, and says after which step`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
