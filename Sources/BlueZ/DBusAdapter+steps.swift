@@ -44,10 +44,9 @@ extension DBusAdapter {
     }
 
     private mutating func restart(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
-        // The watchdog does not wait for what is under way already, and helps less than the next step.
+        // That is under way already, and keeps the watchdog from what helps.
         guard !isStuck else {
-            return .skipped(
-                reason: "the controller does not do as it is told; stopping discovery is tried again and again")
+            return .skipped(reason: "discovery can't be stopped; that is tried again and again")
         }
         switch phase {
         case .started: stopDiscovery("discovery is begun anew", at: now, into: &actions)

@@ -202,7 +202,7 @@ extension DBusAdapter {
 
     /// A report of its came: whatever it was told, it hears.
     mutating func heard(at now: Instant, into actions: inout [DBusAction]) {
-        isStuck = false
+        unstick()
         updateListening("a report came", at: now, into: &actions)
     }
 
@@ -263,7 +263,7 @@ extension DBusAdapter {
     }
 
     private mutating func discoveryEnded(at now: Instant, into actions: inout [DBusAction]) {
-        isStuck = false
+        unstick()
         guard case .started = phase else { return }
         let listened = isListening ? now - listeningSince : .zero
         updateListening("bluetoothd stopped discovering", at: now, into: &actions)
@@ -354,7 +354,7 @@ extension DBusAdapter {
 
     private mutating func stopAnswered(_ failure: BusFailure?, at now: Instant, into actions: inout [DBusAction]) {
         switch failure?.kind {
-        case nil: isStuck = false
+        case nil: unstick()
         // What the kernel answers to bluetoothd, whatever it is, comes as InProgress (bluez src/adapter.c,
         // discovery_complete); Failed only says that we were not discovering, which is as good as stopped.
         case .inProgress, .timeout: isStuck = true
@@ -390,9 +390,13 @@ extension DBusAdapter {
         token = 0
         phase = .off
         isFilterSet = false
+        unstick()
+    }
+
+    private mutating func unstick() {
         guard isStuck else { return }
         isStuck = false
-        // What failed while it was stuck says nothing of what comes.
+        // What failed before says nothing of what comes.
         backOff.reset()
     }
 

@@ -115,9 +115,7 @@ extension WatchdogLadder {
         #expect(cycles.count >= 6)
     }
 
-    @Test
-    func `an adapter that does not scan, and that only its power may help, is switched off and on every five seconds`()
-    {
+    @Test func `an adapter without a scan that only its power may help is switched off and on every five seconds`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)
         ladder.stopped(at: at(7))

@@ -14,7 +14,8 @@ final class CountingProxy: @unchecked Sendable {
     private let lock = NSLock()
     private var sockets: [Int32] = []
     private var sentNumbers: [Int] = []
-    private var acknowledgedNumbers: Set<Int> = []
+    // By the connection that they came through, counted from 1.
+    private var acknowledgedNumbers: [Int: Set<Int>] = [:]
     private var connectionCount = 0
     private var versionsSeen: [UInt8] = []
     private var isClosed = false
@@ -58,7 +59,13 @@ final class CountingProxy: @unchecked Sendable {
     /// The numbers of all messages that passed towards the broker, in order.
     var sent: [Int] { lock.withLock { sentNumbers } }
     /// Those that the broker acknowledged.
-    var acknowledged: Set<Int> { lock.withLock { acknowledgedNumbers } }
+    var acknowledged: Set<Int> { acknowledged(through: .max) }
+    /// Those that it acknowledged through the first so many connections.
+    func acknowledged(through connections: Int) -> Set<Int> {
+        lock.withLock {
+            acknowledgedNumbers.reduce(into: []) { if $1.key <= connections { $0.formUnion($1.value) } }
+        }
+    }
     var connections: Int { lock.withLock { connectionCount } }
     var versions: [UInt8] { lock.withLock { versionsSeen } }
 
@@ -89,11 +96,12 @@ final class CountingProxy: @unchecked Sendable {
             for socket in [client, server] {
                 setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             }
-            lock.withLock {
+            let number = lock.withLock {
                 connectionCount += 1
                 sockets += [client, server]
+                return connectionCount
             }
-            let link = Link(self, client, server)
+            let link = Link(self, number, client, server)
             Thread.detachNewThread { link.up() }
             Thread.detachNewThread { link.down() }
         }
@@ -103,6 +111,7 @@ final class CountingProxy: @unchecked Sendable {
     /// One connection, through both of its directions.
     private final class Link: @unchecked Sendable {
         let proxy: CountingProxy
+        let number: Int
         let client: Int32
         let server: Int32
         private let lock = NSLock()
@@ -110,8 +119,9 @@ final class CountingProxy: @unchecked Sendable {
         private var isFive = true
         private var open = 2
 
-        init(_ proxy: CountingProxy, _ client: Int32, _ server: Int32) {
+        init(_ proxy: CountingProxy, _ number: Int, _ client: Int32, _ server: Int32) {
             self.proxy = proxy
+            self.number = number
             self.client = client
             self.server = server
         }
@@ -157,7 +167,8 @@ final class CountingProxy: @unchecked Sendable {
                 guard type >> 4 == 4, body.count >= 2, body.count < 3 || body[2] < 0x80 else { return true }
                 let message = UInt16(body[0]) << 8 | UInt16(body[1])
                 if let number = lock.withLock({ numbers.removeValue(forKey: message) }) {
-                    _ = proxy.lock.withLock { proxy.acknowledgedNumbers.insert(number) }
+                    let place = self.number
+                    _ = proxy.lock.withLock { proxy.acknowledgedNumbers[place, default: []].insert(number) }
                 }
                 return true
             }

@@ -31,12 +31,16 @@ def listening_lines(outcome):
 
 
 def blind_stretches(outcome):
-    """From when reports did not reach the gateway, as the scenario says, to when it said that it listens again."""
+    """From when reports did not reach the gateway, as the scenario says, to when it said that it listens again.
+
+    Where a new scan led to that, to its beginning: what says that it listens may be that scan's first report.
+    """
     starts = [time for lines in listening_lines(outcome).values() for time, listens in lines if listens]
     for begin, end in outcome.scenario.blind:
         begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
-        end = next(each["ended"] for each in outcome.report["actions"] if each["at"] == end)
-        yield begin, min((time for time in starts if time > end), default=end)
+        ends, end = next((each["began"], each["ended"]) for each in outcome.report["actions"] if each["at"] == end)
+        listens = min((time for time in starts if time > end), default=end)
+        yield begin, max((ear.time for ear in outcome.ears if ear.hears and ends < ear.time <= listens), default=listens)
 
 
 def heard(outcome, tolerance):

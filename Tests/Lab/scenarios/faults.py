@@ -17,7 +17,9 @@ FAULTS = {
     "discovery": (lambda at: act(at, "discovery", on=True), lambda at: act(at, "discovery", on=False)),
 }
 # While bluetoothd is away nothing reaches those who hear through it, though the controller may still scan.
-BLINDING = {("dbus", "bluetoothd-killed"), ("dbus", "bluetoothd-stopped")}
+# A discovery that could not be stopped during a hang the kernel takes for ending until the power goes: what the controller
+# reports before that reaches nobody.
+BLINDING = {("dbus", "bluetoothd-killed"), ("dbus", "bluetoothd-stopped"), ("dbus", "hang")}
 NEEDS_BLUETOOTHD = {"bluetoothd-killed", "bluetoothd-stopped", "powered-off", "discovery"}
 
 # The ways of hearing. D-Bus needs a controller that reports duplicates.
