@@ -149,12 +149,22 @@ enum UnixSocket {
         }
     }
 
+    /// How many seconds a daemon may be silent before it is taken for one that hangs.
+    private static let patience = 10
+
     /// All that the socket at `path` says until it ends; `nil` where nobody listens.
     ///
-    /// - Throws: `Errno` of socket(2), connect(2) and read(2).
+    /// - Throws: `Errno` of socket(2), connect(2) and read(2); ETIMEDOUT where nothing comes for ``patience``.
     static func read(from path: String, atMost limit: Int) throws(Errno) -> [UInt8]? {
         let descriptor = try make(isBlocking: true)
         defer { _ = try? descriptor.close() }
+        // A daemon that hangs, or is stopped, must not take whoever asks with it.
+        var patience = timeval(tv_sec: patience, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            // It can't fail for a socket of ours (socket(7)).
+            _ = unsafe setsockopt(
+                descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+        }
         guard try connect(descriptor, path) else { return nil }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
@@ -165,7 +175,7 @@ enum UnixSocket {
             if count == 0 { break }
             guard count > 0 else {
                 if errno == EINTR { continue }
-                throw Errno(rawValue: errno)
+                throw errno == EAGAIN ? .timedOut : Errno(rawValue: errno)
             }
             bytes += part[..<count]
         }

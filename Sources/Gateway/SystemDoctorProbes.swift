@@ -16,6 +16,8 @@ public struct SystemDoctorProbes: DoctorProbes {
     public var busRefusal: (() -> String?)?
     /// Asks the daemon behind a status socket for the flags that it holds. Without one, only whether it answers is known.
     public var daemonDiagnostics: ((String) -> Diagnostics?)?
+    /// Asks the daemon behind a status socket why its broker does not take what it publishes. Without one, nothing is known.
+    public var daemonBrokerTrouble: ((String) -> String?)?
     // Where sysfs and procfs are; a test has its own.
     let system: String
     let processes: String
@@ -24,6 +26,7 @@ public struct SystemDoctorProbes: DoctorProbes {
     public init() {
         self.init(system: "/sys", processes: "/proc")
         daemonDiagnostics = Status.diagnostics(at:)
+        daemonBrokerTrouble = Status.brokerTrouble(at:)
     }
 
     init(system: String, processes: String) {
@@ -192,6 +195,6 @@ public struct SystemDoctorProbes: DoctorProbes {
         guard LocalSocket.connectFailure(statusSocket) == nil else { return DoctorFacts.Daemon(isRunning: false) }
         return DoctorFacts.Daemon(
             isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
-            brokerTrouble: daemonDiagnostics == nil ? nil : Status.brokerTrouble(at: statusSocket))
+            brokerTrouble: daemonBrokerTrouble?(statusSocket))
     }
 }

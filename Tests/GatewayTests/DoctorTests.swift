@@ -372,7 +372,10 @@ extension Doctor {
         try #require(bound && listen(listener, 1) == 0)
         var probes = probes
         probes.daemonDiagnostics = { _ in .accuracyLimited }
-        #expect(probes.daemon(statusSocket: path) == .init(isRunning: true, diagnostics: .accuracyLimited))
+        probes.daemonBrokerTrouble = { _ in "no route" }
+        #expect(
+            probes.daemon(statusSocket: path)
+                == .init(isRunning: true, diagnostics: .accuracyLimited, brokerTrouble: "no route"))
         #expect(!probes.daemon(statusSocket: "/" + String(repeating: "a", count: 200)).isRunning)
     }
 
