@@ -29,6 +29,9 @@ def ears(each):
             found += [Ear(action["at"], adapter, change) for adapter in which]
             if not change and action.get("say", {}).get("until") in ("scan", "reset"):
                 found += [Ear(action["at"] + 4, adapter, True) for adapter in which]  # the watchdog's work
+            if not change and action["do"] == "bluetoothd" and each.backend != "dbus":
+                # It takes the power with it; the gateway gives it back after five seconds.
+                found += [Ear(action["at"] + 6, adapter, True) for adapter in which]
     return sorted(found, key=lambda ear: ear.time)
 
 
