@@ -248,8 +248,9 @@ final class Subscriber: @unchecked Sendable {
         let arguments = [
             "-p", "\(broker.port)", "-h", "127.0.0.1", "-i", "subscriber", "-c", "-q", "1", "-t", topic, "-V", version,
         ]
-        // With -E it ends once it has subscribed: from here on nothing passes it by.
-        let first = try Child(BrokerTools.subscribe, arguments + ["-E"])
+        // With -E it ends once it has subscribed: from here on nothing passes it by. To a session that was there before it
+        // is already given what waits.
+        let first = try Child(BrokerTools.subscribe, arguments + ["-E"]) { [weak self] line in self?.take(line) }
         try #require(first.wait() == 0, "\(first.said)")
         child = try Child(BrokerTools.subscribe, arguments) { [weak self] line in self?.take(line) }
     }

@@ -124,12 +124,7 @@ import Testing
         let came = Set(subscriber.settled(last))
         let missing = Set(1...count).subtracting(came)
         // Every one of them had been acknowledged by the broker that was killed: the proxy saw it.
-        let stray = missing.subtracting(proxy.acknowledged(through: connections)).sorted()
-        // Seen on a busy machine, some four numbers at the seam of the two connections, and not explained yet: the broker's
-        // acknowledgement of them is not among those that the proxy counted before the kill.
-        withKnownIssue("a few lines around the kill are not accounted for", isIntermittent: true) {
-            #expect(stray.isEmpty, "acknowledged later: \(Set(stray).intersection(proxy.acknowledged).sorted())")
-        }
+        #expect(missing.isSubset(of: proxy.acknowledged(through: connections)))
         #expect(!missing.isEmpty)
         // What is missing is shipped again.
         options.from = missing.min()
