@@ -40,7 +40,7 @@ class Loss:
         late = max(each["late"] for each in outcome.report["controllers"])
         if sent == 0:
             return ["the controllers sent nothing"]
-        if self.lossless and late > 2:
+        if late > 2:
             return ["the machine was too slow: an advertisement was %.1f s late" % late]
         if delivered > sent or self.lossless and delivered < sent:
             return ["%d sightings of %d reports sent" % (delivered, sent)]
@@ -49,16 +49,13 @@ class Loss:
     def rows(self, outcome):
         _, sent, delivered = self._counts(outcome)
         told = "–"
-        # What is not held to losing nothing may be more than an emulated machine can do: the row says so.
-        late = max(each["late"] for each in outcome.report["controllers"])
-        remark = self.remark or ("the machine stood still for %.0f s" % late if late > 2 else "")
         status = outcome.folder / "status.out"
         if status.exists() and status.stat().st_size:
             told = sum(find(json.loads(status.read_text()), "lost"))
         yield "Loss", {"backend": self.way, "on the air, per second": self.rate, "filtered by": self.duplicates,
                        "sent by the controller": sent, "sightings": delivered,
                        "share": "%.1f %%" % (100 * delivered / sent) if sent else "–", "`lost` in status": told,
-                       "": remark}
+                       "": self.remark}
 
 
 @dataclasses.dataclass
