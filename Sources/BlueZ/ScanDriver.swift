@@ -65,10 +65,11 @@ struct ScanDriver: Sendable {
     private var present = Instant.earliest
     /// What somebody else set last, and asked for last.
     private var othersParameters: ScanParameters?
-    private var othersPending: [HCICommand] = []
+    private var othersPending: (command: HCICommand, deadline: Instant)?
 
-    /// Others' commands that wait for their answers; a controller takes one at a time.
-    private static let othersMax = 16
+    /// So long the kernel waits for a controller's answer before it sends the next command (HCI_CMD_TIMEOUT): what is
+    /// answered then is a command after it.
+    static let othersAnswerMax: Duration = .seconds(2)
 
     /// How long after somebody's scan has ended ours begins.
     private let settleTime: Duration
@@ -117,11 +118,11 @@ struct ScanDriver: Sendable {
         proceed(at: now, into: &actions)
     }
 
-    /// Takes somebody else's command.
+    /// Takes somebody else's command, on its way to the controller.
+    ///
+    /// The kernel sends one at a time, so what went before it has been answered, or is answered no more.
     mutating func saw(_ command: HCICommand, at now: Instant) {
-        if case .other = command { return }
-        if othersPending.count == Self.othersMax { othersPending.removeFirst() }
-        othersPending.append(command)
+        othersPending = (command, now + Self.othersAnswerMax)
     }
 
     /// Takes the controller's answer to a command, ours or somebody's.
@@ -130,10 +131,9 @@ struct ScanDriver: Sendable {
         into actions: inout [Action]
     ) {
         if let supportsExtendedScanning, status == 0 { isExtended = supportsExtendedScanning }
-        if let place = othersPending.firstIndex(where: { $0.opcode == opcode }) {
-            let command = othersPending[place]
-            // What came before and has no answer gets none any more.
-            othersPending.removeSubrange(0...place)
+        if let deadline = othersPending?.deadline, deadline <= now { othersPending = nil }
+        if let command = othersPending?.command, command.opcode == opcode {
+            othersPending = nil
             if status == 0 { others(command, at: now, into: &actions) }
         } else if let command = pending?.command, command.opcode == opcode {
             pending = nil
@@ -176,7 +176,7 @@ struct ScanDriver: Sendable {
             actions.append(.tell(.lost(adapter: adapter, count: count, since: min(since, now))))
         }
         lastSure = lastHeard
-        othersPending = []
+        othersPending = nil
         // Setting the parameters again shows whether ours is on still.
         if scan == .ours { beginAt = now + settleTime }
         proceed(at: now, into: &actions)
@@ -191,7 +191,7 @@ struct ScanDriver: Sendable {
         mustEnd = false
         beginAt = nil
         failures = 0
-        othersPending = []
+        othersPending = nil
         othersParameters = nil
     }
 

@@ -250,6 +250,30 @@ private final class Radio {
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
     }
 
+    @Test(arguments: [(1_999_999_999, false), (2_000_000_000, true)])
+    func `what is answered 2 s after somebody's command, for which the kernel waits no longer, is ours`(
+        nanoseconds: Int, isOurs: Bool
+    ) {
+        // The kernel's own end of the scan went to a controller that hung, and was lost there.
+        let radio = Radio.begun()
+        radio.driver.saw(.setScanEnable(false, filtersDuplicates: false, isExtended: false), at: radio.now)
+        let begin = radio.now
+        radio.act { $0.restart(at: $1, into: &$2) }
+        radio.now = begin + .nanoseconds(nanoseconds)
+        radio.answerAll()
+        #expect((radio.driver.scan == .ours) == isOurs)
+        #expect((radio.driver.ending != nil) == isOurs)
+    }
+
+    @Test func `a command that others sent before their last one is answered no more`() {
+        let radio = Radio.begun()
+        radio.driver.saw(.setScanEnable(false, filtersDuplicates: false, isExtended: false), at: radio.now)
+        radio.other(.other(0x0C01))
+        radio.act { $0.restart(at: $1, into: &$2) }
+        radio.answerAll()
+        #expect(radio.driver.scan == .ours)
+    }
+
     @Test func `restartScan ends and begins, also somebody else's scan`() {
         let radio = Radio.begun()
         radio.act { $0.restart(at: $1, into: &$2) }
