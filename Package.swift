@@ -59,7 +59,8 @@ let package = Package(
         .target(
             name: "EventLog",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "CLinux",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .target(

@@ -13,8 +13,10 @@ public protocol FileSystemCalls: AnyObject {
     func openForReading(_ path: FilePath) throws(Errno) -> Handle
     /// How long an open file is (fstat(2)).
     func size(of file: Handle) throws(Errno) -> Int
-    /// Reads up to `count` octets at `offset`, in place of what `buffer` holds; none at the end (pread(2)).
-    func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno)
+    /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
+    ///
+    /// - Returns: how many were read; none at the end.
+    func read(_ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]) throws(Errno) -> Int
     /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int
     /// Cuts a file to `size` octets (ftruncate(2)).

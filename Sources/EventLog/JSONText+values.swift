@@ -3,27 +3,33 @@ package import BluetoothLE
 
 // The values of lines, read back. What is out of bounds is not there: a file is input like any other.
 extension JSONText {
+    // Made once, not for each line.
+    private static let states = Array(State.allCases)
+
     /// A date as lines have it: RFC 3339 in UTC with microseconds.
     package func date(_ place: Int?) -> WallDate? {
         guard let place, values[place].kind == .string, values[place].end - values[place].start == 27 else {
             return nil
         }
-        let start = Int(values[place].start)
+        // A string's place is within the octets that it was found in.
+        let bytes = self.bytes.span.extracting(Int(values[place].start)..<Int(values[place].end))
+        @inline(__always)
         func number(_ offset: Int, _ digits: Int) -> Int? {
             var number = 0
-            for index in start + offset..<start + offset + digits {
-                guard (0x30...0x39).contains(bytes[index]) else { return nil }
-                number = number * 10 + Int(bytes[index] - 0x30)
+            for index in offset..<offset + digits {
+                let digit = unsafe bytes[unchecked: index] &- 0x30
+                guard digit < 10 else { return nil }
+                number = number &* 10 &+ Int(digit)
             }
             return number
         }
         guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
             let minute = number(14, 2), let second = number(17, 2), let fraction = number(20, 6),
             (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61,
-            bytes[start + 4] == UInt8(ascii: "-"), bytes[start + 7] == UInt8(ascii: "-"),
-            bytes[start + 10] | 0x20 == UInt8(ascii: "t"), bytes[start + 13] == UInt8(ascii: ":"),
-            bytes[start + 16] == UInt8(ascii: ":"), bytes[start + 19] == UInt8(ascii: "."),
-            bytes[start + 26] | 0x20 == UInt8(ascii: "z")
+            bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            bytes[10] | 0x20 == UInt8(ascii: "t"), bytes[13] == UInt8(ascii: ":"),
+            bytes[16] == UInt8(ascii: ":"), bytes[19] == UInt8(ascii: "."),
+            bytes[26] | 0x20 == UInt8(ascii: "z")
         else { return nil }
         let days = CivilDate.day(year: year, month: month, day: day)
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
@@ -64,7 +70,7 @@ extension JSONText {
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }
 
     package func state(_ place: Int?) -> State? {
-        State.allCases.first { isText($0.word, at: place) }
+        Self.states.first { isText($0.word, at: place) }
     }
 
     /// A concrete beacon: `uuid`, `major`, `minor`.

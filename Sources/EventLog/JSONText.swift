@@ -12,49 +12,159 @@ package struct JSONText: Sendable {
     enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
 
     /// A value: its octets, without the quotation marks of a string.
-    struct Value: Sendable {
+    struct Value: Sendable, Hashable {
         var kind: Kind
         var start: Int32
         var end: Int32
         /// The place of the value that follows it and all that is in it.
         var next: Int32
+
+        static let none = Value(.null, 0, 0, next: 0)
+
+        @inline(__always)
+        init(_ kind: Kind, _ start: Int, _ end: Int, next: Int) {
+            self.kind = kind
+            self.start = Int32(truncatingIfNeeded: start)
+            self.end = Int32(truncatingIfNeeded: end)
+            self.next = Int32(truncatingIfNeeded: next)
+        }
     }
 
     /// The longest text: places are 32 bits wide.
     static let sizeMax = 1 << 30
     // Nothing of ours goes deeper than five.
     private static let depthMax = 16
+    // A line of ours has some fifty.
+    private static let valuesFirst = 256
 
     /// The text. Whoever changes it parses it anew.
     package var bytes: [UInt8] = []
     /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
     private(set) var values: ContiguousArray<Value> = []
+    /// How many of them are this text's.
+    private var used = 0
+    /// This text's.
+    var all: ContiguousArray<Value>.SubSequence { values[..<used] }
 
     package init() {}
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Puts another text in place of this one.
+    mutating func replace(with octets: Span<UInt8>) {
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(octets)
+    }
+
     /// Takes the text apart.
     ///
     /// - Returns: whether it is one JSON value and nothing else.
     package mutating func parse() -> Bool {
+        used = 0
+        guard bytes.count <= Self.sizeMax else { return false }
         // Taken out while they are filled, for exclusivity; their memory stays.
         var values: ContiguousArray<Value> = []
         swap(&values, &self.values)
         defer { swap(&values, &self.values) }
-        values.removeAll(keepingCapacity: true)
-        guard bytes.count <= Self.sizeMax else { return false }
-        var position = 0
-        guard Self.parseValue(bytes.span, &position, &values, depth: 0) else { return false }
-        Self.skipSpace(bytes.span, &position)
-        return position == bytes.count
+        if values.isEmpty { values = ContiguousArray(repeating: Value.none, count: Self.valuesFirst) }
+        while true {
+            var target = values.mutableSpan
+            switch Self.parse(bytes.span, into: &target) {
+            case .whole(let count):
+                used = count
+                return true
+            case .refused: return false
+            case .full: values.append(contentsOf: repeatElement(Value.none, count: values.count))
+            }
+        }
     }
 
-    // The functions below see the text as a span and their place in it as a number: most of a reader's time goes here.
+    private enum Outcome {
+        /// So many values.
+        case whole(Int)
+        case refused
+        /// There are more values than there was room for.
+        case full
+    }
+
+    // What follows sees the text as a span and keeps its place in it as a number; containers that are open are chained by
+    // their `next`, so there is nothing to call and nothing to return from: most of a reader's time goes here.
+    private static func parse(_ bytes: Span<UInt8>, into values: inout MutableSpan<Value>) -> Outcome {
+        let count = bytes.count
+        var (position, used, depth) = (0, 0, 0)
+        var open: Int32 = -1
+        var isInObject = false
+        var wantsKey = false
+        while true {
+            // A value, or the key before it.
+            guard used + 1 < values.count else { return .full }
+            skipSpace(bytes, &position)
+            guard position < count else { return .refused }
+            // Places are below the counts, as was just seen; so everywhere below.
+            var octet = unsafe bytes[unchecked: position]
+            if wantsKey {
+                guard octet == UInt8(ascii: "\"") else { return .refused }
+                let start = position + 1
+                guard skipString(bytes, &position) else { return .refused }
+                unsafe values[unchecked: used] = Value(.string, start, position - 1, next: used + 1)
+                used += 1
+                skipSpace(bytes, &position)
+                guard take(UInt8(ascii: ":"), bytes, &position) else { return .refused }
+                skipSpace(bytes, &position)
+                guard position < count else { return .refused }
+                unsafe octet = bytes[unchecked: position]
+            }
+            let start = position
+            switch octet {
+            case UInt8(ascii: "\""):
+                guard skipString(bytes, &position) else { return .refused }
+                unsafe values[unchecked: used] = Value(.string, start + 1, position - 1, next: used + 1)
+                used += 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                guard depth <= depthMax else { return .refused }
+                let isObject = octet == UInt8(ascii: "{")
+                unsafe values[unchecked: used] = Value(isObject ? .object : .array, start, 0, next: Int(open))
+                open = Int32(truncatingIfNeeded: used)
+                used += 1
+                position += 1
+                isInObject = isObject
+                wantsKey = isObject
+                skipSpace(bytes, &position)
+                guard position < count else { return .refused }
+                if unsafe bytes[unchecked: position] != octet + 2 { continue }
+            // `}` and `]` come two after `{` and `[`: it is empty, and closed below.
+            default:
+                guard let kind = skipWord(octet, bytes, &position) else { return .refused }
+                unsafe values[unchecked: used] = Value(kind, start, position, next: used + 1)
+                used += 1
+            }
+            // What ends it, and what it was in.
+            while true {
+                skipSpace(bytes, &position)
+                guard open >= 0 else { return position == count ? .whole(used) : .refused }
+                guard position < count else { return .refused }
+                let octet = unsafe bytes[unchecked: position]
+                position += 1
+                let place = Int(open)
+                if octet == UInt8(ascii: ",") {
+                    // Not behind a beginning: an empty container came here with its end before it.
+                    wantsKey = isInObject
+                    break
+                }
+                guard octet == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return .refused }
+                open = unsafe values[unchecked: place].next
+                unsafe values[unchecked: place].end = Int32(truncatingIfNeeded: position)
+                unsafe values[unchecked: place].next = Int32(truncatingIfNeeded: used)
+                depth -= 1
+                if open >= 0 { isInObject = unsafe values[unchecked: Int(open)].kind == .object }
+            }
+        }
+    }
 
     @inline(__always)
     private static func skipSpace(_ bytes: Span<UInt8>, _ position: inout Int) {
-        while position < bytes.count, bytes[position] <= 0x20,
+        while position < bytes.count, unsafe bytes[unchecked: position] <= 0x20,
             bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position])
         {
             position += 1
@@ -63,81 +173,33 @@ package struct JSONText: Sendable {
 
     @inline(__always)
     private static func take(_ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
-        guard position < bytes.count, bytes[position] == octet else { return false }
+        guard position < bytes.count, unsafe bytes[unchecked: position] == octet else { return false }
         position += 1
         return true
     }
 
-    private static func parseValue(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>, depth: Int
-    ) -> Bool {
-        skipSpace(bytes, &position)
-        guard position < bytes.count, depth <= depthMax else { return false }
-        switch bytes[position] {
-        case UInt8(ascii: "\""): return parseString(bytes, &position, &values)
-        case UInt8(ascii: "{"): return parseMembers(.object, UInt8(ascii: "}"), bytes, &position, &values, depth: depth)
-        case UInt8(ascii: "["): return parseMembers(.array, UInt8(ascii: "]"), bytes, &position, &values, depth: depth)
-        case UInt8(ascii: "t"): return parseWord("true", .yes, bytes, &position, &values)
-        case UInt8(ascii: "f"): return parseWord("false", .no, bytes, &position, &values)
-        case UInt8(ascii: "n"): return parseWord("null", .null, bytes, &position, &values)
-        default: return parseNumber(bytes, &position, &values)
-        }
-    }
-
-    private static func parseMembers(
-        _ kind: Kind, _ closing: UInt8, _ bytes: Span<UInt8>, _ position: inout Int,
-        _ values: inout ContiguousArray<Value>, depth: Int
-    ) -> Bool {
-        let place = values.count
-        values.append(Value(kind: kind, start: Int32(position), end: 0, next: 0))
-        position += 1
-        skipSpace(bytes, &position)
-        if !take(closing, bytes, &position) {
-            repeat {
-                if kind == .object {
-                    skipSpace(bytes, &position)
-                    guard parseString(bytes, &position, &values) else { return false }
-                    skipSpace(bytes, &position)
-                    guard take(UInt8(ascii: ":"), bytes, &position) else { return false }
-                }
-                guard parseValue(bytes, &position, &values, depth: depth + 1) else { return false }
-                skipSpace(bytes, &position)
-            } while take(UInt8(ascii: ","), bytes, &position)
-            guard take(closing, bytes, &position) else { return false }
-        }
-        values[place].end = Int32(position)
-        values[place].next = Int32(values.count)
-        return true
-    }
-
-    private static func parseString(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>
-    ) -> Bool {
-        guard take(UInt8(ascii: "\""), bytes, &position) else { return false }
-        let start = position
+    /// Goes from the quotation mark that begins a string behind the one that ends it; whether there is one.
+    @inline(__always)
+    private static func skipString(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
         let count = bytes.count
-        // Eight octets at once, as long as there is none among them that matters.
-        while position + 8 <= count {
-            let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self)
-            let special = Self.special(UInt64(littleEndian: word))
-            guard special == 0 else {
-                position += special.trailingZeroBitCount / 8
-                break
+        position += 1
+        while true {
+            // Eight octets at once, as long as there is none among them that matters.
+            while position + 8 <= count {
+                let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self)
+                let special = Self.special(UInt64(littleEndian: word))
+                guard special == 0 else {
+                    position += special.trailingZeroBitCount / 8
+                    break
+                }
+                position += 8
             }
-            position += 8
-        }
-        while position < count {
-            // Below the count, as the loop has it.
+            guard position < count else { return false }
             let octet = unsafe bytes[unchecked: position]
-            if octet == UInt8(ascii: "\"") {
-                append(.string, start, position, &values)
-                position += 1
-                return true
-            }
-            if octet == UInt8(ascii: "\\") { position += 1 } else if octet < 0x20 { return false }
             position += 1
+            if octet == UInt8(ascii: "\"") { return true }
+            if octet == UInt8(ascii: "\\") { position += 1 } else if octet < 0x20 { return false }
         }
-        return false
     }
 
     /// The high bits of the octets of a word that are a quotation mark, a backslash or below 0x20; of those behind the
@@ -154,24 +216,28 @@ package struct JSONText: Sendable {
         return (isQuote | isBackslash | isControl) & highs
     }
 
-    private static func parseWord(
-        _ word: StaticString, _ kind: Kind, _ bytes: Span<UInt8>, _ position: inout Int,
-        _ values: inout ContiguousArray<Value>
-    ) -> Bool {
+    /// Goes behind a number, `true`, `false` or `null`; what it was.
+    private static func skipWord(_ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> Kind? {
+        switch octet {
+        case UInt8(ascii: "t"): return skip("true", bytes, &position) ? .yes : nil
+        case UInt8(ascii: "f"): return skip("false", bytes, &position) ? .no : nil
+        case UInt8(ascii: "n"): return skip("null", bytes, &position) ? .null : nil
+        default: return skipNumber(bytes, &position) ? .number : nil
+        }
+    }
+
+    private static func skip(_ word: StaticString, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
         let end = position + word.utf8CodeUnitCount
         guard end <= bytes.count else { return false }
         for index in 0..<word.utf8CodeUnitCount where unsafe bytes[position + index] != word.utf8Start[index] {
             return false
         }
-        append(kind, position, end, &values)
         position = end
         return true
     }
 
-    private static func parseNumber(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout ContiguousArray<Value>
-    ) -> Bool {
-        let start = position
+    @inline(__always)
+    private static func skipNumber(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
         _ = take(UInt8(ascii: "-"), bytes, &position)
         guard skipDigits(bytes, &position) else { return false }
         if take(UInt8(ascii: "."), bytes, &position) {
@@ -182,20 +248,15 @@ package struct JSONText: Sendable {
             if !take(UInt8(ascii: "+"), bytes, &position) { _ = take(UInt8(ascii: "-"), bytes, &position) }
             guard skipDigits(bytes, &position) else { return false }
         }
-        append(.number, start, position, &values)
         return true
     }
 
     /// Passes over digits; whether there was one.
+    @inline(__always)
     private static func skipDigits(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
         let start = position
-        while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+        while position < bytes.count, unsafe bytes[unchecked: position] &- 0x30 < 10 { position += 1 }
         return position > start
-    }
-
-    @inline(__always)
-    private static func append(_ kind: Kind, _ start: Int, _ end: Int, _ values: inout ContiguousArray<Value>) {
-        values.append(Value(kind: kind, start: Int32(start), end: Int32(end), next: Int32(values.count + 1)))
     }
 
     @inline(__always)
@@ -213,7 +274,7 @@ package struct JSONText: Sendable {
 extension JSONText {
     /// The place of what stands for `key` in the object at `object`.
     package func find(_ key: StaticString, in object: Int) -> Int? {
-        guard object < values.count, values[object].kind == .object else { return nil }
+        guard object < used, values[object].kind == .object else { return nil }
         var place = object + 1
         let end = Int(values[object].next)
         while place < end {
@@ -224,9 +285,21 @@ extension JSONText {
         return nil
     }
 
+    /// Shows each key of the object at `object` by its place, with the place of what stands for it.
+    @inline(__always)
+    func eachMember(of object: Int, _ body: (_ key: Int, _ value: Int) -> Void) {
+        guard object < used, values[object].kind == .object else { return }
+        var place = object + 1
+        let end = Int(values[object].next)
+        while place < end {
+            body(place, place + 1)
+            place = Int(values[place + 1].next)
+        }
+    }
+
     /// The places of what an array holds.
     package func elements(of array: Int?) -> [Int] {
-        guard let array, array < values.count, values[array].kind == .array else { return [] }
+        guard let array, array < used, values[array].kind == .array else { return [] }
         var places: [Int] = []
         var place = array + 1
         while place < values[array].next {
@@ -236,10 +309,26 @@ extension JSONText {
         return places
     }
 
+    /// How many octets a value has in the text, a string without its quotation marks.
+    func length(_ place: Int) -> Int { Int(values[place].end - values[place].start) }
+
     /// Whether the string at `place` is `text`, which needs no escapes.
     package func isText(_ text: StaticString, at place: Int?) -> Bool {
         guard let place, values[place].kind == .string else { return false }
         return isEqual(Int(values[place].start), Int(values[place].end), text)
+    }
+
+    /// The same, of octets.
+    func isText(_ octets: [UInt8], at place: Int) -> Bool {
+        guard values[place].kind == .string else { return false }
+        let start = Int(values[place].start)
+        guard Int(values[place].end) - start == octets.count else { return false }
+        return unsafe bytes.withUnsafeBytes { text in
+            guard let text = text.baseAddress else { return octets.isEmpty }
+            return unsafe octets.withUnsafeBytes { octets in
+                unsafe octets.baseAddress.map { unsafe memcmp(text + start, $0, octets.count) == 0 } ?? true
+            }
+        }
     }
 
     package func bool(_ place: Int?) -> Bool? {

@@ -109,11 +109,9 @@ extension Journal.Recovery {
                 defer { files.close(file) }
                 let size = min(try files.size(of: file), JSONText.sizeMax)
                 var bytes: [UInt8] = []
-                var part: [UInt8] = []
                 while bytes.count < size {
-                    try files.read(file, at: bytes.count, count: min(size - bytes.count, 1 << 20), into: &part)
-                    if part.isEmpty { break }
-                    bytes += part
+                    let count = min(size - bytes.count, 1 << 20)
+                    if try files.read(file, at: bytes.count, count: count, appendingTo: &bytes) == 0 { break }
                 }
                 return bytes
             } catch {

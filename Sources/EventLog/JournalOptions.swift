@@ -73,7 +73,7 @@ public struct BootID: Sendable, Hashable {
         let file = try files.openForReading("/proc/sys/kernel/random/boot_id")
         defer { files.close(file) }
         var text: [UInt8] = []
-        try files.read(file, at: 0, count: 64, into: &text)
+        _ = try files.read(file, at: 0, count: 64, appendingTo: &text)
         return BootID(machine: String(decoding: text, as: UTF8.self), process: .random(in: 0 ... .max))
     }
 

@@ -25,11 +25,9 @@ public struct LastState: Sendable {
             let file = try files.openForReading(path)
             defer { files.close(file) }
             let size = min(try files.size(of: file), JSONText.sizeMax)
-            var part: [UInt8] = []
             while bytes.count < size {
-                try files.read(file, at: bytes.count, count: min(size - bytes.count, 1 << 20), into: &part)
-                if part.isEmpty { break }
-                bytes += part
+                let count = min(size - bytes.count, 1 << 20)
+                if try files.read(file, at: bytes.count, count: count, appendingTo: &bytes) == 0 { break }
             }
         } catch {
             guard error != .noSuchFileOrDirectory else { return nil }

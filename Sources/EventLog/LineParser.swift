@@ -21,6 +21,9 @@ package struct LineParser: Sendable {
             case .evidence: "evidence"
             }
         }
+
+        // Made once, not for each line.
+        static let all = Array(allCases)
     }
 
     /// What all lines begin with, and when they were made.
@@ -52,8 +55,11 @@ package struct LineParser: Sendable {
         kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
     /// Whether addresses of sightings are wanted.
     var readsAddresses = true
+    /// Whether the sightings of events are wanted.
+    var readsSightings = true
     /// The place of the payload.
     package private(set) var payload = 0
+    private var bootPlace: Int?
     /// The adapters that lines name, each with a number of its own.
     private(set) var adapters = AdapterNames()
 
@@ -66,29 +72,30 @@ package struct LineParser: Sendable {
     package mutating func parse() -> Bool {
         guard text.parse() else { return false }
         payload = text.find("payload", in: 0) ?? 0
-        guard let version = text.integer(text.find("version", in: payload)),
-            let type = text.find("type", in: payload), let date = text.date(text.find("date", in: payload)),
-            let monotonic = text.integer(text.find("monotonic", in: payload), as: Int64.self),
+        var places = HeadPlaces()
+        text.eachMember(of: payload) { places.note($0, $1, text) }
+        bootPlace = places.boot
+        guard let version = text.integer(places.version), let type = places.type, let date = text.date(places.date),
+            let monotonic = text.integer(places.monotonic, as: Int64.self),
             (0...9_000_000_000_000_000).contains(monotonic)
         else { return false }
         var sequence: Int?
-        if let place = text.find("sequence", in: payload) {
+        if let place = places.sequence {
             guard let number = text.integer(place), number > 0 else { return false }
             sequence = number
         }
-        let kind = Kind.allCases.first { text.isText($0.word, at: type) }
+        let kind = Kind.all.first { text.isText($0.word, at: type) }
         head = Head(kind: kind, version: version, sequence: sequence, date: date, monotonic: monotonic)
         return true
     }
 
     /// The start that the line was written in; empty in a replay.
-    var boot: String { text.string(text.find("boot", in: payload)) ?? "" }
+    var boot: String { text.string(bootPlace) ?? "" }
 
     /// Whether the line was written in the start that is called so.
     func isOf(boot: [UInt8]) -> Bool {
-        guard let place = text.find("boot", in: payload) else { return boot.isEmpty }
-        let octets = text.octets(place)
-        return octets.count == boot.count + 2 && octets.dropFirst().dropLast().elementsEqual(boot)
+        guard let bootPlace else { return boot.isEmpty }
+        return text.isText(boot, at: bootPlace)
     }
 
     func string(_ key: StaticString) -> String? { text.string(text.find(key, in: payload)) }
@@ -99,6 +106,34 @@ package struct LineParser: Sendable {
     func instant(of date: WallDate) -> Instant {
         let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
         return Instant(remembered: overflow ? .max : nanoseconds &- head.offset.nanoseconds)
+    }
+}
+
+/// Where a line's head stands, found in one walk over its keys; of a key that comes twice, the first counts.
+private struct HeadPlaces {
+    var version: Int?
+    var type: Int?
+    var boot: Int?
+    var sequence: Int?
+    var date: Int?
+    var monotonic: Int?
+
+    @inline(__always)
+    mutating func note(_ key: Int, _ value: Int, _ text: borrowing JSONText) {
+        switch text.length(key) {
+        case 4:
+            if text.isText("type", at: key) {
+                type = type ?? value
+            } else if text.isText("date", at: key) {
+                date = date ?? value
+            } else if text.isText("boot", at: key) {
+                boot = boot ?? value
+            }
+        case 7: if text.isText("version", at: key) { version = version ?? value }
+        case 8: if text.isText("sequence", at: key) { sequence = sequence ?? value }
+        case 9: if text.isText("monotonic", at: key) { monotonic = monotonic ?? value }
+        default: break
+        }
     }
 }
 
@@ -157,7 +192,7 @@ extension LineParser {
     }
 
     private mutating func sighting(in place: Int, of beacon: BeaconIdentity, at time: Instant) -> Sighting? {
-        guard let object = text.find("sighting", in: place),
+        guard readsSightings, let object = text.find("sighting", in: place),
             let power = text.integer(text.find("measuredPower", in: object), as: Int8.self),
             let adapter = text.string(text.find("adapter", in: object))
         else { return nil }

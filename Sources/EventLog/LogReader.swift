@@ -1,6 +1,13 @@
 public import BeaconMonitoring
 public import BluetoothLE
+import CLinux
 public import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
 
 /// One line of the event files, and when it really was.
 public struct LogLine {
@@ -72,7 +79,7 @@ public struct LogReader {
     public private(set) var lines = 0
     /// How many octets all files have.
     public let size: Int
-    /// How many of them have been read; all of them are read twice.
+    /// How many of them have been read. (They were looked through for `clock` lines before.)
     public private(set) var position = 0
 
     private let paths: [FilePath]
@@ -115,34 +122,25 @@ public struct LogReader {
     ///
     /// - Parameters:
     ///   - types: which lines.
-    ///   - progress: called now and then with how many lines were read.
+    ///   - sightings: whether the sightings that events rest on are wanted too.
+    ///   - progress: called now and then with how many more lines were read, and how many octets altogether.
     ///   - body: takes a line; `false` ends it.
     /// - Throws: ``EventLogError``, and what `body` throws.
     public mutating func read(
-        _ types: Types, progress: (Int, Int) -> Void = { _, _ in }, _ body: (LogLine) throws -> Bool
+        _ types: Types, sightings: Bool = true, progress: (Int, Int) -> Void = { _, _ in },
+        _ body: (LogLine) throws -> Bool
     ) throws {
         var stamping = Restamping()
-        position = 0
+        (position, damagedLines, lines) = (0, 0, 0)
         // First what the clock lines say of the dates before them.
-        for path in paths {
-            try each(path, progress) { parser in
-                guard LineKind(parser.text.bytes) == .clock else { return true }
-                guard parser.parse(), let change = parser.clockChange() else { return true }
-                stamping.note(change, machine: String(BootID.machine(of: parser.boot)))
-                return true
-            }
-        }
-        damagedLines = 0
-        lines = 0
+        for path in paths { try stamping.note(clockLinesOf: path, files) }
         var boot = Boot()
+        var parser = LineParser()
+        parser.readsAddresses = false
+        parser.readsSightings = sightings
         var (goesOn, damaged) = (true, 0)
         for path in paths where goesOn {
-            try each(path, progress) { parser in
-                guard let kind = LineKind(parser.text.bytes) else {
-                    damaged += 1
-                    return true
-                }
-                guard types.contains(kind.type) else { return true }
+            try each(path, of: types, &parser, progress) { parser in
                 guard parser.parse() else {
                     damaged += 1
                     return true
@@ -155,16 +153,23 @@ public struct LogReader {
         damagedLines += damaged
     }
 
+    /// Hands over each line of the types asked for in the parser, which has not parsed it.
     private mutating func each(
-        _ path: FilePath, _ progress: (Int, Int) -> Void, _ body: (inout LineParser) throws -> Bool
+        _ path: FilePath, of types: Types, _ parser: inout LineParser, _ progress: (Int, Int) -> Void,
+        _ body: (inout LineParser) throws -> Bool
     ) throws {
         let begin = position
-        var parser = LineParser()
-        parser.readsAddresses = false
         var unreported = 0
         do {
             var reader = try SegmentReader(path, files: files)
-            while try reader.next(into: &parser.text.bytes) {
+            while true {
+                // Most lines are of types that nobody asked for: they are not even copied.
+                var kind: LineKind?
+                let isThere = try reader.next { octets in
+                    kind = LineKind(octets)
+                    if let kind, types.contains(kind.type) { parser.text.replace(with: octets) }
+                }
+                guard isThere else { break }
                 unreported += 1
                 if unreported == 8192 {
                     lines += unreported
@@ -172,6 +177,11 @@ public struct LogReader {
                     progress(unreported, position)
                     unreported = 0
                 }
+                guard let kind else {
+                    damagedLines += 1
+                    continue
+                }
+                guard types.contains(kind.type) else { continue }
                 guard try body(&parser) else { return }
             }
             damagedLines += reader.overlong
@@ -229,31 +239,44 @@ public struct LogReader {
 enum LineKind {
     case event, visit, condition, adapter, clock, evidence, other
 
-    init?(_ line: [UInt8]) {
-        var index = 0
-        let last = min(line.count - 12, 1024)
-        while index < last {
-            // `"type":"`: in an envelope behind topic, qos and retain.
-            if line[index] == UInt8(ascii: "\""), line[index + 1] == UInt8(ascii: "t"),
-                line[index + 2] == UInt8(ascii: "y"), line[index + 3] == UInt8(ascii: "p"),
-                line[index + 4] == UInt8(ascii: "e"), line[index + 5] == UInt8(ascii: "\""),
-                line[index + 6] == UInt8(ascii: ":"), line[index + 7] == UInt8(ascii: "\"")
-            {
-                switch (line[index + 8], line[index + 9]) {
-                case (UInt8(ascii: "e"), UInt8(ascii: "v")):
-                    self = line[index + 10] == UInt8(ascii: "e") ? .event : .evidence
-                case (UInt8(ascii: "v"), _): self = .visit
-                case (UInt8(ascii: "c"), UInt8(ascii: "o")): self = .condition
-                case (UInt8(ascii: "c"), UInt8(ascii: "l")): self = .clock
-                case (UInt8(ascii: "a"), _): self = .adapter
-                default: self = .other
-                }
-                if self == .evidence, line[index + 10] != UInt8(ascii: "i") { self = .other }
-                return
-            }
-            index += 1
+    private static let key: StaticString = "\"type\":\""
+    // In an envelope it stands behind topic, qos and retain.
+    private static let keyEndMax = 1024
+    // What our lines begin with, or their payloads.
+    private static let beginning: StaticString = "{\"version\":1,\"type\":\""
+
+    init?(_ line: Span<UInt8>) {
+        guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
+        switch (line[word], line[word + 1], line[word + 2]) {
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): self = .event
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): self = .evidence
+        case (UInt8(ascii: "v"), _, _): self = .visit
+        case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): self = .condition
+        case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): self = .clock
+        case (UInt8(ascii: "a"), _, _): self = .adapter
+        default: self = .other
         }
-        return nil
+    }
+
+    /// Where the line's type begins.
+    private static func typeWord(in line: Span<UInt8>) -> Int? {
+        unsafe line.withUnsafeBytes { octets in
+            guard let start = octets.baseAddress else { return nil }
+            let end = min(octets.count, keyEndMax)
+            let length = beginning.utf8CodeUnitCount
+            // Most lines show it behind their second brace; only what was written otherwise is searched through.
+            for from in 0..<2 {
+                guard let brace = unsafe memchr(start + from, Int32(UInt8(ascii: "{")), max(end - length - from, 0))
+                else {
+                    break
+                }
+                if unsafe memcmp(brace, beginning.utf8Start, length) == 0 {
+                    return unsafe UnsafeRawPointer(brace) - start + length
+                }
+            }
+            guard let place = unsafe memmem(start, end, key.utf8Start, key.utf8CodeUnitCount) else { return nil }
+            return unsafe UnsafeRawPointer(place) - start + key.utf8CodeUnitCount
+        }
     }
 
     var type: LogReader.Types {

@@ -31,6 +31,22 @@ struct Restamping {
         return overflowed ? date : WallDate(microseconds: moved)
     }
 
+    /// Takes in the `clock` lines of a segment, which need not be the last.
+    ///
+    /// - Throws: ``EventLogError/readFailed(_:_:)``.
+    mutating func note(clockLinesOf path: FilePath, _ files: any FileSystemCalls) throws(EventLogError) {
+        var parser = LineParser()
+        do throws(Errno) {
+            var reader = try SegmentReader(path, files: files)
+            while try reader.next(containing: "\"type\":\"clock\"", into: &parser.text.bytes) {
+                guard parser.parse(), parser.head.kind == .clock, let change = parser.clockChange() else { continue }
+                note(change, machine: String(BootID.machine(of: parser.boot)))
+            }
+        } catch {
+            throw .readFailed(path.string, error)
+        }
+    }
+
     /// Takes in the `clock` lines of a segment.
     ///
     /// - Returns: whether its last line is of the start of the machine that is asked for, so that more may follow.

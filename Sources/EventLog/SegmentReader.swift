@@ -1,3 +1,4 @@
+import CLinux
 import SystemPackage
 
 #if canImport(Glibc)
@@ -16,8 +17,7 @@ struct SegmentReader: ~Copyable {
     private let file: FileSystemCalls.Handle
     private var buffer: [UInt8] = []
     private var begin = 0
-    private var chunk: [UInt8] = []
-    // How far the buffer has been searched for an end of line.
+    // How far the buffer has been searched for an end of line, or for a word.
     private var searched = 0
     private var isAtEnd = false
     /// Where the next line begins in the file.
@@ -69,34 +69,67 @@ struct SegmentReader: ~Copyable {
     /// - Returns: whether there was one; what follows the last end of line is none.
     /// - Throws: `Errno` of pread(2).
     mutating func next(into line: inout [UInt8]) throws(Errno) -> Bool {
-        while true {
-            if let end = firstEnd() {
-                let length = end - begin
-                line.removeAll(keepingCapacity: true)
-                line.append(contentsOf: buffer[begin..<end])
-                begin = end + 1
-                searched = begin
-                offset += length + 1
-                return true
-            }
-            if isAtEnd { return false }
-            if begin > 0 {
-                buffer.removeFirst(begin)
-                searched -= begin
-                begin = 0
-            }
-            guard buffer.count <= Self.lineMax else {
-                try skipLine()
-                continue
-            }
-            try fill()
+        try next { octets in
+            line.removeAll(keepingCapacity: true)
+            line.append(octets)
         }
     }
 
+    /// Shows the next whole line, without its end, to `body`.
+    ///
+    /// - Returns: whether there was one; what follows the last end of line is none.
+    /// - Throws: `Errno` of pread(2).
+    mutating func next(_ body: (Span<UInt8>) -> Void) throws(Errno) -> Bool {
+        while true {
+            if let end = firstEnd() {
+                body(buffer.span.extracting(begin..<end))
+                pass(end)
+                return true
+            }
+            if isAtEnd { return false }
+            try goOn()
+        }
+    }
+
+    /// Puts the next whole line that contains a word into `line`, and passes over those that don't, at the speed of
+    /// memmem(3).
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: `Errno` of pread(2).
+    mutating func next(containing word: StaticString, into line: inout [UInt8]) throws(Errno) -> Bool {
+        while true {
+            // All that is here up to the last end of line.
+            if let last = lastEnd() {
+                guard let place = first(word, before: last) else {
+                    pass(last)
+                    continue
+                }
+                while let end = firstEnd(), end < place { pass(end) }
+                return try next(into: &line)
+            }
+            if isAtEnd { return false }
+            try goOn()
+        }
+    }
+
+    private mutating func pass(_ end: Int) {
+        offset += end + 1 - begin
+        begin = end + 1
+        searched = begin
+    }
+
+    private mutating func goOn() throws(Errno) {
+        if begin > 0 {
+            buffer.removeFirst(begin)
+            searched -= begin
+            begin = 0
+        }
+        if buffer.count <= Self.lineMax { try fill() } else { try skipLine() }
+    }
+
     private mutating func fill() throws(Errno) {
-        try files.read(file, at: offset + buffer.count - begin, count: Self.window, into: &chunk)
-        isAtEnd = chunk.isEmpty
-        buffer.append(contentsOf: chunk)
+        let place = offset + buffer.count - begin
+        isAtEnd = try files.read(file, at: place, count: Self.window, appendingTo: &buffer) == 0
     }
 
     private mutating func skipLine() throws(Errno) {
@@ -128,5 +161,23 @@ struct SegmentReader: ~Copyable {
         }
         if found == nil { searched = buffer.count }
         return found
+    }
+
+    private func lastEnd() -> Int? {
+        unsafe buffer.withUnsafeBytes { bytes in
+            guard begin < bytes.count, let start = bytes.baseAddress,
+                let end = unsafe memrchr(start + begin, 0x0A, bytes.count - begin)
+            else { return nil }
+            return unsafe UnsafeRawPointer(end) - start
+        }
+    }
+
+    private func first(_ word: StaticString, before end: Int) -> Int? {
+        unsafe buffer.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress,
+                let place = unsafe memmem(start + begin, end - begin, word.utf8Start, word.utf8CodeUnitCount)
+            else { return nil }
+            return unsafe UnsafeRawPointer(place) - start
+        }
     }
 }

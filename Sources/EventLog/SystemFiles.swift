@@ -37,13 +37,22 @@ public final class SystemFiles: FileSystemCalls {
         return Int(status.st_size)
     }
 
-    /// Reads up to `count` octets at `offset`, in place of what `buffer` holds; none at the end (pread(2)).
-    public func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno) {
-        if buffer.count < count { buffer += [UInt8](repeating: 0, count: count - buffer.count) }
-        let taken = unsafe buffer.withUnsafeMutableBytes { unsafe pread(file, $0.baseAddress, count, off_t(offset)) }
-        let failure = errno
-        buffer.removeLast(buffer.count - max(taken, 0))
+    /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
+    ///
+    /// - Returns: how many were read; none at the end.
+    public func read(
+        _ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]
+    ) throws(Errno) -> Int {
+        var (taken, failure) = (0, Int32(0))
+        buffer.append(addingCapacity: count) { span in
+            unsafe span.withUnsafeMutableBufferPointer { octets, filled in
+                unsafe taken = pread(file, octets.baseAddress, count, off_t(offset))
+                failure = errno
+                filled += max(taken, 0)
+            }
+        }
         if taken < 0 { throw Errno(rawValue: failure) }
+        return taken
     }
 
     /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).

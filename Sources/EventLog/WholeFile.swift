@@ -15,11 +15,8 @@ public enum WholeFile {
         }
         defer { files.close(file) }
         var bytes: [UInt8] = []
-        var part: [UInt8] = []
         while true {
-            try files.read(file, at: bytes.count, count: 64 << 10, into: &part)
-            if part.isEmpty { return bytes }
-            bytes += part
+            if try files.read(file, at: bytes.count, count: 64 << 10, appendingTo: &bytes) == 0 { return bytes }
             guard bytes.count <= octetsMax else { throw .fileTooLarge }
         }
     }

@@ -67,7 +67,7 @@ public struct Explain {
 
     func find() throws -> Finding? {
         var reader = try LogReader(places)
-        var progress = Progress(size: 2 * reader.size)
+        var progress = Progress(size: reader.size)
         var finding: Finding?
         var settings: [Identifier: ConditionSettings] = [:]
         var adapters: [String: LogLine] = [:]

@@ -64,11 +64,11 @@ public struct Visits {
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
     ) throws -> (VisitsBook, [String]) {
         var reader = try LogReader(options.places)
-        var progress = Progress(size: 2 * reader.size)
+        var progress = Progress(size: reader.size)
         var book = VisitsBook()
         var stays: [VisitsBook.Stay] = []
         try reader.read(
-            [.event, .visit, .condition, .adapter, .clock],
+            [.event, .visit, .condition, .adapter, .clock], sightings: false,
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             guard concerns(line) else { return true }

@@ -194,9 +194,11 @@ final class SimulatedDisk: FileSystemCalls {
         return try self.file(file).bytes.count
     }
 
-    func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno) {
+    func read(_ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]) throws(Errno) -> Int {
         try check()
-        buffer = Array(try self.file(file).bytes.dropFirst(offset).prefix(count))
+        let part = try self.file(file).bytes.dropFirst(offset).prefix(count)
+        buffer += part
+        return part.count
     }
 
     func write(_ handle: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {

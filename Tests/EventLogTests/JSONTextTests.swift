@@ -1,4 +1,5 @@
 import BluetoothLE
+import Foundation
 import Testing
 
 @testable import BeaconMonitoring
@@ -20,6 +21,47 @@ import Testing
         var json = JSONText(Array(text.utf8))
         let isParsed = json.parse()
         #expect(!isParsed)
+    }
+
+    @Test(arguments: [255, 256, 257, 10_000])
+    func `there may be any number of values`(count: Int) throws {
+        let json = try parsed("[" + Array(repeating: "{\"a\":1}", count: count).joined(separator: ",") + "]")
+        let places = json.elements(of: 0)
+        #expect(places.count == count)
+        #expect(places.allSatisfy { json.integer(json.find("a", in: $0)) == 1 })
+    }
+
+    @Test func `whatever becomes of a line, it is taken apart as octet by octet`() throws {
+        let seed = UInt64(ProcessInfo.processInfo.environment["JSON_SEED"] ?? "") ?? .random(in: 0..<1_000_000)
+        var random = SplitMix(state: seed)
+        var event = Sample.event
+        event.identifier = "a \"b\" \\ é"
+        var lines = [
+            Array(#"{"a":[],"b":{},"c":[[1,-2.5e+7],{"d":null}],"e":[true,false],"f":"\\\""} "#.utf8),
+            Array(try Sample.line(.event(event), envelope: true).utf8),
+            Array(try Sample.line(.visit(Sample.visit), envelope: false).utf8),
+        ]
+        lines.append([0x20] + lines[0] + [0x0A])
+        let octets = Array("\"\\{}[]:,0-.e tfn\n\0\u{1F}é".utf8)
+        for _ in 0..<20_000 {
+            var line = lines.randomElement(using: &random)!
+            for _ in 0..<Int.random(in: 0...3, using: &random) where !line.isEmpty {
+                let place = Int.random(in: 0..<line.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: line[place] = octets.randomElement(using: &random)!
+                case 1: line.insert(octets.randomElement(using: &random)!, at: place)
+                case 2: line.remove(at: place)
+                default: line.removeLast(line.count - place)
+                }
+            }
+            var json = JSONText(line)
+            let isParsed = json.parse()
+            let reference = ReferenceJSON(line)
+            #expect(isParsed == (reference != nil), "seed \(seed): \(String(decoding: line, as: UTF8.self))")
+            guard isParsed, let reference else { continue }
+            #expect(
+                json.all.elementsEqual(reference.values), "seed \(seed): \(String(decoding: line, as: UTF8.self))")
+        }
     }
 
     @Test func `values are found by key, passing over what stands between`() throws {
@@ -92,5 +134,18 @@ import Testing
             #expect(isLine)
             #expect(parser.visit()?.strength == Sample.visit.strength)
         }
+    }
+}
+
+/// Numbers from a seed (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
     }
 }

@@ -67,8 +67,8 @@ final class FailingFiles: FileSystemCalls {
     func openForReading(_ path: FilePath) throws(Errno) -> Handle { try files.openForReading(path) }
     func size(of file: Handle) throws(Errno) -> Int { try files.size(of: file) }
 
-    func read(_ file: Handle, at offset: Int, count: Int, into buffer: inout [UInt8]) throws(Errno) {
-        try files.read(file, at: offset, count: count, into: &buffer)
+    func read(_ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]) throws(Errno) -> Int {
+        try files.read(file, at: offset, count: count, appendingTo: &buffer)
     }
 
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {

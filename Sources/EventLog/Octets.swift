@@ -1,0 +1,20 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+extension [UInt8] {
+    /// Adds what a span shows.
+    mutating func append(_ octets: Span<UInt8>) {
+        append(addingCapacity: octets.count) { target in
+            unsafe octets.withUnsafeBytes { source in
+                unsafe target.withUnsafeMutableBufferPointer { place, filled in
+                    guard let from = source.baseAddress, let to = place.baseAddress else { return }
+                    unsafe memcpy(to, from, source.count)
+                    filled = source.count
+                }
+            }
+        }
+    }
+}

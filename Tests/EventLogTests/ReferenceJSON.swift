@@ -1,0 +1,109 @@
+@testable import EventLog
+
+/// A JSON text taken apart the plain way, one octet after the other, each container by a call: what the fast way is held to.
+struct ReferenceJSON {
+    private let bytes: [UInt8]
+    private var position = 0
+    private(set) var values: [JSONText.Value] = []
+
+    /// Nothing where the text is not JSON.
+    init?(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        guard value(depth: 0) else { return nil }
+        skipSpace()
+        guard position == bytes.count else { return nil }
+    }
+
+    private var octet: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private mutating func skipSpace() {
+        while let octet, octet == 0x20 || (0x09...0x0D).contains(octet) { position += 1 }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard octet == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func add(_ kind: JSONText.Kind, _ start: Int, _ end: Int) {
+        values.append(JSONText.Value(kind, start, end, next: values.count + 1))
+    }
+
+    private mutating func value(depth: Int) -> Bool {
+        skipSpace()
+        switch octet {
+        case nil: return false
+        case UInt8(ascii: "\""): return string()
+        case UInt8(ascii: "{"): return container(.object, "}", depth: depth + 1)
+        case UInt8(ascii: "["): return container(.array, "]", depth: depth + 1)
+        case UInt8(ascii: "t"): return word("true", .yes)
+        case UInt8(ascii: "f"): return word("false", .no)
+        case UInt8(ascii: "n"): return word("null", .null)
+        default: return number()
+        }
+    }
+
+    private mutating func container(_ kind: JSONText.Kind, _ closing: Unicode.Scalar, depth: Int) -> Bool {
+        guard depth <= 16 else { return false }
+        let place = values.count
+        add(kind, position, 0)
+        position += 1
+        skipSpace()
+        if !take(closing) {
+            repeat {
+                if kind == .object {
+                    skipSpace()
+                    guard string() else { return false }
+                    skipSpace()
+                    guard take(":") else { return false }
+                }
+                guard value(depth: depth) else { return false }
+                skipSpace()
+            } while take(",")
+            guard take(closing) else { return false }
+        }
+        values[place] = JSONText.Value(kind, Int(values[place].start), position, next: values.count)
+        return true
+    }
+
+    private mutating func string() -> Bool {
+        guard take("\"") else { return false }
+        let start = position
+        while let octet, octet >= 0x20 {
+            if octet == UInt8(ascii: "\"") {
+                add(.string, start, position)
+                position += 1
+                return true
+            }
+            position += octet == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return false
+    }
+
+    private mutating func word(_ word: String, _ kind: JSONText.Kind) -> Bool {
+        guard bytes[position...].starts(with: word.utf8) else { return false }
+        add(kind, position, position + word.utf8.count)
+        position += word.utf8.count
+        return true
+    }
+
+    private mutating func digits() -> Bool {
+        let start = position
+        while let octet, (0x30...0x39).contains(octet) { position += 1 }
+        return position > start
+    }
+
+    private mutating func number() -> Bool {
+        let start = position
+        _ = take("-")
+        guard digits() else { return false }
+        if take("."), !digits() { return false }
+        if take("e") || take("E") {
+            if !take("+") { _ = take("-") }
+            guard digits() else { return false }
+        }
+        add(.number, start, position)
+        return true
+    }
+}
