@@ -36,7 +36,7 @@ public actor BeaconMonitor {
     ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
-    ///   - engine: what holds beside that.
+    ///   - engineSettings: what holds beside that.
     /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
     ///   setting is out of bounds.
     public init(

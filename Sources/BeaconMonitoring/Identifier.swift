@@ -9,7 +9,7 @@ public struct Identifier: Sendable {
     public static let lengthRange: ClosedRange<Int> = 1...128
 
     /// Checks `text` and makes an identifier of it.
-    /// - Throws: ``MonitorError/identifierInvalid`` with what is wrong.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` with what is wrong.
     public init(_ text: String) throws(MonitorError) {
         guard Self.lengthRange.contains(text.utf8.count) else {
             throw .identifierInvalid(text, "it is \(text.utf8.count) octets of UTF-8; expected 1…128")

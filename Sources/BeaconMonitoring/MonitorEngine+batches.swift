@@ -5,8 +5,11 @@ extension MonitorEngine {
     /// What was heard, one after another: the same as ``advance(to:into:)``, ``heard(_:at:into:)`` and ``sighted(_:into:)``
     /// of each.
     ///
-    /// - Parameter ids: the adapters' IDs, at the places that the batch has; what one without is said to have heard only
-    ///   lets time go on.
+    /// - Parameters:
+    ///   - batch: the reports, in the order of their times.
+    ///   - ids: the adapters' IDs, at the places that the batch has; what one without is said to have heard only lets time go
+    ///     on.
+    ///   - actions: where what follows is added.
     public mutating func take(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer) {
         let places = ids.map { $0?.index ?? 0 }
         let entries = batch.entries.span.extracting(first: batch.counts.entries)

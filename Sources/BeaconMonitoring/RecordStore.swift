@@ -18,7 +18,10 @@ public protocol RecordStore: AnyObject {
     func name(_ adapter: AdapterID, _ name: String)
     /// Keeps what an input led to; it counts once it is durable, which may be when the call returns or later.
     ///
-    /// - Parameter snapshot: what the engine holds now, for a store that wants it.
+    /// - Parameters:
+    ///   - actions: what is to be kept.
+    ///   - now: the timeline's present.
+    ///   - snapshot: what the engine holds now, for a store that wants it.
     func keep(_ actions: ActionBuffer, at now: Instant, snapshot: () -> MonitorSnapshot)
     /// When the store next wants ``advance(to:snapshot:)``.
     var nextDeadline: Instant? { get }
@@ -41,7 +44,7 @@ extension BeaconMonitor {
     ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
-    ///   - engine: what holds beside that.
+    ///   - engineSettings: what holds beside that.
     ///   - store: where records are kept; this monitor's alone.
     /// - Throws: as the initializer without a store, and ``MonitorError/recordsUnavailable(_:)``.
     public init(

@@ -29,7 +29,7 @@ public struct ConditionSettings: Sendable, Hashable {
     public init() {}
 
     /// Checks every setting against its bounds and the others (rules X1, C7).
-    /// - Throws: ``MonitorError/settingInvalid`` for the first that is out of them.
+    /// - Throws: ``MonitorError/settingInvalid(_:_:)`` for the first that is out of them.
     public func validate() throws(MonitorError) {
         guard SettingBounds.enterCount.contains(enterCount) else {
             throw .settingInvalid("enter_count is \(enterCount)", "expected 1…1000")

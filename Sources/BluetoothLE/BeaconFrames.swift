@@ -4,7 +4,7 @@ public struct BeaconFrame: Sendable {
     public let high: UInt64
     /// The last eight octets.
     public let low: UInt64
-    /// The advertiser's address as a word (``DeviceAddress/packed(_:)``).
+    /// The advertiser's address as a word (as `DeviceAddress` packs it).
     public let packedAddress: UInt64
     /// From the low end: major (16 bits), minor (16), 16 zeros, the report's RSSI octet (8), measured power (8).
     public let packed: UInt64
@@ -50,7 +50,7 @@ public struct BeaconFrame: Sendable {
 /// The iBeacons of one HCI event, in order, without a value for the reports around them.
 ///
 /// A shortcut past ``AdvertisingReports`` and ``ADStructures`` for what nearly every event is: whole reports, each complete
-/// in itself. Where a report is anything else, it stops, and ``rest`` goes on from there: half of a gateway's work is here,
+/// in itself. Where a report is anything else, it stops, and `rest` goes on from there: half of a gateway's work is here,
 /// and nothing but speed depends on it.
 public struct BeaconFrames {
     @usableFromInline var reports: AdvertisingReports

@@ -5,7 +5,7 @@
 ///
 /// Bounds: ``earliest`` … ``latest``. Between them no sum or difference with a duration of at most a year overflows.
 public struct Instant: Sendable, Hashable, Comparable {
-    /// Nanoseconds since the timeline's beginning, 0 … 9·10¹⁸; less than 0 only where ``init(remembered:)`` made it.
+    /// Nanoseconds since the timeline's beginning, 0 … 9·10¹⁸; less than 0 only where `init(remembered:)` made it.
     public let nanoseconds: Int64
 
     /// Makes an instant, moved to the nearest bound where `nanoseconds` lies outside of them.

@@ -80,7 +80,10 @@ public struct CaptureConverter {
 
     /// Reads `reader` to its end and writes it all; ``CaptureWriter/close()`` is left to the caller.
     ///
-    /// - Parameter progress: Called now and then with the bytes of the input that were read.
+    /// - Parameters:
+    ///   - reader: What is converted.
+    ///   - writer: Where it goes.
+    ///   - progress: Called now and then with the bytes of the input that were read.
     /// - Throws: ``CaptureError/timesAbsent(path:)`` where the capture has no times and no interval was given.
     public mutating func convert(
         _ reader: inout CaptureReader, to writer: inout CaptureWriter, progress: (Int) -> Void = { _ in }

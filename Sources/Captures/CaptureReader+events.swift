@@ -8,6 +8,7 @@ extension CaptureReader {
     /// can hold anything costs more to pass on than an event to decode.
     ///
     /// - Parameters:
+    ///   - batch: where the events' reports are added.
     ///   - most: how many it takes at most.
     ///   - known: whether each adapter's records are taken, by its place.
     ///   - latest: the latest time so far, and then.

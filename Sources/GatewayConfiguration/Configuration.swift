@@ -1,6 +1,6 @@
 public import BeaconMonitoring
 
-/// A gateway's configuration: one valid value, made of a YAML file by ``parse(_:file:deafAfterUnlessSet:)``.
+/// A gateway's configuration: one valid value, made of a YAML file by ``parse(_:file:deafAfterUnlessSet:locatesOtherwise:)``.
 public struct Configuration: Sendable {
     /// What the gateway is called, the second level of every topic; absent: by the machine's host name, and `replay` in
     /// a replay.

@@ -49,6 +49,7 @@ public struct GPXPlan: Sendable, Hashable {
     /// Where any point that is played has a time, those without one are left out, and so are those whose time is not after
     /// the one before: time does not go back.
     /// - Parameters:
+    ///   - file: what was read of it.
     ///   - pace: metres a second, for a file without times.
     ///   - start: when a file without times begins.
     public init(_ file: GPXFile, pace: Double? = nil, start: Instant = .earliest) throws(Problem) {

@@ -12,7 +12,7 @@ public struct LocationUpdate: Sendable, Hashable {
     public var locationUnavailable = false
     /// The location is less exact than it was asked for, or made coarse on purpose.
     public var accuracyLimited = false
-    /// The flags of ``MonitorEngine`` that concern who may know it: see the properties of their names.
+    /// The flags of a monitor that concern who may know it: see the properties of their names.
     public var diagnostics: Diagnostics = []
 
     /// gpsd, or the kernel, refuses this user.
