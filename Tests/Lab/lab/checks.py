@@ -207,6 +207,20 @@ class Back:
 
 
 @dataclasses.dataclass
+class Said:
+    """The gateway told its operator these, in this order."""
+
+    words: list
+
+    def problems(self, outcome):
+        place, lines = 0, (outcome.folder / "gateway.log").read_text().splitlines()
+        for line in lines:
+            if place < len(self.words) and self.words[place] in line:
+                place += 1
+        return ["it did not say “%s”" % each for each in self.words[place:]]
+
+
+@dataclasses.dataclass
 class Replayed:
     """What a replay of the recording said (in this file of the scenario's folder) is what was said live."""
 

@@ -168,6 +168,13 @@ def gaps(reports, ears, ending, longest):
             yield last, closed, opened, first
 
 
+def pauses(ears, longest):
+    """Stretches of no more than that in which one adapter's controller did not hear: (closed, opened)."""
+    for ear, following in zip(ears, ears[1:]):
+        if not ear.hears and following.hears and following.time - ear.time <= longest:
+            yield ear.time, following.time
+
+
 def inputs(reports, ears, ending, deaf_after, choice, silence):
     """What goes into a World, in order of time: (time, order, adapter, what), `what` a beacon, None or a Listening."""
     late_stop, late_since, late_start = choice
@@ -180,7 +187,12 @@ def inputs(reports, ears, ending, deaf_after, choice, silence):
             begin = max(begin, heard[0].time)
         found.append((begin, 0, adapter, Listening(True)))
         found += [(each.time, 1, adapter, each.beacon) for each in heard]
-        for last, closed, opened, first in gaps(heard, mine, ending, silence):
+        stretches = list(gaps(heard, mine, ending, silence))
+        # A scan that begins anew: whoever led it knows that it did not listen meanwhile, others never notice.
+        for closed, opened in () if late_stop else pauses(mine, silence):
+            if closed > begin and not any(last <= closed < first for last, _, _, first in stretches):
+                found += [(closed, 0, adapter, Listening(False, closed)), (opened, 0, adapter, Listening(True))]
+        for last, closed, opened, first in stretches:
             deaf = last + deaf_after
             stop = deaf if late_stop or closed is None else min(closed, deaf)
             if stop >= first:

@@ -1,5 +1,5 @@
 """The gateway itself is stopped, killed and started; the clock is set; a recording is made meanwhile."""
-from lab.checks import Back, Clean, Complete, Implied, Replayed, Scanned, States
+from lab.checks import Back, Clean, Complete, Implied, Replayed, Said, Scanned, States
 from lab.scenario import Beacon, Controller, Noise, Scenario, act, air
 
 BADGE, FORKLIFT = Beacon("badge", 1, 1, comes=0.5), Beacon("forklift", 100, 7, comes=1)
@@ -14,6 +14,16 @@ def restarted(how):
         "killed" if how == "kill" else "ended"), "management", [Controller([Noise(), BADGE, FORKLIFT, newcomer])],
         [States({**HERE, "staff 2/0": "satisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
         actions=[act(7, "gateway", what=how), act(10, "gateway", what="start")])
+
+
+def late(backend, controller=None, **options):
+    """The gateway starts while no adapter is there: it waits, says so, and hears once one is plugged."""
+    return Scenario("late-adapter-" + backend, "no adapter is there at the start: it waits, and says so", backend,
+                    [Controller([Noise(), BADGE, Beacon("forklift", 100, 7, comes=6)], **controller or {})],
+                    [Implied(), States(HERE), Clean(), Back(5, "staff 1/1"),
+                     Said(["waits for a Bluetooth adapter", "hci0 is there", "hci0 is listening"])],
+                    seconds=24 if backend == "dbus" else 18, before=[air(0, "unplug")], wait=0, actions=[air(5, "plug")],
+                    **options)
 
 
 def frozen(backend, **options):
@@ -64,6 +74,9 @@ def scanned(backend, **options):
 SCENARIOS = [
     restarted("kill"),
     restarted("end"),
+    late("management"),
+    late("dbus", controller={"duplicates": "none"}),
+    late("hci", bluetoothd=None),
     frozen("management"),
     frozen("hci", bluetoothd=None),
     Scenario("clock-set", "the wall clock jumps by a day and back: no event by it (T1)", "management",

@@ -44,6 +44,16 @@ class Undisturbed(unittest.TestCase):
         found = said(self.noise, [Ear(3.0, "hci0", True)], 20, [Condition("absent", NONE)])
         self.assertEqual(found["absent", None], [("unsatisfied", 7, 7)])
 
+    def test_a_scan_that_begins_anew_puts_an_exit_off_by_its_pause_or_not(self):
+        ears = [Ear(3.0, "hci0", True), Ear(4.1, "hci0", False), Ear(4.4, "hci0", True)]
+        [(state, earliest, latest)] = said(self.noise, ears, 20, [Condition("absent", NONE)])["absent", None]
+        self.assertEqual((state, earliest, round(latest, 6)), ("unsatisfied", 7, 7.3))
+        # What is longer than reports may be apart is no pause.
+        ears[-1] = Ear(5.4, "hci0", True)
+        noise = [each for each in self.noise if not 4.1 < each.time < 5.4]
+        [(state, earliest, latest)] = said(noise, ears, 20, [Condition("absent", NONE)])["absent", None]
+        self.assertEqual((state, round(latest, 6)), ("unsatisfied", 8.4))
+
     def test_beacons_under_a_condition_have_events_of_their_own(self):
         other = (STAFF, 1, 2)
         found = said(self.noise + steady(1, 3) + steady(2, 5, beacon=other), self.ears, 60,

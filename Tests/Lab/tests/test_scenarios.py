@@ -15,7 +15,9 @@ CLOSING, OPENING = {"unplug", "hang", "mute"}, {"plug", "unhang", "unmute"}
 def ears(each):
     """When the adapters of a scenario hear, if every action works at once."""
     adapters = ["hci%d" % n for n in range(len(each.controllers))]
-    found = [Ear(0.0, adapter, True) for adapter in adapters]
+    away = {"hci%d" % action["which"] for action in each.before
+            if action["do"] == "controller" and action["say"]["do"] in CLOSING}
+    found = [Ear(0.0, adapter, adapter not in away) for adapter in adapters]
     for action in sorted(each.actions, key=lambda action: action["at"]):
         change, which = None, adapters
         if action["do"] == "controller":
