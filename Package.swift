@@ -15,6 +15,7 @@ let package = Package(
     products: [
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
+        .library(name: "BackgroundActivity", targets: ["BackgroundActivity"]),
         .library(name: "Captures", targets: ["Captures"]),
         .library(name: "Location", targets: ["Location"]),
         .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
@@ -39,6 +40,10 @@ let package = Package(
         .target(
             name: "BeaconMonitoring",
             dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: ours),
+        .target(
+            name: "BackgroundActivity",
+            dependencies: ["BeaconMonitoring", "CDBus", .product(name: "SystemPackage", package: "swift-system")],
             swiftSettings: ours),
         .target(
             name: "Polling",
@@ -114,6 +119,7 @@ let package = Package(
                 "BeaconScanning", "BluetoothLE", "Gateway", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/Benchmark/Cost"),
+        .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
             name: "BlueZTests",

@@ -1,0 +1,46 @@
+import Synchronization
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Keeps count of what is held.
+private final class Machine: BackgroundActivityProvider {
+    final class Lock: BackgroundActivityAssertion {
+        let machine: Machine
+        init(_ machine: Machine) {
+            self.machine = machine
+            machine.held.withLock { $0 += 1 }
+        }
+        deinit { machine.held.withLock { $0 -= 1 } }
+    }
+
+    let held = Mutex(0)
+    func begin(reason: String) -> BackgroundActivityGrant { .held(Lock(self)) }
+    var locks: Int { held.withLock { $0 } }
+}
+
+private struct Refusing: BackgroundActivityProvider {
+    func begin(reason: String) -> BackgroundActivityGrant { .refused("no: \(reason)") }
+}
+
+@Suite struct BackgroundActivitySessionTests {
+    @Test func `what is held goes when the session is invalidated, and when it is discarded`() {
+        let machine = Machine()
+        let first = BackgroundActivitySession(reason: "a", provider: machine)
+        var second: BackgroundActivitySession? = BackgroundActivitySession(reason: "b", provider: machine)
+        #expect(machine.locks == 2)
+        #expect(second?.standing == .held)
+        first.invalidate()
+        first.invalidate()
+        #expect(machine.locks == 1)
+        #expect(first.standing == .ended)
+        second = nil
+        #expect(machine.locks == 0)
+    }
+
+    @Test func `what was refused says why`() {
+        let session = BackgroundActivitySession(reason: "badges", provider: Refusing())
+        #expect(session.standing == .refused("no: badges"))
+        #expect(session.diagnostics == .authorizationDenied)
+    }
+}
