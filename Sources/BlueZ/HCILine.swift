@@ -21,7 +21,8 @@ final class HCILine {
     init(adapter: Int, options: HCIOptions) throws(Errno) {
         self.adapter = adapter
         driver = ScanDriver(
-            adapter: adapter, scansActively: options.scansActively, leavesOthersAlone: options.leavesOthersAlone)
+            adapter: adapter, scansActively: options.scansActively, timing: options.timing,
+            leavesOthersAlone: options.leavesOthersAlone)
         socket = try BluetoothSocket(
             .raw, device: UInt16(truncatingIfNeeded: adapter), receiveBufferBytes: options.receiveBufferBytes)
         try socket.filter(types: Self.types, events: Self.events)

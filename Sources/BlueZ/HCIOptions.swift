@@ -1,3 +1,5 @@
+public import BeaconScanning
+
 /// How the raw HCI channel is used.
 public struct HCIOptions: Sendable {
     /// The adapters that are listened with, by the kernel's numbers; absent: all there are and all that come.
@@ -7,6 +9,9 @@ public struct HCIOptions: Sendable {
     public var powersAdapters = true
     /// Whether advertisers are asked for scan responses, where this scanner leads the scan.
     public var scansActively = false
+    /// How much of the time is listened, where this scanner leads the scan. Less than all is told as
+    /// ``ScanObstacle/thinned``; somebody else's scan listens as it does.
+    public var timing: ScanTiming = .continuous
     /// Whether somebody else's scan is left alone however little it lets through, and begun after only by who comes late:
     /// for who looks on beside a gateway, which then has the scan to itself.
     public var leavesOthersAlone = false

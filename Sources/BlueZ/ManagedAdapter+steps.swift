@@ -29,7 +29,7 @@ extension ManagedAdapter {
         if let handle = leftovers.first { return .removeMonitor(handle) }
         if options.widensWindow {
             if questions.contains(.configuration) { return .readConfiguration }
-            let wanted = ScanConfiguration.wide.changes(to: configuration)
+            let wanted = ScanConfiguration(options.timing).changes(to: configuration)
             if !wanted.isEmpty, !hasSetConfiguration { return .setConfiguration(wanted) }
         }
         if let command = nextForPower(at: now) { return command }
@@ -198,7 +198,7 @@ extension ManagedAdapter {
     private mutating func take(_ configuration: ScanConfiguration, into actions: inout [ManagementAction]) {
         self.configuration = configuration
         let before = previous
-        for (parameter, value) in configuration.values where value != ScanConfiguration.wide[parameter] {
+        for (parameter, value) in configuration.values where value != ScanConfiguration(options.timing)[parameter] {
             previous[parameter] = value
         }
         if previous != before { actions.append(.record) }
@@ -221,7 +221,7 @@ extension ManagementCommand {
             "asking the kernel"
         case .setPowered(let isOn): isOn ? "switching it on" : "switching it off"
         case .setLowEnergy: "switching Low Energy on"
-        case .setConfiguration: "widening the scan window"
+        case .setConfiguration: "setting the scan window"
         case .addMonitor: "putting up an advertisement monitor"
         case .removeMonitor: "removing an advertisement monitor"
         }

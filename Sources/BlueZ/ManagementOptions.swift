@@ -1,3 +1,4 @@
+public import BeaconScanning
 public import SystemPackage
 
 /// How the management socket is used.
@@ -15,11 +16,16 @@ public struct ManagementOptions: Sendable {
     /// How long an adapter that was switched off is left so. Not below the time in which the kernel recovers from a
     /// hardware error by itself (measured: 0.1 s).
     public var powerOffGrace: Duration = .seconds(5)
-    /// Whether the scan window is made as long as the interval, so that nothing is missed between windows.
+    /// Whether the scan's window and interval are made ``timing``. What was set before is put back at the end.
     ///
-    /// It costs the scan twice the power and leaves no air time to others on the same adapter but what the controller
-    /// takes. What was set before is put back at the end.
+    /// Else the kernel's own hold, of which the window is half of the interval.
     public var widensWindow = true
+    /// How much of the time is listened.
+    ///
+    /// All of it costs the scan twice the power that the kernel's own does, and leaves no air time to others on the same
+    /// adapter but what the controller takes. Less is told as ``ScanObstacle/thinned``. A monitor's scan is always
+    /// passive: the kernel has no other.
+    public var timing: ScanTiming = .continuous
     /// The receive buffer that is asked for, in octets; the kernel counts some 770 for each report. Without CAP_NET_ADMIN
     /// it gives no more than net.core.rmem_max.
     public var receiveBufferBytes = 4 << 20

@@ -1,3 +1,5 @@
+import BeaconScanning
+
 /// The kernel's settings of one adapter that decide how much of the air a monitor hears.
 ///
 /// They hold for the adapter until it goes or somebody sets them anew, whoever set them.
@@ -26,8 +28,13 @@ struct ScanConfiguration: Sendable, Hashable {
     /// Those values.
     init(_ values: [Parameter: UInt16]) { self.values = values }
 
+    /// As much of the air as `timing` says, and never known devices alone.
+    init(_ timing: ScanTiming) {
+        self.init([.interval: timing.interval, .window: timing.window, .interleaving: 0])
+    }
+
     /// All of the air: the window as long as the interval, and never known devices alone.
-    static let wide = ScanConfiguration([.interval: 0x60, .window: 0x60, .interleaving: 0])
+    static let wide = ScanConfiguration(.continuous)
 
     /// The value of a parameter.
     subscript(parameter: Parameter) -> UInt16? {

@@ -42,7 +42,7 @@ struct ScanDriver: Sendable {
     static let retryMax: Duration = .seconds(5)
 
     let adapter: Int
-    /// How ours is: all of the air.
+    /// How ours is.
     let parameters: ScanParameters
 
     private(set) var isOn = false
@@ -75,16 +75,22 @@ struct ScanDriver: Sendable {
     private let settleTime: Duration
     private let leavesOthersAlone: Bool
 
-    init(adapter: Int, scansActively: Bool, leavesOthersAlone: Bool = false) {
+    init(
+        adapter: Int, scansActively: Bool, timing: ScanTiming = .continuous, leavesOthersAlone: Bool = false
+    ) {
         self.adapter = adapter
         self.leavesOthersAlone = leavesOthersAlone
         settleTime = leavesOthersAlone ? Self.settleTimeOfOnlookers : Self.settleTime
-        parameters = ScanParameters(isActive: scansActively, interval: 0x60, window: 0x60, acceptsAll: true)
+        parameters = ScanParameters(
+            isActive: scansActively, interval: timing.interval, window: timing.window, acceptsAll: true)
     }
 
     /// Whether reports are missed.
     var isThinned: Bool {
-        guard isListening, case .others(let parameters, let filters) = scan else { return false }
+        guard isListening else { return false }
+        guard case .others(let parameters, let filters) = scan else {
+            return self.parameters.window < self.parameters.interval
+        }
         return filters != false || parameters.map { $0.window < $0.interval } ?? true
     }
 

@@ -29,6 +29,21 @@ import Testing
             ])
     }
 
+    @Test func `a part of the time is set as the scan's window and interval, and told as thinned`() {
+        var options = ManagementOptions()
+        options.timing = ScanTiming(interval: 960, window: 96)
+        let world = ManagementWorld(options)
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        #expect(world.commands == [.setConfiguration(ScanConfiguration([.interval: 960, .window: 96]))])
+        world.answer()
+        world.answer(.success, .handle(1))
+        #expect(world.report())
+        #expect(world.told.last == .obstacles([.thinned]))
+    }
+
     @Test func `where nobody discovers, as is known of an adapter that was plugged, it listens with the monitor`() {
         let world = ManagementWorld()
         world.answer(.success, .indexes([]))

@@ -13,8 +13,10 @@ private final class Radio {
     var isScanning = false
     var isExtended = false
 
-    init(isExtended: Bool = false, scansActively: Bool = false, isOn: Bool = true) {
-        driver = ScanDriver(adapter: 0, scansActively: scansActively)
+    init(
+        isExtended: Bool = false, scansActively: Bool = false, isOn: Bool = true, timing: ScanTiming = .continuous
+    ) {
+        driver = ScanDriver(adapter: 0, scansActively: scansActively, timing: timing)
         self.isExtended = isExtended
         if isOn { power(true) }
     }
@@ -120,6 +122,19 @@ private final class Radio {
     @Test func `active where asked for`() {
         #expect(ScanDriver(adapter: 0, scansActively: true).parameters.isActive)
         #expect(!ScanDriver(adapter: 0, scansActively: false).parameters.isActive)
+    }
+
+    @Test func `a part of the time where asked for, and that is told as thinned`() {
+        let timing = ScanTiming(interval: 960, window: 96)
+        let radio = Radio(timing: timing)
+        radio.advance(by: .milliseconds(300))
+        radio.answer(to: radio.sent.removeFirst())
+        let parameters = ScanParameters(isActive: false, interval: 960, window: 96, acceptsAll: true)
+        #expect(radio.sent == [.setScanParameters(parameters, isExtended: false)])
+        #expect(!radio.driver.isThinned)
+        radio.answerAll()
+        #expect(radio.driver.isListening)
+        #expect(radio.driver.isThinned)
     }
 
     @Test func `a discovery is left alone; reports are thinned while it filters; afterwards it scans again`() {
