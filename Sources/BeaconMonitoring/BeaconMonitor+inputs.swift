@@ -18,6 +18,7 @@ extension BeaconMonitor {
 
     /// Adapters gave reports with iBeacons in them, in this order: a batch costs one call.
     public func sighted(_ sightings: some Sequence<Sighting>) {
+        if rangingHub.isWanted, !isEnded { range(sightings) }
         give { engine, actions in
             for sighting in sightings { engine.sighted(sighting, into: &actions) }
         }
@@ -38,20 +39,18 @@ extension BeaconMonitor {
         give { engine, actions in engine.located(fix, into: &actions) }
     }
 
-    /// Says which flags the world outside raises, on every event from now on.
+    /// Says which flags the world outside raises, on every event from now on, beside those that the monitor's
+    /// ``ServiceRegistry`` knows of.
     public func setAmbientDiagnostics(_ diagnostics: Diagnostics) {
-        engine.ambientDiagnostics = diagnostics
+        ambient = diagnostics
         noteKeeping()
     }
 
-    /// Raises the flag of records that can't be kept, or takes it back (rule N5).
+    /// Puts together the flags that the owner, the machine, the sessions and the store raise (rule N5).
     func noteKeeping() {
-        guard let store else { return }
-        if store.isKeeping {
-            engine.ambientDiagnostics.remove(.persistenceUnavailable)
-        } else {
-            engine.ambientDiagnostics.insert(.persistenceUnavailable)
-        }
+        var flags = ambient.union(service.diagnostics)
+        if let store, !store.isKeeping { flags.insert(.persistenceUnavailable) }
+        if flags != engine.ambientDiagnostics { engine.ambientDiagnostics = flags }
     }
 
     /// What a monitor has counted since it was made.
@@ -77,6 +76,7 @@ extension BeaconMonitor {
     ) throws(MonitorError) {
         guard !isEnded else { throw .ended(name) }
         engine.clockOffset = clock.offset
+        noteKeeping()
         // A scanner may have stamped a report that came in the meantime; that is no input out of order.
         let time = max(clock.now, engine.now)
         try body(&engine, time, &actions)
@@ -87,6 +87,7 @@ extension BeaconMonitor {
     func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
         guard !isEnded else { return }
         engine.clockOffset = clock.offset
+        noteKeeping()
         body(&engine, &actions)
         perform()
     }

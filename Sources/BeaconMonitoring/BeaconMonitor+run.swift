@@ -27,13 +27,17 @@ extension BeaconMonitor {
             let engine = engine
             store?.advance(to: max(now, engine.now)) { engine.snapshot }
             noteKeeping()
+            rangingHub.advance(to: now, clockOffset: clock.offset)
         }
     }
 
-    /// When something is next due, in the engine or in the store.
+    /// When something is next due, in the engine, in the store or for who ranges.
     var nextDeadline: Instant? {
-        guard let kept = store?.nextDeadline else { return engine.nextDeadline }
-        return engine.nextDeadline.map { min($0, kept) } ?? kept
+        let others = [store?.nextDeadline, rangingHub.isWanted ? rangingHub.nextDeadline : nil]
+        return others.reduce(engine.nextDeadline) { next, other in
+            guard let next, let other else { return next ?? other }
+            return min(next, other)
+        }
     }
 
     /// Sleeps until `deadline`, or until an input makes something due earlier.

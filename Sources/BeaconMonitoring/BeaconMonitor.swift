@@ -21,6 +21,12 @@ public actor BeaconMonitor {
     let clock: any MonitorClock
     let lease: NameLease
     nonisolated let hub = EventHub()
+    nonisolated let rangingHub: RangingHub
+    nonisolated let service: ServiceRegistry
+    /// What monitoring holds by itself.
+    let session: ImplicitSession
+    /// The flags that whoever owns the monitor raises.
+    var ambient: Diagnostics = []
     let signal = Signal()
     let store: (any RecordStore)?
     var engine: MonitorEngine
@@ -37,18 +43,23 @@ public actor BeaconMonitor {
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
     ///   - engineSettings: what holds beside that.
+    ///   - ranging: how ``ranging(for:)`` guesses distances.
+    ///   - service: where the monitor holds a service session, and learns how the machine stands.
     /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
     ///   setting is out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
-        engine engineSettings: EngineSettings = EngineSettings()
+        engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
+        service: ServiceRegistry = .shared
     ) throws(MonitorError) {
-        try self.init(name, clock: clock, settings: settings, engineSettings: engineSettings, anyStore: nil)
+        try self.init(
+            name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
+            anyStore: nil)
     }
 
     init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings, engineSettings: EngineSettings,
-        anyStore store: sending (any RecordStore)?
+        ranging: RangingSettings, service: ServiceRegistry, anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
@@ -59,13 +70,19 @@ public actor BeaconMonitor {
             try engine.addMonitor(identifier, settings: settings)
             self.engine = engine
         }
+        rangingHub = RangingHub(settings: ranging)
+        self.service = service
+        session = ImplicitSession(service)
         self.store = store
         self.lease = lease
         self.name = name
         self.clock = clock
     }
 
-    deinit { hub.finish() }
+    deinit {
+        hub.finish()
+        rangingHub.finish()
+    }
 
     /// Ends the monitor: its name is free, its subscribers get what still waits for them and then the end.
     ///
@@ -74,6 +91,8 @@ public actor BeaconMonitor {
         if !isEnded { store?.close(engine.snapshot, at: max(clock.now, engine.now)) }
         isEnded = true
         hub.finish()
+        rangingHub.finish()
+        session.end()
         lease.release()
         signal.raise()
     }

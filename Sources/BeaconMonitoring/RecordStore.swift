@@ -45,13 +45,18 @@ extension BeaconMonitor {
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
     ///   - engineSettings: what holds beside that.
+    ///   - ranging: how ``ranging(for:)`` guesses distances.
+    ///   - service: where the monitor holds a service session, and learns how the machine stands.
     ///   - store: where records are kept; this monitor's alone.
     /// - Throws: as the initializer without a store, and ``MonitorError/recordsUnavailable(_:)``.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
-        engine engineSettings: EngineSettings = EngineSettings(), store: sending any RecordStore
+        engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
+        service: ServiceRegistry = .shared, store: sending any RecordStore
     ) throws(MonitorError) {
-        try self.init(name, clock: clock, settings: settings, engineSettings: engineSettings, anyStore: store)
+        try self.init(
+            name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
+            anyStore: store)
     }
 
     /// An engine that goes on from what a store has kept, and what that led to.

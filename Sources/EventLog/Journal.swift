@@ -221,6 +221,14 @@ public final class Journal {
         isClockSynchronized = change.isSynchronized
     }
 
+    /// Appends the line of who is in view of a condition. It has no number, and does not ask for the disk.
+    public func append(_ ranging: Ranging, monitor: String, identifier: String) {
+        let count = buffer.count
+        encoder.encode(ranging, monitor: monitor, identifier: identifier, into: &buffer)
+        groups.append(
+            Group(size: buffer.count - count, lines: 1, first: encoder.sequence + 1, last: encoder.sequence))
+    }
+
     /// Adds what was just encoded to the last group, which is an event's that ends a visit.
     private func joinsLast(_ count: Int, _ sequence: Int) -> Bool {
         guard let last = groups.indices.last, last >= writtenGroups, groups[last].isOpen else { return false }

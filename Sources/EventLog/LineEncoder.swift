@@ -97,6 +97,18 @@ public struct LineEncoder: Sendable {
         buffer.append(sequence)
     }
 
+    /// Begins a line of qos 0: the envelope, and the payload up to the gateway and the boot.
+    func beginUnnumbered(_ type: StaticString, _ name: String, into buffer: inout LineBuffer) {
+        if options.envelope {
+            buffer.append(topicStart)
+            buffer.append(type)
+            buffer.append(octet: UInt8(ascii: "/"))
+            buffer.append(escaped: name)
+            buffer.append("\",\"qos\":0,\"retain\":false,\"payload\":")
+        }
+        beginUnpublished(type, into: &buffer)
+    }
+
     /// Begins a line that is not published: the payload alone, without a number, up to the gateway and the boot.
     func beginUnpublished(_ type: StaticString, into buffer: inout LineBuffer) {
         buffer.append(payloadStart)

@@ -1,3 +1,4 @@
+public import BeaconMonitoring
 public import BeaconScanning
 import BlueZ
 public import GatewayConfiguration
@@ -8,15 +9,19 @@ import SystemPackage
 public enum Backends {
     /// A way's scanner as the configuration wants it, not started.
     ///
-    /// - Parameter observer: who only looks on: it changes no settings of the machine's, and what it writes down to be
-    ///   undone after a crash has this name at its end.
+    /// - Parameters:
+    ///   - demand: what is asked of the scanners; absent: what the configuration asks.
+    ///   - observer: who only looks on: it changes no settings of the machine's, and what it writes down to be undone after
+    ///     a crash has this name at its end.
     /// - Throws: ``ScannerError`` where the way is closed from the beginning.
     public static func make(
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: ScannerConfiguration, state: String,
-        observer: String? = nil
+        demand: ServiceDemand? = nil, observer: String? = nil
     ) throws(ScannerError) -> any Scanner {
         let numbers = scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:))
         let adapters = numbers.isEmpty ? nil : Set(numbers)
+        let demand = demand ?? scanner.demand
+        let timing = ScanTiming(interval: demand.dutyCycle.interval, window: demand.dutyCycle.window)
         switch backend {
         case .management:
             var options = ManagementOptions()
@@ -24,6 +29,7 @@ public enum Backends {
             options.recordFile = FilePath(state).appending(observer.map { "monitors-\($0)" } ?? "monitors")
             // The settings are the adapter's: put back at the end, they would be taken from a gateway that came meanwhile.
             options.widensWindow = observer == nil
+            options.timing = timing
             return ManagementScanner(loop: loop, options: options)
         case .dbus:
             var options = DBusScanner.Options()
@@ -35,9 +41,28 @@ public enum Backends {
         case .hci:
             var options = HCIOptions()
             options.adapters = adapters
-            options.scansActively = scanner.mode == .active
+            // What is asked for is the least, and the configuration's word the most.
+            options.scansActively = demand.isActive && scanner.mode != .passive
+            options.timing = timing
             options.leavesOthersAlone = observer != nil
             return HCIScanner(loop: loop, options: options)
         }
+    }
+
+    /// What of a demand a way can't do, for operators; empty where it can do all.
+    public static func shortfalls(of backend: ScannerBackend, for demand: ServiceDemand) -> [String] {
+        var shortfalls: [String] = []
+        switch backend {
+        case .management:
+            if demand.isActive {
+                shortfalls.append("the kernel's monitors scan passively, so no advertiser is asked for scan responses")
+            }
+        case .dbus:
+            if !demand.dutyCycle.isContinuous {
+                shortfalls.append("bluetoothd decides how much of the time is listened, so no power is saved")
+            }
+        case .hci: break
+        }
+        return shortfalls
     }
 }

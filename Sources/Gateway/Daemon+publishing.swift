@@ -19,6 +19,8 @@ final class DaemonPublishing {
     let mailbox: PublisherMailbox
     var remarksWatch: EventLoop.Watch?
     var statusTimer: EventLoop.Timer?
+    /// How many lines without a number the publisher was told of.
+    var rangingLines = 0
 
     init(_ mailbox: PublisherMailbox) { self.mailbox = mailbox }
 }
@@ -86,6 +88,11 @@ extension Daemon {
     func updatePublishing() {
         guard let mailbox = publishing?.mailbox else { return }
         mailbox.tell(durable: journal.durableSequence)
+        if let publishing, publishing.rangingLines != rangingLines {
+            // They have no number that would tell of them.
+            publishing.rangingLines = rangingLines
+            mailbox.tellOfLines()
+        }
         journal.shipped = max(journal.shipped, mailbox.status.released)
     }
 

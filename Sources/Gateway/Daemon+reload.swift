@@ -41,6 +41,11 @@ extension Daemon {
         }
         configuration = wanted
         exitTimeouts = ExitTimeouts(wanted)
+        ranging = RangingLines.reloaded(ranging, wanted)
+        // The new one is held before the old one ends: nothing falls back in between.
+        let former = session
+        session = Self.session(wanted, in: service)
+        former.invalidate()
         logDifference(to: old)
         if old.scanner != wanted.scanner || old.engine != wanted.engine { restartScanning(old, at: now) }
         if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
@@ -131,9 +136,11 @@ extension Daemon {
         self.supervisor = supervisor
         do throws(ScannerError) {
             try supervisor.start(self)
+            sayShortfalls(of: supervisor.status)
         } catch {
             log(.error, "\(error); what ran before goes on")
             configuration.scanner = old.scanner
+            session = Self.session(configuration, in: service)
             let previous = makeSupervisor()
             self.supervisor = previous
             do throws(ScannerError) {

@@ -86,7 +86,8 @@ extension Daemon {
             make: { [unowned self] backend throws(ScannerError) in
                 if let makeScanner { return try makeScanner(backend, loop) }
                 return try Backends.make(
-                    backend, on: loop, configuration.scanner, state: configuration.output.stateDirectory)
+                    backend, on: loop, configuration.scanner, state: configuration.output.stateDirectory,
+                    demand: service.demand)
             },
             exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) }, log: log)
     }
@@ -98,6 +99,22 @@ extension Daemon {
             try Capabilities.drop()
         } catch {
             log(.warning, "the capabilities can't be given up: \(error)")
+        }
+    }
+
+    /// The session that a gateway holds: what its configuration asks of the scanners.
+    static func session(_ configuration: Configuration, in service: ServiceRegistry) -> ServiceSession {
+        let demand = configuration.scanner.demand
+        return ServiceSession(
+            demand.scanning, fullAccuracyPurpose: demand.needsFullAccuracy ? "the configuration's conditions" : nil,
+            adapters: demand.adapters, in: service)
+    }
+
+    /// Says what the way that is in use can't do of what is asked.
+    func sayShortfalls(of status: ScanStatus) {
+        guard let backend = status.backend, let demand = service.demand else { return }
+        for shortfall in Backends.shortfalls(of: backend, for: demand) {
+            log(.warning, "scanner.mode: by \(backend.rawValue), \(shortfall)")
         }
     }
 

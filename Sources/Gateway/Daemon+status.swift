@@ -70,6 +70,11 @@ extension Daemon {
             json.write("reportsOfOthers", monitor.reportsOfOthers)
             json.write("lateInputs", monitor.engine.lateInputs)
             json.write("untrackedBeacons", monitor.engine.untrackedBeacons)
+            if let ranging {
+                json.write("rangingLines", rangingLines)
+                json.write("rangingUnplaced", ranging.unplaced)
+                json.write("rangingUnlisted", ranging.unlisted)
+            }
             json.write("reloads", reloads)
             json.write("wakeUps", loop.wakeUps)
             json.object("malformed") { json in

@@ -36,10 +36,17 @@ public final class Daemon {
     var decoder = ReportDecoder()
     /// What explains an exit: the last sightings of each beacon.
     var recorder = EvidenceRecorder()
+    /// Who is in view, for the conditions that ask for it; absent where none does.
+    var ranging: RangingLines?
+    var rangingLines = 0
     let journal: Journal
     let locks: [StateLock]
     var wallClock: WallClockWatch
     var obstacles: Set<ScanObstacle> = []
+    /// Where it is asked what the scanners are to do, and told how the machine stands.
+    let service = ServiceRegistry()
+    /// What the configuration asks of them.
+    var session: ServiceSession
     var exitTimeouts: ExitTimeouts
     /// The error that ends the daemon, where one does.
     var failure: ExitFailure?
@@ -56,6 +63,7 @@ public final class Daemon {
     // What wakes the loop beside the scanners.
     var engineTimer: EventLoop.Timer?
     var journalTimer: EventLoop.Timer?
+    var rangingTimer: EventLoop.Timer?
     var probeTimer: EventLoop.Timer?
     var signals: SignalWatch?
     var clockAlarm: WallClockAlarm?
@@ -98,7 +106,9 @@ public final class Daemon {
         // After a restart of the process alone, what became of the clock meanwhile is told by the first reading.
         let clock = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
         wallClock = WallClockWatch(offset: clock.offset, isSynchronized: clock.isSynchronized)
+        session = Self.session(configuration, in: service)
         exitTimeouts = ExitTimeouts(configuration)
+        ranging = RangingLines(configuration)
         monitor = LiveMonitor(
             engine: MonitorEngine(
                 settings: configuration.liveEngineSettings, start: now, clockOffset: wallClock.offset))
@@ -134,6 +144,7 @@ public final class Daemon {
         startLocation()
         dropCapabilities(of: supervisor)
         log(.notice, opening(supervisor.status))
+        sayShortfalls(of: supervisor.status)
         do throws(Errno) {
             try loop.run()
         } catch {
@@ -211,6 +222,7 @@ public final class Daemon {
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
+        setRangingTimer()
         // Reading all of it costs more than a report does.
         if statusIsStale { sayStatus() }
         statusIsStale = false
@@ -271,6 +283,7 @@ public final class Daemon {
         if !wallClock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
         if supervisor?.status.adapters.contains(where: \.isThinned) ?? false { diagnostics.insert(.accuracyLimited) }
         monitor.engine.ambientDiagnostics = diagnostics
+        service.report(diagnostics)
     }
 
     private func noteTrouble() {

@@ -1,6 +1,7 @@
 import BeaconMonitoring
 public import BeaconScanning
 public import BluetoothLE
+import GatewayConfiguration
 public import Polling
 import SystemPackage
 
@@ -82,7 +83,8 @@ public final class LiveScan: ScanHandler {
         self.output = output
         self.terminal = terminal
         let conditions = options.observer.configuration.map { ScanConditions($0) } ?? ScanConditions()
-        beacons = BeaconTable(conditions: conditions, uuids: options.uuids)
+        let ranging = options.observer.configuration?.ranging ?? RangingSettings()
+        beacons = BeaconTable(conditions: conditions, uuids: options.uuids, ranging: ranging)
         reports = SignalMeter(at: loop.now)
     }
 

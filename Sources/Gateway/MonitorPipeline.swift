@@ -41,6 +41,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// What exits rest on, where that is to be written too.
     private var evidence: EvidenceRecorder?
     private let keepsEvidence: Bool
+    /// Who is in view, for the conditions that ask for it; absent where none does.
+    private var ranging: RangingLines?
 
     /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
     init(_ options: ReplayOptions, locationSource: String? = nil) throws(ExitFailure) {
@@ -58,6 +60,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         isOpen = directory == nil
         adapters = Array(repeating: [], count: options.inputs.count)
         countsGaps = options.writesStatistics
+        ranging = configuration.flatMap { RangingLines($0) }
         keepsEvidence = options.writesEvidence
         if keepsEvidence { evidence = EvidenceRecorder() }
         if countsGaps { statistics.gaps = GapTable() }
@@ -110,6 +113,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if !hasStarted { try start(at: time) }
         heard = nil
         if !ending.isEmpty { stopEnded(before: time) }
+        if ranging != nil { try range(until: time) }
         engine.advance(to: time, into: &actions)
     }
 
@@ -166,12 +170,33 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
         if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
         if keepsEvidence { noteEvidence(beacon.identity, by: id, report.rssi, at: time) }
-        engine.sighted(BeaconFrame(beacon, in: report), by: id, into: &actions)
+        let frame = BeaconFrame(beacon, in: report)
+        engine.sighted(frame, by: id, into: &actions)
+        if ranging != nil { ranging?.sighted(frame, at: time) }
+    }
+
+    /// Tells who is in view at the seconds that end at or before `time`, each after what the engine says until then.
+    @inline(never)
+    private mutating func range(until time: Instant) throws(ExitFailure) {
+        while let due = ranging?.nextDeadline, due <= time {
+            engine.advance(to: max(due, engine.now), into: &actions)
+            try deliver(isUrgent: false)
+            guard var lines = ranging.take() else { return }
+            var told: [(Ranging, RangingLines.Name)] = []
+            lines.tell(at: due, clockOffset: engine.clockOffset) { told.append(($0, $1)) }
+            ranging = consume lines
+            try openOutput()
+            for (ranging, name) in told {
+                encoder.encode(
+                    ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)
+            }
+            do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
+        }
     }
 
     /// Time has to be told of each record until everything has begun, and while an adapter's end is near; and evidence is
-    /// written between one sighting and the next.
-    var takesBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence }
+    /// written between one sighting and the next, as is who is in view.
+    var takesBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
 
     mutating func take(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
@@ -290,11 +315,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     @inline(never)
     private mutating func write(isUrgent: Bool) throws(ExitFailure) {
+        if !actions.isEmpty { try openOutput() }
         do {
-            if !isOpen, let directory, !actions.isEmpty {
-                output = try directory.open(first: 1, date: WallDate(engine.now, offset: .zero))
-                isOpen = true
-            }
             for action in actions.actions {
                 if case .event = action { statistics.events &+= 1 }
                 if evidence == nil { encoder.encode(action, into: &output.buffer) }
@@ -307,19 +329,34 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         }
     }
 
+    /// Opens the file of the lines, where they go to one and it is not open.
+    private mutating func openOutput() throws(ExitFailure) {
+        guard !isOpen, let directory else { return }
+        do throws(EventLogError) {
+            output = try directory.open(first: 1, date: WallDate(engine.now, offset: .zero))
+        } catch {
+            throw ExitFailure(error)
+        }
+        isOpen = true
+    }
+
     private mutating func encodeWithEvidence() {
         guard var recorder = evidence.take() else { return }
         encoder.encode(actions, evidence: &recorder, into: &output.buffer)
         evidence = recorder
     }
 
-    var nextDeadline: Instant? { engine.nextDeadline }
+    var nextDeadline: Instant? {
+        guard let second = ranging?.nextDeadline else { return engine.nextDeadline }
+        return engine.nextDeadline.map { min($0, second) } ?? second
+    }
 
     mutating func finish(settles: Bool) throws(ExitFailure) {
         if settles, hasStarted {
             try deliver(isUrgent: false)
             engine.takesSilenceForDeafness = false
-            while let deadline = engine.nextDeadline {
+            while let deadline = nextDeadline {
+                if ranging != nil { try range(until: deadline) }
                 engine.advance(to: deadline, into: &actions)
                 try deliver(isUrgent: false)
                 // The timeline's end: what would be due behind it never is.

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 
 /// Every advertiser in range: what `scan --all` shows.
@@ -106,7 +107,8 @@ struct AdvertiserTable: Sendable {
         return table.ordered(at: now) { -$1 }.map { place in
             let entry = table.entries[place]
             return Row(
-                address: DeviceAddress(packed: entry.key), strength: entry.meter.strength(at: now),
+                address: DeviceAddress(packed: entry.key),
+                strength: entry.meter.reading(of: table.window, at: now).tenths,
                 rate: entry.meter.rate(at: now), age: max(now - entry.last, .zero), reports: entry.reports,
                 adapter: entry.details.adapter, isConnectable: entry.details.isConnectable,
                 company: entry.details.company, name: entry.details.name, beacon: entry.details.beacon)

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 
 /// The beacons in range: what `scan` shows.
@@ -9,7 +10,7 @@ struct BeaconTable: Sendable {
         let beacon: BeaconIdentity
         /// As its last frame says.
         let measuredPower: Int8
-        /// The mean of the last five seconds in tenths of dBm; absent where none was told in them.
+        /// The mean of the window's seconds in tenths of dBm; absent where none was told in them.
         let strength: Int?
         /// In metres.
         let distance: Double?
@@ -34,14 +35,21 @@ struct BeaconTable: Sendable {
         let conditions: [String]
     }
 
-    private var table = HeardTable<BeaconIdentity, Details>()
+    private var table: HeardTable<BeaconIdentity, Details>
+    private let ranging: RangingSettings
     private let conditions: ScanConditions
     private let uuids: Set<ProximityUUID>
 
     /// - Parameters:
     ///   - conditions: what beacons are held against.
     ///   - uuids: the beacons that are of interest; empty: all.
-    init(conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = []) {
+    ///   - ranging: how distances are guessed.
+    init(
+        conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = [],
+        ranging: RangingSettings = RangingSettings()
+    ) {
+        table = HeardTable(window: ranging.window)
+        self.ranging = ranging
         self.conditions = conditions
         self.uuids = uuids
     }
@@ -72,13 +80,14 @@ struct BeaconTable: Sendable {
         let order = table.ordered(at: now) { Int($0.details.measuredPower) * 10 - $1 }
         return order.map { place in
             let entry = table.entries[place]
-            let strength = entry.meter.strength(at: now)
-            let distance = strength.map {
-                PathLoss.distance(measuredPower: entry.details.measuredPower, rssi: Double($0) / 10)
+            let reading = entry.meter.reading(of: ranging.window, at: now)
+            let distance = reading.mean.flatMap {
+                ranging.model.distance(measuredPower: entry.details.measuredPower, rssi: $0)
             }
             return Row(
-                beacon: entry.key, measuredPower: entry.details.measuredPower, strength: strength, distance: distance,
-                proximity: Proximity(distance: distance), rate: entry.meter.rate(at: now),
+                beacon: entry.key, measuredPower: entry.details.measuredPower, strength: reading.tenths,
+                distance: distance,
+                proximity: ranging.proximity(of: distance), rate: entry.meter.rate(at: now),
                 age: max(now - entry.last, .zero), reports: entry.reports,
                 address: DeviceAddress(packed: entry.details.packedAddress), adapter: entry.details.adapter,
                 conditions: entry.details.conditions)

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 
 /// Who was heard lately, with how strong and how often.
@@ -31,8 +32,10 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
     private(set) var unlisted = 0
     private var places: [Key: Int32] = [:]
     private var hand = 0
+    /// The seconds that RSSIs are averaged over.
+    let window: Int
 
-    init() {}
+    init(window: Int = RangingSettings().window) { self.window = window }
 
     /// A report of `key`.
     ///
@@ -94,7 +97,7 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
     /// - Parameter distance: in tenths of dB, of an entry whose mean RSSI is given in tenths of dBm.
     mutating func ordered(at now: Instant, distance: (Entry, Int) -> Int) -> [Int] {
         for place in entries.indices {
-            guard let strength = entries[place].meter.strength(at: now) else { continue }
+            guard let strength = entries[place].meter.reading(of: window, at: now).tenths else { continue }
             let present = distance(entries[place], strength)
             if let rank = entries[place].rank, abs(present - rank) < Self.step { continue }
             entries[place].rank = present

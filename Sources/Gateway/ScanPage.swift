@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 
 /// What `scan` shows at a moment, as lines of text.

@@ -57,6 +57,7 @@ extension Reader {
         configuration.gatewayName = gatewayName(root)
         configuration.scanner = scanner(root)
         configuration.location = location(root)
+        configuration.ranging = ranging(root)
         configuration.output = output(root)
         configuration.mqtt = mqtt(root)
         (configuration.monitors, configuration.engine) = monitors(

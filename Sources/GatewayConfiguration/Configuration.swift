@@ -9,6 +9,8 @@ public struct Configuration: Sendable {
     public var scanner = ScannerConfiguration()
     /// Where fixes come from; absent where the file names no source, and circles are unmonitored then (rule C5).
     public var location: LocationConfiguration?
+    /// How distances are guessed, in `ranging` lines and in `scan`.
+    public var ranging = RangingSettings()
     /// What holds for all monitors.
     public var engine = EngineConfiguration()
     /// The monitors, in the order of the file; at least one.

@@ -12,6 +12,17 @@ extension Reader {
         if let mode = setting(.mode, of: section, Self.choice(ScannerConfiguration.Mode.self)).value {
             scanner.mode = mode
         }
+        let cycle = setting(.dutyCycle, of: section) { (text) throws(ScalarProblem) in
+            let part = try ScalarSyntax.number(text)
+            guard let cycle = try? DutyCycle(part: part) else { throw ScalarProblem("expected 0.01…1") }
+            return cycle
+        }
+        if let cycle = cycle.value { scanner.dutyCycle = cycle }
+        if let offset = cycle.offset, isWhole, scanner.mode != .lowPower {
+            mistakes.report(
+                at: offset, "scanner.duty_cycle has a part in low_power alone",
+                hint: "write mode: low_power, or take it out")
+        }
         scanner.adapters = adapters(section)
         if let node = section[.canary] { scanner.canary = canary(node) }
         return scanner

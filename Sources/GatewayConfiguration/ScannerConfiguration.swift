@@ -22,6 +22,8 @@ public struct ScannerConfiguration: Sendable, Hashable {
         case passive
         /// They are.
         case active
+        /// They are not, and it is listened a part of the time only.
+        case lowPower = "low_power"
     }
 
     /// The way to the reports.
@@ -30,11 +32,23 @@ public struct ScannerConfiguration: Sendable, Hashable {
     public var adapters: [String] = []
     /// Whether advertisers are asked for scan responses.
     public var mode: Mode = .auto
+    /// How much of the time it is listened, with ``Mode/lowPower``.
+    public var dutyCycle = DutyCycle.low
     /// A beacon that is always there and proves that adapters hear (rule L5).
     public var canary: BeaconIdentityCondition?
 
     /// The defaults.
     public init() {}
+
+    /// What a gateway that is configured so needs of the scanners: the session that it holds asks for that.
+    public var demand: ServiceDemand {
+        let adapters: ServiceDemand.Adapters = adapters.isEmpty ? .all : .only(Set(adapters))
+        return switch mode {
+        case .auto, .passive: ServiceDemand(.passive, needsFullAccuracy: true, adapters: adapters)
+        case .active: ServiceDemand(.active, needsFullAccuracy: true, adapters: adapters)
+        case .lowPower: ServiceDemand(.lowPower(dutyCycle), adapters: adapters)
+        }
+    }
 }
 
 /// Where the gateway's own place comes from.

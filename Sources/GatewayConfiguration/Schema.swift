@@ -13,6 +13,7 @@ enum Schema {
         Section(path: "scanner", keys: ScannerKey.allCases.map(\.name)),
         Section(path: "scanner.canary", keys: CanaryKey.allCases.map(\.name)),
         Section(path: "location", keys: LocationKey.allCases.map(\.name)),
+        Section(path: "ranging", keys: RangingKey.allCases.map(\.name)),
         Section(path: "monitor", keys: MonitoringPlace.monitor.keys.map(\.name)),
         Section(path: "conditions", keys: MonitoringPlace.condition.keys.map(\.name)),
         Section(path: "monitors", keys: MonitoringPlace.listedMonitor.keys.map(\.name)),

@@ -22,7 +22,7 @@ extension SettingKey {
 
 /// The sections of the file.
 enum RootKey: UInt8, SettingKey {
-    case gateway, scanner, location, monitor, monitors, output, mqtt, conditions
+    case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, conditions
 
     static let names = table()
     var name: String {
@@ -30,6 +30,7 @@ enum RootKey: UInt8, SettingKey {
         case .gateway: "gateway"
         case .scanner: "scanner"
         case .location: "location"
+        case .ranging: "ranging"
         case .monitor: "monitor"
         case .monitors: "monitors"
         case .output: "output"
@@ -49,7 +50,7 @@ enum GatewayKey: UInt8, SettingKey {
 
 /// Under `scanner`.
 enum ScannerKey: UInt8, SettingKey {
-    case backend, adapters, mode, canary
+    case backend, adapters, mode, dutyCycle, canary
 
     static let names = table()
     var name: String {
@@ -57,6 +58,7 @@ enum ScannerKey: UInt8, SettingKey {
         case .backend: "backend"
         case .adapters: "adapters"
         case .mode: "mode"
+        case .dutyCycle: "duty_cycle"
         case .canary: "canary"
         }
     }
@@ -90,6 +92,21 @@ enum LocationKey: UInt8, SettingKey {
         case .speed: "speed"
         case .loop: "loop"
         case .pace: "pace"
+        }
+    }
+}
+
+/// Under `ranging`.
+enum RangingKey: UInt8, SettingKey {
+    case model, exponent, coefficients, window
+
+    static let names = table()
+    var name: String {
+        switch self {
+        case .model: "model"
+        case .exponent: "exponent"
+        case .coefficients: "coefficients"
+        case .window: "window"
         }
     }
 }

@@ -48,7 +48,9 @@ extension Publisher {
         }
         let payload = line[message.payload]
         guard let sequence = message.sequence else {
-            guard !client.wantsWrite else {
+            // After an outage nobody wants to know who was in view an hour ago; who ships files wants all that is in them.
+            let isStale = options.isTold && LineAge.isStale(payload, at: loop.now)
+            guard !client.wantsWrite, !isStale else {
                 status.dropped += 1
                 return
             }

@@ -56,6 +56,9 @@ public final class PublisherMailbox: Sendable {
         if isNews { publisher.signal() }
     }
 
+    /// There are lines without a number behind the last that is durable: `ranging`, which nobody waits for.
+    public func tellOfLines() { publisher.signal() }
+
     /// What `status` says now; in place of what was not sent yet.
     public func tell(status: [UInt8]) {
         orders.withLock { $0.status = status }

@@ -48,7 +48,7 @@ public struct PublisherStatus: Sendable, Hashable {
     public var missed = 0
     /// Lines that could not be made sense of.
     public var damaged = 0
-    /// Lines without a number that were not sent, since there was no room for them.
+    /// Lines without a number that were not sent, since there was no room for them or they were too old.
     public var dropped = 0
     /// Retained messages that the broker acknowledged.
     public var retained = 0

@@ -1,98 +1,10 @@
+import BeaconMonitoring
 import BluetoothLE
 import Foundation
 import GatewayConfiguration
 import Testing
 
 @testable import Gateway
-
-@Suite struct SignalMeterTests {
-    private func strength(of readings: [Int8]) -> Int? {
-        var meter = SignalMeter(at: at(1))
-        for reading in readings { meter.heard(RSSI(dBm: reading), at: at(1)) }
-        return meter.strength(at: at(1))
-    }
-
-    @Test func `the mean has one decimal, half away from zero`() {
-        #expect(strength(of: [-60, -61]) == -605)
-        #expect(strength(of: [-60, -60, -61]) == -603)
-        #expect(
-            strength(of: [
-                -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -61,
-            ]) == -601)
-        #expect(strength(of: [20, 21, 20, 20]) == 203)
-        #expect(strength(of: [-128, -128]) == -1280)
-    }
-
-    @Test func `a report without an RSSI counts for the rate alone`() {
-        var meter = SignalMeter(at: at(1))
-        meter.heard(nil, at: at(1))
-        #expect(meter.strength(at: at(1)) == nil)
-        #expect(meter.rate(at: at(2)) == 10)
-    }
-
-    @Test func `the mean is of five seconds, the present one among them`() {
-        var meter = SignalMeter(at: at(10.5))
-        meter.heard(RSSI(dBm: -60), at: at(10.5))
-        #expect(meter.strength(at: at(14.999)) == -600)
-        #expect(meter.strength(at: at(15)) == nil)
-        meter.heard(RSSI(dBm: -80), at: at(14))
-        #expect(meter.strength(at: at(14.5)) == -700)
-        #expect(meter.strength(at: at(15.5)) == -800)
-    }
-
-    @Test func `the rate is that of ten seconds, or since the first report`() {
-        var meter = SignalMeter(at: at(100))
-        for tenth in 0..<300 { meter.heard(nil, at: at(100 + Double(tenth) / 10)) }
-        #expect(meter.rate(at: at(129.999)) == 100)
-        // Of the nine seconds and the beginning one that are counted, the last two are empty: 80 reports in 9 s.
-        #expect(meter.rate(at: at(131)) == 89)
-        #expect(meter.rate(at: at(141)) == 0)
-        var young = SignalMeter(at: at(100))
-        for tenth in 0..<30 { young.heard(nil, at: at(100 + Double(tenth) / 10)) }
-        #expect(young.rate(at: at(103)) == 100)
-    }
-
-    @Test func `a stamp from before counts for the newest second, and a jump ahead forgets`() {
-        var meter = SignalMeter(at: at(50))
-        meter.heard(RSSI(dBm: -60), at: at(50))
-        meter.heard(RSSI(dBm: -70), at: at(3))
-        #expect(meter.strength(at: at(50)) == -650)
-        meter.heard(RSSI(dBm: -90), at: .latest)
-        #expect(meter.strength(at: .latest) == -900)
-        #expect(meter.rate(at: .latest) == 1)
-        // Asked for a moment before the last report, it does not trap.
-        #expect(meter.rate(at: .earliest) >= 0)
-        #expect(meter.strength(at: .earliest) != nil)
-    }
-}
-
-@Suite struct ProximityTests {
-    @Test(arguments: [
-        (-59, -59.0, 1.0), (-59, -65.0, 2.0), (-59, -79.0, 10), (-59, -39, 0.1), (0, -60, 1000),
-    ])
-    func `distance follows the path loss model in free space`(power: Int, rssi: Double, metres: Double) {
-        let distance = PathLoss.distance(measuredPower: Int8(power), rssi: rssi)
-        #expect(abs(distance - metres) < metres * 0.005)
-    }
-
-    @Test func `half a metre and four metres are its bounds`() {
-        #expect(Proximity(distance: 0.4999) == .immediate)
-        #expect(Proximity(distance: 0.5) == .near)
-        #expect(Proximity(distance: 3.9999) == .near)
-        #expect(Proximity(distance: 4) == .far)
-        #expect(Proximity(distance: nil) == .unknown)
-    }
-
-    @Test func `whatever octets a beacon sends, the distance is a number`() {
-        for power in [Int8.min, -1, 0, 1, Int8.max] {
-            for rssi in [-128.0, -127, 0, 20, 127] {
-                let distance = PathLoss.distance(measuredPower: power, rssi: rssi)
-                #expect(distance.isFinite && distance > 0)
-                #expect(!ScanText.distance(distance).isEmpty)
-            }
-        }
-    }
-}
 
 @Suite struct BeaconTableTests {
     private func hear(
@@ -102,6 +14,20 @@ import Testing
             address: DeviceAddress(7, kind: .random), rssi: rssi.map { RSSI(dBm: $0) }, properties: .legacy, data: 0..<0
         )
         table.heard(IBeacon(identity: beacon, measuredPower: power), in: report, on: 0, at: at(seconds))
+    }
+
+    @Test func `the configuration's model and window make the distance, as in ranging lines`() throws {
+        let settings = RangingSettings(model: .curveFit(.nexus5), window: 2)
+        var table = BeaconTable(ranging: settings)
+        hear(&table, badge(1), -90, 0)
+        hear(&table, badge(1), -60, 3.1)
+        hear(&table, badge(1), -61, 4)
+        let row = try #require(table.rows(at: at(4.5)).first)
+        #expect(row.strength == -605)
+        #expect(row.distance == settings.model.distance(measuredPower: -59, rssi: -60.5))
+        #expect(row.proximity == .near)
+        hear(&table, badge(1), 0, 20)
+        #expect(table.rows(at: at(20)).first?.proximity == .unknown)
     }
 
     @Test func `a row says how strong, how near, how often and how long ago`() throws {

@@ -10,10 +10,10 @@ import Testing
         _ minor: UInt16, strength: Int? = -615, conditions: [String] = ["staff", "lobby"],
         age: Duration = .milliseconds(140)
     ) -> BeaconTable.Row {
-        let distance = strength.map { PathLoss.distance(measuredPower: -59, rssi: Double($0) / 10) }
+        let distance = strength.flatMap { DistanceModel.standard.distance(measuredPower: -59, rssi: Double($0) / 10) }
         return BeaconTable.Row(
             beacon: badge(minor), measuredPower: -59, strength: strength, distance: distance,
-            proximity: Proximity(distance: distance), rate: 98, age: age, reports: 42,
+            proximity: RangingSettings().proximity(of: distance), rate: 98, age: age, reports: 42,
             address: DeviceAddress(0xC098_E500_0007, kind: .random), adapter: 0, conditions: conditions)
     }
 

@@ -1,0 +1,96 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+@Suite struct BeaconMonitorRangingTests {
+    private let condition = BeaconIdentityCondition(uuid: .a)
+
+    @Test func `a subscriber is told each second who is in view, by the monitor's own loop`() async throws {
+        let site = try await Site("ranging loop")
+        var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
+        try await site.running {
+            await site.sighted(at: .milliseconds(200))
+            await site.clock.sleeperStands(at: .seconds(1))
+            site.clock.setOffset(.seconds(5))
+            site.clock.set(.seconds(1))
+            let first = await updates.next()
+            #expect(first?.time == World.start + .seconds(1))
+            #expect(first?.date == WallDate(World.start + .seconds(6), offset: .zero))
+            #expect(first?.beacons.map(\.beacon) == [.a(1)])
+            #expect(first?.beacons.first?.rssi == -60)
+            #expect(first?.beacons.first?.proximity == .near)
+            await site.clock.sleeperStands(at: .seconds(2))
+        }
+        #expect(await updates.next() == nil)
+        #expect(site.clock.sleepers == 0)
+    }
+
+    @Test func `without the loop a second is told with the sighting that comes after it`() async throws {
+        let site = try await Site("ranging input")
+        var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
+        await site.sighted(at: .milliseconds(200))
+        await site.sighted(.a(2), at: .milliseconds(1200))
+        #expect(await updates.next()?.beacons.map(\.beacon) == [.a(1)])
+    }
+
+    @Test func `who is slower than a second gets the newest, and the number of those that gave way`() async throws {
+        let site = try await Site("ranging slow")
+        var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
+        for second in 0...10 { await site.sighted(at: .milliseconds(1000 * second + 500)) }
+        #expect(await updates.next()?.time == World.start + .seconds(10))
+        #expect(updates.skipped == 9)
+        #expect(site.monitor.skippedRangings == 9)
+    }
+
+    @Test func `subscribers don't steal from each other, and who ends takes nothing away`() async throws {
+        let site = try await Site("ranging two")
+        var one = site.monitor.ranging(for: condition).makeAsyncIterator()
+        var other: BeaconMonitor.RangingUpdates.Iterator? =
+            site.monitor.ranging(for: condition).makeAsyncIterator()
+        var single = site.monitor.ranging(for: BeaconIdentityCondition(uuid: .a, major: 1, minor: 2))
+            .makeAsyncIterator()
+        await site.sighted(at: .milliseconds(500))
+        await site.sighted(.a(2), at: .milliseconds(600))
+        await site.sighted(at: .milliseconds(1500))
+        #expect(await one.next()?.beacons.count == 2)
+        #expect(await other?.next()?.beacons.count == 2)
+        #expect(await single.next()?.beacons.map(\.beacon) == [.a(2)])
+        other = nil
+        await site.sighted(at: .milliseconds(2500))
+        #expect(await one.next()?.time == World.start + .seconds(2))
+        #expect(await single.next()?.time == World.start + .seconds(2))
+    }
+
+    @Test func `a subscription that is cancelled ends, and a later one begins afresh`() async throws {
+        let site = try await Site("ranging cancelled")
+        let updates = site.monitor.ranging(for: condition)
+        let task = Task { for await _ in updates {} }
+        task.cancel()
+        await task.value
+        #expect(!site.monitor.rangingHub.isWanted)
+        await site.sighted(at: .milliseconds(500))
+        #expect(site.monitor.rangingHub.nextDeadline == nil)
+        var later = updates.makeAsyncIterator()
+        await site.sighted(at: .milliseconds(1500))
+        await site.sighted(at: .milliseconds(2500))
+        #expect(await later.next()?.beacons.first?.count == 1)
+    }
+
+    @Test func `what waits is still given after the end, then the end; and a discarded monitor ends it`() async throws {
+        let site = try await Site("ranging end")
+        var updates = site.monitor.ranging(for: condition).makeAsyncIterator()
+        await site.sighted(at: .milliseconds(500))
+        await site.sighted(at: .milliseconds(1500))
+        await site.monitor.end()
+        #expect(await updates.next() != nil)
+        #expect(await updates.next() == nil)
+        var late = site.monitor.ranging(for: condition).makeAsyncIterator()
+        #expect(await late.next() == nil)
+
+        var monitor: BeaconMonitor? = try BeaconMonitor("ranging discarded", clock: ManualClock())
+        var orphan = try #require(monitor).ranging(for: condition).makeAsyncIterator()
+        monitor = nil
+        #expect(await orphan.next() == nil)
+    }
+}

@@ -1,0 +1,282 @@
+import BluetoothLE
+import Foundation
+import Testing
+
+@testable import BeaconMonitoring
+
+private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+private func instant(_ seconds: Double) -> Instant { at(seconds) }
+private let anyA = BeaconIdentityCondition(uuid: .a)
+
+/// A ranger that is driven as its users do: what is due first, then the sighting.
+private struct Ranged {
+    var ranger: Ranger
+    var told: ContiguousArray<Ranging> = []
+
+    init(_ settings: RangingSettings = RangingSettings(), _ conditions: BeaconIdentityCondition...) {
+        ranger = Ranger(settings: settings)
+        for condition in conditions.isEmpty ? [anyA] : conditions { ranger.add(condition) }
+    }
+
+    mutating func hear(_ beacon: BeaconIdentity = .a(1), _ rssi: Int8? = -60, power: Int8 = -59, at seconds: Double) {
+        advance(to: seconds)
+        ranger.sighted(beacon, measuredPower: power, rssi: rssi.map { RSSI(dBm: $0) }, at: instant(seconds))
+    }
+
+    mutating func advance(to seconds: Double) { ranger.advance(to: instant(seconds), into: &told) }
+
+    /// The one beacon's mean RSSI at each second that was told.
+    var means: [Double?] { told.map { $0.beacons.first?.rssi } }
+}
+
+@Suite struct RangerTests {
+    // MARK: Once a second
+
+    @Test func `each whole second tells who is in view, and a sighting at its end is the next one's`() throws {
+        var world = Ranged()
+        world.hear(at: 10.2)
+        #expect(world.ranger.nextDeadline == at(11))
+        world.advance(to: 10.999_999_999)
+        #expect(world.told.isEmpty)
+        world.hear(.a(2), at: 11)
+        let first = try #require(world.told.first)
+        #expect(world.told.count == 1)
+        #expect(first.time == at(11))
+        #expect(first.condition == anyA)
+        #expect(first.beacons.map(\.beacon) == [.a(1)])
+        #expect(first.beacons.first?.lastSighting == at(10.2))
+        world.advance(to: 12)
+        #expect(world.told.last?.beacons.map(\.beacon) == [.a(1), .a(2)])
+    }
+
+    @Test func `who was silent for the window is out of view: one empty ranging, then nothing is due`() {
+        var world = Ranged()
+        world.hear(at: 10.5)
+        world.advance(to: 1000)
+        // Heard in the eleventh second: in view of the five that begin with it.
+        #expect(world.told.map(\.time) == (11...16).map { at(Double($0)) })
+        #expect(world.told.map(\.beacons.count) == [1, 1, 1, 1, 1, 0])
+        #expect(world.ranger.nextDeadline == nil)
+        #expect(world.ranger.beacons == 0)
+        // A mean that never empties is a known defect: what comes after a silence is alone.
+        world.hear(rssi: -90, at: 1000.5)
+        world.advance(to: 1001)
+        #expect(world.told.last?.beacons.first?.rssi == -90)
+        #expect(world.told.last?.beacons.first?.count == 1)
+    }
+
+    @Test(arguments: [1, 2, 5, 10]) func `a window of so many seconds forgets after so many`(window: Int) {
+        var world = Ranged(RangingSettings(window: window))
+        world.hear(at: 100)
+        world.advance(to: 200)
+        #expect(world.told.count == window + 1)
+    }
+
+    // MARK: The filter
+
+    @Test func `a constant is its own mean, whatever it is`() {
+        for rssi in [Int8.min, -127, -61, -60, -1, 0, 1, 20, Int8.max] {
+            var world = Ranged()
+            for tenth in 0..<100 { world.hear(rssi: rssi, at: 10 + Double(tenth) / 10) }
+            #expect(world.means.allSatisfy { $0 == Double(rssi) }, "\(rssi)")
+        }
+    }
+
+    @Test func `halves are not cut off: -60 and -61 in turns are -60.5`() {
+        var world = Ranged()
+        for tenth in 0..<60 { world.hear(rssi: tenth % 2 == 0 ? -60 : -61, at: 10 + Double(tenth) / 10) }
+        #expect(world.means == [-60.5, -60.5, -60.5, -60.5, -60.5])
+        var three = Ranged()
+        for reading in [Int8(-60), -60, -61] { three.hear(rssi: reading, at: 10) }
+        three.advance(to: 11)
+        #expect(three.means == [-60 - 1.0 / 3])
+    }
+
+    @Test func `a step is followed along a line and is whole after the window`() {
+        var world = Ranged()
+        for tenth in 0..<200 { world.hear(rssi: tenth < 100 ? -60 : -80, at: 10 + Double(tenth) / 10) }
+        world.advance(to: 30)
+        // The answer of a mean over five seconds to a step at 20 s: a fifth of it each second.
+        #expect(world.means.prefix(10).allSatisfy { $0 == -60 })
+        #expect(world.means[10...15] == [-64, -68, -72, -76, -80, -80])
+        #expect(world.means.suffix(5).allSatisfy { $0 == -80 })
+    }
+
+    @Test func `a ramp is followed two and a half seconds late and no less steep`() {
+        var world = Ranged()
+        for tenth in 0..<400 { world.hear(rssi: Int8(-40 - tenth / 10), at: Double(tenth) / 10) }
+        world.advance(to: 40)
+        // RSSI falls by 1 dB a second: the mean of the seconds k−5 … k−1 is that of their middle.
+        for second in 5...40 { #expect(world.means[second - 1] == Double(-40 - (second - 3)), "\(second)") }
+    }
+
+    @Test func `noise of whole dBm has no bias, and a variance divided by the number of readings`() {
+        let seed = UInt64(ProcessInfo.processInfo.environment["RANGING_SEED"] ?? "") ?? .random(in: 0 ... .max)
+        var random = Seed(state: seed)
+        var world = Ranged()
+        // Ten readings a second, −67…−54 alike: mean −60.5, variance (14² − 1) / 12 = 16.25.
+        for tenth in 0..<20_000 { world.hear(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10) }
+        let means = world.means.dropFirst(5).compactMap { $0 }
+        // Every fifth is of other readings: independent.
+        let independent = means.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
+        let mean = independent.reduce(0, +) / Double(independent.count)
+        let variance = independent.reduce(0) { $0 + ($1 + 60.5) * ($1 + 60.5) } / Double(independent.count)
+        // Five standard errors: 4.03 / √20000 each.
+        #expect(abs(mean + 60.5) < 5 * 0.0285, "seed \(seed): \(mean)")
+        // Truncation would be off by half a dB: 0.5 is far outside.
+        #expect(abs(variance - 16.25 / 50) < 0.15, "seed \(seed): \(variance)")
+    }
+
+    @Test func `readings without an RSSI count and weigh nothing`() throws {
+        var world = Ranged()
+        world.hear(rssi: nil, at: 10)
+        world.advance(to: 11)
+        let unknown = try #require(world.told.last?.beacons.first)
+        #expect(unknown.rssi == nil)
+        #expect(unknown.accuracy == nil)
+        #expect(unknown.proximity == .unknown)
+        #expect(unknown.count == 1)
+        world.hear(rssi: -59, at: 11.5)
+        world.advance(to: 12)
+        let known = try #require(world.told.last?.beacons.first)
+        #expect(known.rssi == -59)
+        #expect(known.accuracy == 1)
+        #expect(known.proximity == .near)
+        #expect(known.count == 2)
+    }
+
+    @Test func `the distance is that of the mean RSSI, not the mean of distances`() throws {
+        var world = Ranged()
+        world.hear(rssi: -49, at: 10)
+        world.hear(rssi: -69, at: 10.1)
+        world.advance(to: 11)
+        // 0.316 m and 3.16 m: their mean would be 1.74 m, and 1 m is what −59 dBm comes to.
+        let accuracy = try #require(world.told.last?.beacons.first?.accuracy)
+        #expect(abs(accuracy - 1) < 1e-12)
+    }
+
+    // MARK: Order and conditions
+
+    @Test func `the nearest comes first, whoever is strongest; without a distance last, equals by identity`() {
+        var world = Ranged()
+        world.hear(.a(4), nil, at: 10)
+        world.hear(.a(3), -50, power: -80, at: 10)
+        world.hear(.a(2), -40, power: -20, at: 10)
+        world.hear(.a(6), -60, at: 10)
+        world.hear(.a(5), -60, at: 10)
+        world.hear(.a(1), nil, at: 10)
+        world.advance(to: 11)
+        #expect(world.told.last?.beacons.map(\.beacon.minor) == [3, 5, 6, 2, 1, 4])
+    }
+
+    @Test func `each condition tells what matches it, in the order of adding`() {
+        let major = BeaconIdentityCondition(uuid: .a, major: 1)
+        let one = BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
+        var world = Ranged(RangingSettings(), one, anyA, major)
+        world.hear(.a(5, major: 1), at: 10)
+        world.hear(.a(5, major: 2), at: 10)
+        world.hear(.a(6, major: 2), at: 10)
+        world.hear(BeaconIdentity(uuid: .b, major: 1, minor: 5), at: 10)
+        world.advance(to: 11)
+        #expect(world.told.map(\.condition) == [one, anyA, major])
+        #expect(world.told.map(\.beacons.count) == [1, 3, 1])
+        #expect(world.ranger.beacons == 3)
+        world.told = []
+        world.ranger.remove(anyA)
+        #expect(world.ranger.conditions == [one, major])
+        #expect(world.ranger.beacons == 2)
+        world.advance(to: 12)
+        #expect(world.told.map(\.condition) == [one, major])
+        world.ranger.remove(one)
+        world.ranger.remove(major)
+        #expect(world.ranger.nextDeadline == nil || world.ranger.beacons == 0)
+        world.told = []
+        world.advance(to: 100)
+        #expect(world.told.isEmpty)
+    }
+
+    @Test func `adding twice is adding once, and what was never there can be removed`() {
+        var world = Ranged()
+        world.ranger.add(anyA)
+        world.ranger.remove(BeaconIdentityCondition(uuid: .b))
+        #expect(world.ranger.conditions == [anyA])
+        world.ranger.remove(anyA)
+        world.hear(at: 10)
+        #expect(world.ranger.beacons == 0)
+        #expect(world.ranger.nextDeadline == nil)
+    }
+
+    // MARK: Hostile input
+
+    @Test func `a flood of invented beacons costs bounded memory and pushes out nobody who is heard`() {
+        var world = Ranged()
+        for tenth in 0..<100 {
+            let seconds = 10 + Double(tenth) / 10
+            world.hear(.a(0, major: 9), at: seconds)
+            for invented in 0..<500 {
+                world.hear(.a(UInt16(truncatingIfNeeded: tenth * 500 + invented), major: 7), -90, at: seconds)
+            }
+            #expect(world.ranger.beacons <= Ranger.beaconsMax)
+        }
+        #expect(world.ranger.unplaced > 0)
+        #expect(world.told.allSatisfy { $0.beacons.count <= Ranger.listedMax })
+        #expect(world.ranger.unlisted > 0)
+        #expect(world.told.allSatisfy { $0.beacons.first?.beacon == .a(0, major: 9) })
+        world.advance(to: 60)
+        #expect(world.ranger.beacons == 0)
+        #expect(world.ranger.nextDeadline == nil)
+    }
+
+    @Test func `a stamp from before counts at now, and the timeline's end does not trap`() {
+        var world = Ranged()
+        world.hear(at: 50)
+        world.ranger.sighted(.a(1), measuredPower: -59, rssi: RSSI(dBm: -80), at: at(3))
+        world.advance(to: 51)
+        #expect(world.means == [-70])
+        world.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
+        world.ranger.advance(to: .latest, into: &world.told)
+        #expect(world.ranger.nextDeadline == nil)
+        var late = Ranged()
+        late.ranger.sighted(.a(1), measuredPower: -59, rssi: nil, at: .latest)
+        late.ranger.advance(to: .latest, into: &late.told)
+        #expect(late.ranger.nextDeadline == nil)
+    }
+
+    @Test func `the same input tells the same, however often it is woken`() {
+        let seed = UInt64(ProcessInfo.processInfo.environment["RANGING_SEED"] ?? "") ?? .random(in: 0 ... .max)
+        var random = Seed(state: seed)
+        var (lazy, eager) = (Ranged(), Ranged())
+        var time = 10.0
+        for _ in 0..<3000 {
+            let step = Double.random(in: 0...1, using: &random)
+            let gap = step > 0.99 ? step * 20 : step / 5
+            for _ in 0..<3 {
+                eager.advance(to: time + gap * .random(in: 0...0.3, using: &random))
+            }
+            time += gap
+            let beacon = BeaconIdentity.a(.random(in: 0...9, using: &random))
+            let rssi = Int8.random(in: -100 ... -30, using: &random)
+            lazy.hear(beacon, rssi, at: time)
+            eager.hear(beacon, rssi, at: time)
+        }
+        #expect(lazy.told == eager.told, "seed \(seed)")
+        #expect(lazy.told.count > 100)
+    }
+}
+
+/// A generator whose seed can be printed and given again (SplitMix64).
+private struct Seed: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+extension Ranged {
+    fileprivate mutating func hear(rssi: Int8?, at seconds: Double) { hear(.a(1), rssi, at: seconds) }
+}

@@ -1,0 +1,67 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+
+@Suite struct SignalMeterTests {
+    private func strength(of readings: [Int8]) -> Int? {
+        var meter = SignalMeter(at: at(1))
+        for reading in readings { meter.heard(RSSI(dBm: reading), at: at(1)) }
+        return meter.reading(of: 5, at: at(1)).tenths
+    }
+
+    @Test func `the mean has one decimal, half away from zero`() {
+        #expect(strength(of: [-60, -61]) == -605)
+        #expect(strength(of: [-60, -60, -61]) == -603)
+        #expect(
+            strength(of: [
+                -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -60, -61,
+            ]) == -601)
+        #expect(strength(of: [20, 21, 20, 20]) == 203)
+        #expect(strength(of: [-128, -128]) == -1280)
+    }
+
+    @Test func `a report without an RSSI counts for the rate alone`() {
+        var meter = SignalMeter(at: at(1))
+        meter.heard(nil, at: at(1))
+        #expect(meter.reading(of: 5, at: at(1)).tenths == nil)
+        #expect(meter.rate(at: at(2)) == 10)
+    }
+
+    @Test func `the mean is of five seconds, the present one among them`() {
+        var meter = SignalMeter(at: at(10.5))
+        meter.heard(RSSI(dBm: -60), at: at(10.5))
+        #expect(meter.reading(of: 5, at: at(14.999)).tenths == -600)
+        #expect(meter.reading(of: 5, at: at(15)).tenths == nil)
+        meter.heard(RSSI(dBm: -80), at: at(14))
+        #expect(meter.reading(of: 5, at: at(14.5)).tenths == -700)
+        #expect(meter.reading(of: 5, at: at(15.5)).tenths == -800)
+    }
+
+    @Test func `the rate is that of ten seconds, or since the first report`() {
+        var meter = SignalMeter(at: at(100))
+        for tenth in 0..<300 { meter.heard(nil, at: at(100 + Double(tenth) / 10)) }
+        #expect(meter.rate(at: at(129.999)) == 100)
+        // Of the nine seconds and the beginning one that are counted, the last two are empty: 80 reports in 9 s.
+        #expect(meter.rate(at: at(131)) == 89)
+        #expect(meter.rate(at: at(141)) == 0)
+        var young = SignalMeter(at: at(100))
+        for tenth in 0..<30 { young.heard(nil, at: at(100 + Double(tenth) / 10)) }
+        #expect(young.rate(at: at(103)) == 100)
+    }
+
+    @Test func `a stamp from before counts for the newest second, and a jump ahead forgets`() {
+        var meter = SignalMeter(at: at(50))
+        meter.heard(RSSI(dBm: -60), at: at(50))
+        meter.heard(RSSI(dBm: -70), at: at(3))
+        #expect(meter.reading(of: 5, at: at(50)).tenths == -650)
+        meter.heard(RSSI(dBm: -90), at: .latest)
+        #expect(meter.reading(of: 5, at: .latest).tenths == -900)
+        #expect(meter.rate(at: .latest) == 1)
+        // Asked for a moment before the last report, it does not trap.
+        #expect(meter.rate(at: .earliest) >= 0)
+        #expect(meter.reading(of: 5, at: .earliest).tenths != nil)
+    }
+}

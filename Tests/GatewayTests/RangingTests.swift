@@ -1,0 +1,235 @@
+import Captures
+import EventLog
+import Foundation
+import Gateway
+import GatewayConfiguration
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// `ranging` lines of a replay.
+@Suite struct RangingReplayTests {
+    private let configuration = """
+        monitor: {ranging: true}
+        conditions:
+          - {identifier: everybody, uuid: \(Log.uuid), assuming: unsatisfied, exit_timeout: 3s}
+          - {identifier: one, uuid: \(Log.uuid), major: 1, minor: 1, ranging: false}
+          - {identifier: two, uuid: \(Log.uuid), major: 1, minor: 2}
+
+        """
+
+    private func replay(_ log: [String], _ arguments: [String] = [], _ text: String? = nil) throws -> Ending {
+        let scratch = try Scratch()
+        let config = try scratch.write("c.yaml", text ?? configuration)
+        return try Gateway.replay(
+            ["--config", config] + arguments + ["-"], input: Array(log.map { $0 + "\n" }.joined().utf8))
+    }
+
+    /// Second, condition and the minors in view, nearest first.
+    private func brief(_ lines: [String]) throws -> [String] {
+        try payloads(lines, type: "ranging").map { payload in
+            let time = (payload["monotonic"] as? Int64 ?? -1) / 1_000_000
+            let beacons = payload["beacons"] as? [[String: Any]] ?? []
+            let minors = beacons.map { "\($0["minor"] ?? "?")" }.joined(separator: " ")
+            return "\(time) \(payload["identifier"] ?? "?"): \(minors)"
+        }
+    }
+
+    @Test func `each second of the capture's time tells who is in view of the conditions that ask for it`() throws {
+        let log = [
+            Log.sighting("10.2"), Log.sighting("11.5", minor: 2), Log.report("13.999999"), Log.report("14"),
+        ]
+        let ending = try replay(log)
+        #expect(
+            try brief(ending.lines) == [
+                "11 everybody: 1", "12 everybody: 1 2", "12 two: 2", "13 everybody: 1 2", "13 two: 2",
+                "14 everybody: 1 2", "14 two: 2",
+            ])
+        let first = try #require(try payloads(ending.lines, type: "ranging").first)
+        let beacon = try #require((first["beacons"] as? [[String: Any]])?.first)
+        #expect(beacon["rssi"] as? Double == -60)
+        #expect(beacon["proximity"] as? String == "near")
+        #expect(beacon["accuracy"] as? Double == 1.12)
+        #expect(beacon["count"] as? Int == 1)
+        #expect(first["monitor"] as? String == "site")
+        #expect(first["sequence"] == nil)
+    }
+
+    @Test func `lines stand in the order of their times: an exit before the second that ends with it`() throws {
+        let ending = try replay([Log.sighting("10"), Log.report("13")])
+        let lines = try payloads(ending.lines).compactMap { payload -> String? in
+            guard let type = payload["type"] as? String, type == "event" || type == "ranging" else { return nil }
+            return "\((payload["monotonic"] as? Int64 ?? -1) / 1_000_000) \(type) \(payload["identifier"] ?? "")"
+        }
+        #expect(
+            lines == [
+                "10 event everybody", "10 event one", "11 ranging everybody", "12 ranging everybody",
+                "13 event everybody", "13 ranging everybody",
+            ])
+    }
+
+    @Test func `with --settle the last leave the view: one empty line, and no more`() throws {
+        let ending = try replay([Log.sighting("10.5", minor: 2)], ["--settle"])
+        let told = try brief(ending.lines).filter { $0.contains("two") }
+        #expect(told == ["11 two: 2", "12 two: 2", "13 two: 2", "14 two: 2", "15 two: 2", "16 two: "])
+    }
+
+    @Test func `the configuration's model and window hold`() throws {
+        let text = "ranging: {exponent: 4, window: 1s}\n" + configuration
+        let ending = try replay([Log.sighting("10.5", minor: 2), Log.report("13")], [], text)
+        let ranging = try payloads(ending.lines, type: "ranging").filter { $0["identifier"] as? String == "two" }
+        #expect(ranging.count == 2)
+        #expect((ranging.first?["beacons"] as? [[String: Any]])?.first?["accuracy"] as? Double == 1.06)
+        #expect((ranging.last?["beacons"] as? [[String: Any]])?.isEmpty == true)
+    }
+
+    @Test(arguments: ["android-gym-bike.btsnoop", "nrf52-screenroom-90.pcapng"])
+    func `T4: the same capture gives the same bytes twice, at any speed and in any window`(name: String) throws {
+        let scratch = try Scratch()
+        let uuids = try Set(
+            payloads(Gateway.replay([Fixtures.path(name)]).lines, type: "event").compactMap {
+                ($0["condition"] as? [String: Any])?["uuid"] as? String
+            })
+        let conditions = uuids.sorted().enumerated().map { "- {identifier: c\($0), uuid: \($1), ranging: true}\n" }
+        let config = try scratch.write("c.yaml", "conditions:\n" + conditions.joined())
+        let arguments = ["--config", config, "--settle", Fixtures.path(name)]
+        let whole = try Gateway.replay(arguments)
+        #expect(try !payloads(whole.lines, type: "ranging").isEmpty)
+        #expect(try Gateway.replay(arguments).output == whole.output)
+        #expect(try Gateway.replay(["--speed", "100000"] + arguments).output == whole.output)
+        for size in [64, 4099] {
+            var options = ReplayOptions(inputs: [ReplayOptions.Input(.path(Fixtures.path(name)))])
+            options.configuration = try ConfigurationFile.load(config, isReplay: true)
+            options.windowSize = size
+            options.settles = true
+            options.outputDirectory = scratch.path("\(size)")
+            _ = try Replay(options).run()
+            #expect(try contents(of: scratch.path("\(size)/current")) == whole.output)
+        }
+        // All but the ranging lines are those of a replay without.
+        let plain = try Gateway.replay([
+            "--config",
+            try scratch.write("p.yaml", "conditions:\n" + conditions.joined().replacing("true", with: "false")),
+            "--settle", Fixtures.path(name),
+        ])
+        #expect(whole.lines.filter { !$0.contains(#""type":"ranging""#) } == plain.lines)
+        if Tool.hasSchemaValidator {
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try run(Tool.python, [validator, "--first", "1"], input: whole.output)
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+    }
+
+    @Test func `a folder takes them too, and readers of the files pass over them`() throws {
+        let scratch = try Scratch()
+        let config = try scratch.write("c.yaml", configuration)
+        let log = try scratch.log("l.json", [Log.sighting("10.2"), Log.sighting("12.2"), Log.report("30")])
+        _ = try Gateway.replay(["--config", config, "--output", scratch.path("out"), log])
+        let lines = String(decoding: try contents(of: scratch.path("out/current")), as: UTF8.self)
+        #expect(lines.contains(#""type":"ranging""#))
+        let visits = try Gateway.run("visits", "--json", "--utc", scratch.path("out"))
+        #expect(visits.status == 0, "\(visits.errors)")
+        #expect(visits.text.contains("everybody"))
+    }
+}
+
+/// `ranging` lines of a gateway that runs.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct RangingRunTests {
+    private static let conditions =
+        "- {identifier: staff, uuid: \(LiveWorld.uuid), ranging: true}\n- {identifier: others, uuid: \(LiveWorld.uuid)}"
+
+    private func rangings(_ world: LiveWorld) throws -> [[String: Any]] {
+        try payloads(world.lines(), type: "ranging")
+    }
+
+    @Test func `while a beacon is in view a line a second is written, then an empty one, then none`() throws {
+        let world = try LiveWorld()
+        let file = try world.write(
+            "g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("the view is empty again") { _ in
+            (try rangings(world).last?["beacons"] as? [[String: Any]])?.isEmpty == true
+        }
+        let status = try gateway.status()
+        #expect((status["counters"] as? [String: Any])?["rangingLines"] as? Int == 2)
+        if Tool.hasSchemaValidator {
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let said = try Gateway.run("status", "--json", "--config", file)
+            #expect(try run(Tool.python, [validator, "--kind", "status"], input: said.output).status == 0)
+            let lines = try world.lines().map { $0 + "\n" }.joined()
+            let ending = try run(Tool.python, [validator, "--first", "1"], input: Array(lines.utf8))
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        #expect(gateway.end() == 0)
+        let told = try rangings(world)
+        #expect(told.map { $0["identifier"] as? String } == ["staff", "staff"])
+        #expect(told.compactMap { ($0["beacons"] as? [[String: Any]])?.count } == [1, 0])
+        let monotonic = told.compactMap { $0["monotonic"] as? Int }
+        #expect(monotonic.allSatisfy { $0 % 1_000_000 == 0 })
+        #expect(monotonic.count == 2 && monotonic[1] - monotonic[0] == 1_000_000)
+    }
+
+    @Test func `a reload switches it on and off`() throws {
+        let world = try LiveWorld()
+        let off = Self.conditions.replacing("ranging: true", with: "ranging: false")
+        let file = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
+        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "changed: staff")
+        world.advertise()
+        try gateway.until("a ranging is written") { _ in try !rangings(world).isEmpty }
+        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "changed: staff")
+        #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
+        #expect(gateway.end() == 0)
+    }
+
+    @Test(.enabled(if: LocalBroker.isThere, LocalBroker.reason))
+    func `a broker gets them at qos 0 while they are new, though no numbered line follows`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker(world.folder)
+        try broker.start()
+        let file = try world.write(
+            "g.yaml",
+            world.configuration(
+                "ranging: {window: 1s}\nmqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 60s}",
+                conditions: Self.conditions))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        try gateway.until("it is connected") {
+            ($0["mqtt"] as? [String: Any])?["state"] as? String == "connected"
+        }
+        let subscriber = Process()
+        subscriber.executableURL = URL(fileURLWithPath: LocalBroker.subscriber)
+        subscriber.arguments = [
+            "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-d", "-C", "2", "-W", "30", "-t",
+            "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
+        ]
+        let output = Foundation.Pipe()
+        subscriber.standardOutput = output
+        try subscriber.run()
+        let said = LineReader(output.fileHandleForReading)
+        try said.line(with: "SUBACK")
+        world.advertise()
+        let first = try said.line(with: "ranging/staff {")
+        #expect(first.hasPrefix("0 0 beacons/lobby/ranging/staff {"), "\(first)")
+        #expect(first.contains(#""minor":7"#))
+        // The second says that nobody is in view; no line with a number lies between.
+        let second = try said.line(with: "\"beacons\":[]")
+        #expect(second.hasPrefix("0 0 "))
+        subscriber.waitUntilExit()
+        #expect(gateway.end() == 0)
+    }
+}
