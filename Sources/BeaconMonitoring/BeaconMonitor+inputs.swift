@@ -59,7 +59,7 @@ extension BeaconMonitor {
         public var lateInputs: Int
         /// Beacons under conditions that did not fit (rule P2).
         public var untrackedBeacons: Int
-        /// Subscribers that were ended because 65,536 events waited for them (rule N2).
+        /// Subscribers that were ended because 65,536 events or visits waited for them (rule N2).
         public var slowSubscribers: Int
     }
 
@@ -67,7 +67,7 @@ extension BeaconMonitor {
     public var counters: Counters {
         Counters(
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
-            slowSubscribers: hub.slowSubscribers)
+            slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers)
     }
 
     /// An input of the user's own, dated now.
@@ -102,10 +102,16 @@ extension BeaconMonitor {
         }
         for action in actions.actions {
             switch action {
-            case .event(let event): hub.publish(event)
-            case .condition(let change): hub.apply(change)
+            case .event(let event):
+                let crossing = presence.cross(event)
+                hub.publish(event, crossing)
+                if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }
+            case .visit(let visit): visitLog.publish(VisitUpdate(ended: visit))
+            case .condition(let change):
+                presence.apply(change)
+                hub.apply(change)
             // For sinks, of which a monitor without a gateway has none.
-            case .visit, .adapter, .trackingLimitExceeded: break
+            case .adapter, .trackingLimitExceeded: break
             }
         }
         if !actions.isEmpty { actions.removeAll() }

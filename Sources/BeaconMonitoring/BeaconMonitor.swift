@@ -27,10 +27,12 @@ public actor BeaconMonitor {
     let session: ImplicitSession
     /// The flags that whoever owns the monitor raises.
     var ambient: Diagnostics = []
+    nonisolated let visitLog = Broadcast<VisitUpdate>()
     let signal = Signal()
     let store: (any RecordStore)?
     var engine: MonitorEngine
     var actions = ActionBuffer()
+    var presence: Presence
     var isEnded = false
     var isRunning = false
     /// What ``run(draining:)`` sleeps until; nothing where it does not sleep, or until it is woken.
@@ -73,6 +75,7 @@ public actor BeaconMonitor {
         rangingHub = RangingHub(settings: ranging)
         self.service = service
         session = ImplicitSession(service)
+        presence = Presence(engine.snapshot)
         self.store = store
         self.lease = lease
         self.name = name
@@ -82,6 +85,7 @@ public actor BeaconMonitor {
     deinit {
         hub.finish()
         rangingHub.finish()
+        visitLog.finish()
     }
 
     /// Ends the monitor: its name is free, its subscribers get what still waits for them and then the end.
@@ -93,6 +97,7 @@ public actor BeaconMonitor {
         hub.finish()
         rangingHub.finish()
         session.end()
+        visitLog.finish()
         lease.release()
         signal.raise()
     }

@@ -47,18 +47,8 @@ extension MonitorEngine {
         _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming assumed: State = .unknown,
         settings: ConditionSettings = ConditionSettings(), at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
-        guard let place = monitors.firstIndex(where: { $0.name == monitor }) else { throw .nameUnknown(monitor.text) }
-        try settings.validate()
-        guard assumed != .unmonitored else {
-            throw .settingInvalid("assuming is unmonitored", "expected unknown, satisfied or unsatisfied")
-        }
-        guard settings.enterWindow.nanoseconds <= monitors[place].outageTimeout else {
-            throw .settingInvalid("enter_window is \(settings.enterWindow)", "expected at most outage_timeout")
-        }
+        let place = try validate(settings, assuming: assumed, identifier: identifier, monitor: monitor)
         let existing = conditionPlaces[identifier]
-        if let existing, Int(matches[Int(existing)].monitor) != place {
-            throw .identifierTaken(identifier.text, monitor: monitors[Int(matches[Int(existing)].monitor)].name.text)
-        }
         enter(time, into: &actions)
         if let existing {
             let old = conditions[Int(existing)]
@@ -74,6 +64,26 @@ extension MonitorEngine {
         }
         // A new subject may be the first that an outage under way concerns.
         settleNow(into: &actions)
+    }
+
+    /// Whether a condition may be added, and to which place among the monitors.
+    /// - Throws: what ``add(_:identifier:monitor:assuming:settings:at:into:)`` does.
+    @discardableResult
+    func validate(
+        _ settings: ConditionSettings, assuming assumed: State, identifier: Identifier, monitor: Identifier
+    ) throws(MonitorError) -> Int {
+        guard let place = monitors.firstIndex(where: { $0.name == monitor }) else { throw .nameUnknown(monitor.text) }
+        try settings.validate()
+        guard assumed != .unmonitored else {
+            throw .settingInvalid("assuming is unmonitored", "expected unknown, satisfied or unsatisfied")
+        }
+        guard settings.enterWindow.nanoseconds <= monitors[place].outageTimeout else {
+            throw .settingInvalid("enter_window is \(settings.enterWindow)", "expected at most outage_timeout")
+        }
+        if let existing = conditionPlaces[identifier], Int(matches[Int(existing)].monitor) != place {
+            throw .identifierTaken(identifier.text, monitor: monitors[Int(matches[Int(existing)].monitor)].name.text)
+        }
+        return place
     }
 
     /// Ends the monitoring of a condition and forgets it (rule C3).

@@ -4,6 +4,8 @@ public enum MonitorError: Error, Hashable {
     case identifierInvalid(String, String)
     /// Another condition of this gateway's has the identifier (rule C6).
     case identifierTaken(String, monitor: String)
+    /// Two of the conditions that are wanted have one identifier.
+    case identifierRepeated(String)
     /// No condition has the identifier.
     case identifierUnknown(String)
     /// A monitor of that name exists (rule N1).
@@ -38,6 +40,8 @@ extension MonitorError: CustomStringConvertible {
             "“\(text)” can't be an identifier: \(reason). Use 1 to 128 octets without /, +, # and control characters."
         case .identifierTaken(let identifier, let monitor):
             "the identifier “\(identifier)” belongs to a condition of the monitor “\(monitor)”; choose another"
+        case .identifierRepeated(let identifier):
+            "two of the conditions have the identifier “\(identifier)”; give each its own"
         case .identifierUnknown(let identifier): "no condition has the identifier “\(identifier)”"
         case .nameTaken(let name): "a monitor named “\(name)” exists already; end it first or choose another name"
         case .nameUnknown(let name): "no monitor is named “\(name)”"

@@ -1,0 +1,113 @@
+import BeaconMonitoring
+import BluetoothLE
+import Synchronization
+
+/// A monitor seen as narrowly as two designs of it have it in common: numbered conditions that are entered one by one.
+protocol Design: Sendable {
+    associatedtype News: AsyncSequence<Entered, any Error> & Sendable
+    /// Makes a monitor of which at most `limit` conditions are monitored; 0: all.
+    static func open(_ name: String, limit: Int) async throws -> Self
+    func add(_ number: UInt16) async throws
+    /// The next in time: the condition, assumed `unsatisfied`, becomes `satisfied`.
+    func enter(_ number: UInt16) async
+    /// What the condition's record has as its last state.
+    func state(_ number: UInt16) async -> State?
+    var news: News { get }
+    func end() async
+}
+
+/// What an event says of it.
+struct Entered: Sendable, Hashable {
+    var number: UInt16
+    var state: State
+
+    init(_ number: UInt16, _ state: State = .satisfied) {
+        self.number = number
+        self.state = state
+    }
+}
+
+/// The one that is built here.
+struct Ours: Design {
+    let monitor: BeaconMonitor
+    private let clock: ManualClock
+    private let adapter: AdapterID
+
+    static func open(_ name: String, limit: Int) async throws -> Ours {
+        let clock = ManualClock()
+        var settings = EngineSettings()
+        settings.conditionLimit = limit
+        let monitor = try BeaconMonitor(name, clock: clock, engine: settings)
+        let adapter = try await monitor.adapter(named: "hci0")
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+        return Ours(monitor: monitor, clock: clock, adapter: adapter)
+    }
+
+    func add(_ number: UInt16) async throws {
+        try await monitor.add(.a(number), identifier: "\(number)", assuming: .unsatisfied)
+    }
+
+    func enter(_ number: UInt16) async {
+        await monitor.sighted(
+            Sighting(
+                time: clock.now, adapter: adapter, beacon: .a(number), measuredPower: -59, rssi: RSSI(dBm: -60)))
+    }
+
+    func state(_ number: UInt16) async -> State? { await monitor.record(for: "\(number)")?.lastEvent.state }
+
+    var news: AsyncThrowingMapSequence<BeaconMonitor.Events, Entered> {
+        let transform: @Sendable (Event) async throws -> Entered = { Entered(UInt16($0.identifier) ?? 0, $0.state) }
+        return monitor.events.map(transform)
+    }
+
+    func end() async { await monitor.end() }
+}
+
+/// The one that is written first: a name that is claimed for good, a stream that is made once, records that move before
+/// anybody has heard of it, a limit that drops what exceeds it.
+final class Naive: Design {
+    private static let names = Mutex<Set<String>>([])
+
+    private let limit: Int
+    private let states = Mutex<[UInt16: State]>([:])
+    private let continuation: AsyncThrowingStream<Entered, any Error>.Continuation
+    private let loop = Mutex<Task<Void, Never>?>(nil)
+    let news: AsyncThrowingStream<Entered, any Error>
+
+    private init(_ name: String, limit: Int) {
+        let isNew = Self.names.withLock { $0.insert(name).inserted }
+        precondition(isNew, "a monitor of that name exists")
+        self.limit = limit
+        (news, continuation) = AsyncThrowingStream.makeStream()
+        // What looks after deadlines in the background keeps it alive: it is never let go of.
+        loop.withLock { $0 = Task { await self.watch() } }
+    }
+
+    static func open(_ name: String, limit: Int) async throws -> Naive { Naive(name, limit: limit) }
+
+    private func watch() async {
+        await withCheckedContinuation { (forever: CheckedContinuation<Void, Never>) in
+            kept.withLock { $0 = forever }
+        }
+    }
+    private let kept = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+    func add(_ number: UInt16) async throws {
+        states.withLock { states in
+            if limit == 0 || states.count < limit { states[number] = .unsatisfied }
+        }
+    }
+
+    func enter(_ number: UInt16) async {
+        states.withLock { $0[number] = .satisfied }
+        continuation.yield(Entered(number))
+    }
+
+    func state(_ number: UInt16) async -> State? { states.withLock { $0[number] } }
+
+    func end() async {
+        continuation.finish()
+        kept.withLock { $0.take() }?.resume()
+        _ = loop.withLock { $0.take() }
+    }
+}

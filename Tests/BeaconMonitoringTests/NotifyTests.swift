@@ -1,0 +1,151 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Views of `events` for entries or exits only.
+@Suite struct NotifyTests {
+    /// Stays with an outage in the first, and one that turns out to be over in the second: what all of it comes to.
+    private static func stays(_ name: String, _ view: (inout BeaconMonitor.Events) -> Void) async throws -> [Outcome] {
+        let site = try await Site(name)
+        try await site.monitor.add(.anyA, identifier: "lobby")
+        try await site.monitor.add(.anyB, identifier: "yard")
+        var events = site.monitor.events
+        view(&events)
+        var iterator = events.makeAsyncIterator()
+        let (started, stopped) = (ListeningChange.Kind.started, ListeningChange.Kind.stopped(since: nil))
+        await site.sighted(at: .seconds(1))
+        await site.monitor.listening(ListeningChange(stopped, adapter: site.adapter), at: World.start + .seconds(10))
+        await site.monitor.listening(ListeningChange(started, adapter: site.adapter), at: World.start + .seconds(80))
+        await site.sighted(at: .seconds(81))
+        // It leaves at 111, comes back, and is gone when the adapter is back.
+        await site.sighted(at: .seconds(150))
+        await site.monitor.listening(ListeningChange(stopped, adapter: site.adapter), at: World.start + .seconds(151))
+        await site.monitor.listening(ListeningChange(started, adapter: site.adapter), at: World.start + .seconds(220))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(300))
+        await site.monitor.end()
+        var all: [Outcome] = []
+        while let event = try await iterator.next() { if let brief = event.brief { all.append(brief) } }
+        return all
+    }
+
+    @Test func `unfiltered: entries, exits, and what is neither`() async throws {
+        #expect(
+            try await Self.stays("notify all") { _ in } == [
+                .satisfied(at: .seconds(1)),
+                .unknown(at: .seconds(70)),
+                .satisfied(at: .seconds(81)),
+                .unsatisfied("yard", at: .seconds(100)),
+                .unsatisfied(at: .seconds(111)),
+                .satisfied(at: .seconds(150)),
+                .unknown(at: .seconds(211)), .unknown("yard", at: .seconds(211)),
+                .unsatisfied(at: .seconds(250)), .unsatisfied("yard", at: .seconds(250)),
+            ])
+    }
+
+    @Test func `entries only: the return from an outage is none`() async throws {
+        #expect(
+            try await Self.stays("notify entries") { $0.notifyOnExit = false } == [
+                .satisfied(at: .seconds(1)), .satisfied(at: .seconds(150)),
+            ])
+    }
+
+    @Test func `exits only: one that an outage hid is one, and what never was there does not leave`() async throws {
+        #expect(
+            try await Self.stays("notify exits") { $0.notifyOnEntry = false } == [
+                .unsatisfied(at: .seconds(111)), .unsatisfied(at: .seconds(250)),
+            ])
+    }
+
+    @Test func `neither: nothing`() async throws {
+        #expect(
+            try await Self.stays("notify neither") { ($0.notifyOnEntry, $0.notifyOnExit) = (false, false) } == [])
+    }
+
+    @Test func `by identifier, and by both`() async throws {
+        #expect(
+            try await Self.stays("notify yard") { $0.identifiers = ["yard"] }.allSatisfy { $0.identifier == "yard" })
+        #expect(
+            try await Self.stays("notify lobby entries") {
+                $0.identifiers = ["lobby"]
+                $0.notifyOnExit = false
+            }.count == 2)
+        #expect(
+            try await Self.stays("notify yard entries") {
+                $0.identifiers = ["yard"]
+                $0.notifyOnExit = false
+            } == [])
+    }
+
+    @Test func `what was assumed to be there leaves; what was assumed and is seen does not enter`() async throws {
+        let site = try await Site("notify assumed")
+        try await site.lobby(.satisfied)
+        var entries = site.monitor.events
+        entries.notifyOnExit = false
+        var exits = site.monitor.events
+        exits.notifyOnEntry = false
+        var (entered, left) = (entries.makeAsyncIterator(), exits.makeAsyncIterator())
+        await site.sighted(at: .seconds(1))
+        await site.sighted(at: .seconds(40))
+        #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(31)))
+        #expect(try await entered.next()?.brief == .satisfied(at: .seconds(40)))
+    }
+
+    @Test func `N3: records move by what a subscriber leaves out, whether it waits or not`() async throws {
+        let site = try await Site("notify records")
+        try await site.lobby()
+        var exits = site.monitor.events
+        exits.notifyOnEntry = false
+        var busy = exits.makeAsyncIterator()
+        func last() async -> State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
+        await site.sighted(at: .zero)
+        // It has not asked, so nobody knows that it has handled what came before.
+        #expect(await last() == .unsatisfied)
+        let waiting = Task { [exits] in try await exits.first { _ in true } }
+        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        async let next = busy.next()
+        while await last() != .satisfied { await Task.yield() }
+        await site.sighted(.a(2), at: .seconds(1))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(31))
+        #expect(try await next?.brief == .unsatisfied(at: .seconds(31)))
+        #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(31)))
+        // Both wait for the next exit, or have ended; an entry concerns neither.
+        let second = Task { [exits] in try await exits.first { _ in true } }
+        while site.monitor.hub.unhandled > 1 || site.monitor.hub.subscribers < 2 { await Task.yield() }
+        await site.monitor.end()
+        #expect(try await second.value == nil)
+    }
+
+    @Test func `a subscriber that waits for exits lets entries by as they come`() async throws {
+        let site = try await Site("notify waiting")
+        try await site.lobby()
+        var exits = site.monitor.events
+        exits.notifyOnEntry = false
+        let waiting = Task { [exits] in try await exits.first { _ in true } }
+        while site.monitor.hub.subscribers < 1 { await Task.yield() }
+        // It may have subscribed and not asked yet.
+        await site.sighted(at: .zero)
+        while site.monitor.hub.unhandled > 0 { await Task.yield() }
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
+        await site.sighted(at: .seconds(40))
+        #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(30)))
+    }
+
+    @Test func `a beacon's own comings and goings pass by the same rule`() async throws {
+        let site = try await Site("notify beacons")
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        try await site.monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied, settings: settings)
+        var exits = site.monitor.events
+        exits.notifyOnEntry = false
+        var iterator = exits.makeAsyncIterator()
+        await site.sighted(.a(1), at: .zero)
+        await site.sighted(.a(2), at: .seconds(5))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(100))
+        let left: [Outcome] = [
+            .unsatisfied(beacon: .a(1), at: .seconds(30)), .unsatisfied(at: .seconds(35)),
+            .unsatisfied(beacon: .a(2), at: .seconds(35)),
+        ]
+        for expected in left { #expect(try await iterator.next()?.brief == expected) }
+    }
+}

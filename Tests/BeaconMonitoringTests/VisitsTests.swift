@@ -1,0 +1,175 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Stays as a sequence.
+@Suite struct VisitsTests {
+    @Test func `a stay is delivered at the arrival with the departure open, and again when it has ended`() async throws
+    {
+        let site = try await Site("visits")
+        try await site.lobby()
+        var visits = site.monitor.visits.makeAsyncIterator()
+        site.clock.setOffset(.seconds(100))
+        await site.sighted(at: .seconds(1))
+        let arrived = try #require(await visits.next())
+        #expect(arrived.identifier == "lobby" && arrived.scope == .condition && arrived.monitor == "visits")
+        #expect(arrived.condition == .anyA && arrived.refinement == nil)
+        #expect(arrived.arrival == World.start + .seconds(1))
+        #expect(arrived.arrivalDate == WallDate(World.start + .seconds(101), offset: .zero))
+        #expect(arrived.isOpen && arrived.departure == nil && arrived.departureDate == nil)
+        await site.sighted(.a(2), at: .seconds(21))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(60))
+        let ended = try #require(await visits.next())
+        #expect(ended.identifier == "lobby" && ended.arrival == arrived.arrival && !ended.isOpen)
+        #expect(ended.departure == World.start + .seconds(21))
+        #expect(ended.departureDate == WallDate(World.start + .seconds(121), offset: .zero))
+        #expect(ended.ended?.sightings == 2 && ended.ended?.reason == .exitTimeout)
+        await site.monitor.end()
+        #expect(try await visits.next() == nil)
+    }
+
+    @Test func `P3: an outage ends no stay and begins none`() async throws {
+        let site = try await Site("visits outage")
+        try await site.lobby()
+        var visits = site.monitor.visits.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        await site.monitor.listening(
+            ListeningChange(.stopped(since: nil), adapter: site.adapter), at: World.start + .seconds(1))
+        await site.monitor.listening(
+            ListeningChange(.started, adapter: site.adapter), at: World.start + .seconds(100))
+        #expect(try await site.monitor.requestState(for: "lobby") == .unknown)
+        await site.sighted(at: .seconds(101))
+        #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(200))
+        #expect(try await visits.next()?.isOpen == true)
+        let ended = try await visits.next()
+        #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
+    }
+
+    @Test func `each beacon's stay beside its condition's`() async throws {
+        let site = try await Site("visits beacons")
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        try await site.monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied, settings: settings)
+        var visits = site.monitor.visits.makeAsyncIterator()
+        await site.sighted(.a(1), at: .zero)
+        await site.sighted(.a(2), at: .seconds(5))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(100))
+        var told: [String] = []
+        for _ in 0..<6 {
+            guard let visit = try await visits.next() else { break }
+            let beacon = visit.refinement.map { "\($0.minor)" } ?? "lobby"
+            told.append("\(beacon) \(visit.departure.map { "\(($0 - World.start).components.seconds)" } ?? "open")")
+        }
+        #expect(told == ["lobby open", "1 open", "2 open", "1 0", "lobby 5", "2 5"])
+    }
+
+    @Test func `C1: one that was assumed is delivered at its end alone, without an arrival`() async throws {
+        let site = try await Site("visits assumed")
+        try await site.lobby(.satisfied)
+        var visits = site.monitor.visits.makeAsyncIterator()
+        await site.sighted(at: .seconds(3))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(60))
+        let ended = try #require(await visits.next())
+        #expect(ended.arrival == nil && ended.departure == World.start + .seconds(3) && !ended.isOpen)
+        // Never confirmed: neither end is known, and it has ended all the same.
+        try await site.monitor.add(.anyB, identifier: "yard", assuming: .satisfied)
+        site.clock.set(.seconds(200))
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(200))
+        let guess = try #require(await visits.next())
+        #expect(guess.identifier == "yard" && guess.arrival == nil && guess.departure == nil && !guess.isOpen)
+    }
+
+    @Test(arguments: [false, true])
+    func `C2, C3: a condition that goes ends its stays, and says why`(replaced: Bool) async throws {
+        let site = try await Site("visits gone \(replaced)")
+        try await site.lobby()
+        var visits = site.monitor.visits.makeAsyncIterator()
+        await site.sighted(at: .zero)
+        if replaced {
+            try await site.monitor.add(.anyB, identifier: "lobby")
+        } else {
+            await site.monitor.remove("lobby")
+            try await site.lobby()
+        }
+        #expect(try await visits.next()?.isOpen == true)
+        let ended = try #require(await visits.next())
+        #expect(ended.ended?.reason == (replaced ? .replaced : .removed))
+        if !replaced {
+            await site.sighted(at: .seconds(1))
+            let again = try await visits.next()
+            #expect(again?.isOpen == true && again?.arrival == World.start + .seconds(1))
+        }
+    }
+
+    @Test func `circles have stays too`() async throws {
+        var settings = EngineSettings()
+        settings.locationSource = "gpsd"
+        let monitor = try BeaconMonitor("visits circle", clock: ManualClock(), engine: settings)
+        let center = try Coordinate(latitude: 48.2, longitude: 16.4)
+        try await monitor.add(
+            .circle(CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
+            assuming: .unsatisfied)
+        var visits = monitor.visits.makeAsyncIterator()
+        for (time, distance) in [(1, 0), (2, 50), (3, 500)] as [(Int, Double)] {
+            await monitor.located(
+                try LocationFix(
+                    time: World.start + .seconds(time),
+                    coordinate: center.destination(azimuth: 90, distance: distance), horizontalAccuracy: 5))
+        }
+        #expect(try await visits.next()?.arrival == World.start + .seconds(1))
+        let ended = try await visits.next()
+        #expect(ended?.departure == World.start + .seconds(2) && ended?.ended?.reason == .left)
+    }
+
+    @Test func `subscribers take nothing from each other, and one 65,536 behind ends with an error`() async throws {
+        let site = try await Site("visits slow")
+        try await site.lobby()
+        var slow = site.monitor.visits.makeAsyncIterator()
+        var steady = site.monitor.visits.makeAsyncIterator()
+        await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
+        for _ in 0..<2 { #expect(try await steady.next() != nil) }
+        await site.monitor.heard(site.adapter, at: World.start + .seconds(40 * 32_768))
+        await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }
+        #expect(try await slow.next() == nil)
+        #expect(try await steady.next()?.arrival == World.start + .seconds(40))
+        #expect(await site.monitor.counters.slowSubscribers == 1)
+        withExtendedLifetime(steady) {}
+    }
+
+    @Test func `N4: a stay that began before a restart is delivered at its end, with its arrival`() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("visits-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let clock = ManualClock()
+        let name = "visits-restart"
+        do {
+            let monitor = try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(path)))
+            let adapter = try await monitor.adapter(named: "hci0")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            await monitor.sighted(
+                Sighting(
+                    time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
+            await monitor.end()
+        }
+        clock.set(.seconds(100))
+        let monitor = try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(path)))
+        var visits = monitor.visits.makeAsyncIterator()
+        var exits = monitor.events
+        exits.notifyOnEntry = false
+        var left = exits.makeAsyncIterator()
+        let adapter = try await monitor.adapter(named: "hci0")
+        await monitor.sighted(
+            Sighting(
+                time: World.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
+                rssi: RSSI(dBm: -60)))
+        await monitor.heard(adapter, at: World.start + .seconds(130))
+        #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(130)))
+        let ended = try #require(await visits.next())
+        #expect(!ended.isOpen && ended.arrival == World.start && ended.departure == World.start + .seconds(100))
+        await monitor.end()
+    }
+}
