@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test torture lab lint format bench bench-visits fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test sample torture lab lint format bench bench-visits fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -78,6 +78,11 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter, a 
 test: deps ## Builds and runs all tests.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(SWIFT_FLAGS)
+
+sample: deps-build ## Builds a package that uses the libraries alone, and has it change conditions 60,000 times.
+	@# The path of the build is one from here; SwiftPM goes to the package first.
+	$(SWIFT) build --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
+	$(BUILD_DIR)/sample/release/Sample
 
 torture: deps ## Cuts every capture at every byte of its first 4 KiB and 1,000 more, and damages it 10,000 times.
 	@# Optimised, or it would take hours.

@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "BackgroundActivity", targets: ["BackgroundActivity"]),
         .library(name: "Captures", targets: ["Captures"]),
+        .library(name: "EventLog", targets: ["EventLog"]),
         .library(name: "Location", targets: ["Location"]),
         .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),

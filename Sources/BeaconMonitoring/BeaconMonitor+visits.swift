@@ -15,7 +15,7 @@ extension BeaconMonitor {
         public func makeAsyncIterator() -> Iterator { Iterator(subscription: Subscription(log)) }
 
         /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
-        public struct Iterator: AsyncIteratorProtocol {
+        public struct Iterator: AsyncIteratorProtocol, Sendable {
             let subscription: Subscription<VisitUpdate>
 
             /// The next stay; `nil` once the monitor has ended and nothing waits any more, or when cancelled.

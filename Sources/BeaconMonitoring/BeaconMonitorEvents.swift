@@ -48,7 +48,7 @@ extension BeaconMonitor {
         }
 
         /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
-        public struct Iterator: AsyncIteratorProtocol {
+        public struct Iterator: AsyncIteratorProtocol, Sendable {
             let subscription: Subscription<EventHub.Entry>
 
             /// The next event; `nil` once the monitor has ended and nothing waits any more, or when cancelled.

@@ -4,7 +4,7 @@ import Testing
 
 /// What Core Location's users have learnt to work around, each claim held against the design that is written first too:
 /// there it is false, so it is a claim that can be.
-@Suite(.timeLimit(.minutes(5))) struct PitfallTests {
+@Suite struct PitfallTests {
     @Test func `a second monitor of a name is an error that is thrown`() async throws {
         #expect(try await Self.secondIsRefused(Ours.self, "pitfall second"))
     }

@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A user of the libraries: it knows the products and nothing else.
+let package = Package(
+    name: "Sample",
+    dependencies: [.package(name: "beacon-gateway", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Sample",
+            dependencies: [
+                .product(name: "BeaconMonitoring", package: "beacon-gateway"),
+                .product(name: "BluetoothLE", package: "beacon-gateway"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,149 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// SplitMix64: the same numbers for a seed on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Stands for the world: makes a monitor with a model on it, changes what is monitored, and has beacons come and go.
+struct Driver {
+    struct Tally {
+        var changes = 0
+        var events = 0
+        var visits = 0
+        var owed = 0
+        var recordsAhead = 0
+        var surprise: String?
+    }
+
+    static let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
+    static let identifiers = (0..<24).map { "place \($0)" }
+    static let minors: Range<UInt16> = 0..<12
+
+    private var random: SeededGenerator
+    private let clock: HandClock
+
+    init(seed: UInt64, clock: HandClock) {
+        random = SeededGenerator(state: seed)
+        self.clock = clock
+    }
+
+    /// A monitor's life: made under the name that the last one gave back a moment ago.
+    mutating func round(changes: Int) async throws -> Tally {
+        let monitor = try BeaconMonitor("sample", clock: clock)
+        let (events, visits) = (Ledger(), Ledger())
+        let adapter = try await monitor.adapter(named: "hci0")
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: clock.now)
+        let model = ObservableMonitorModel(monitor: monitor, ledger: events)
+        let visitModel = ObservableMonitorModel(monitor: monitor, ledger: visits)
+        let (eventNews, visitNews) = (monitor.events.makeAsyncIterator(), monitor.visits.makeAsyncIterator())
+        async let following: Void = model.follow(eventNews)
+        async let visiting: Void = visitModel.follow(visitNews)
+        async let running: Void = monitor.run()
+        var tally = Tally()
+        var expectation = Expectation()
+        while tally.changes < changes {
+            let (planned, change) = plan(&expectation)
+            events.expect(planned.events)
+            visits.expect(planned.visits)
+            try await change(model)
+            tally.changes += 1
+            for _ in 0..<Int.random(in: 0..<3, using: &random) {
+                let step = Duration.milliseconds(Int.random(in: 0..<8000, using: &random))
+                let beacon = BeaconIdentity(
+                    uuid: Self.uuid, major: 1, minor: Self.minors.randomElement(using: &random) ?? 0)
+                expectation.sighted(beacon.minor, at: clock.now + step)
+                let planned = expectation.take()
+                events.expect(planned.events)
+                visits.expect(planned.visits)
+                // Only now: what becomes due by it may be delivered before this returns.
+                clock.advance(by: step)
+                await monitor.sighted(
+                    Sighting(
+                        time: clock.now, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60)))
+            }
+            if tally.changes.isMultiple(of: 50) {
+                try await comeAndGo(monitor)
+                await events.settled()
+                await visits.settled()
+            }
+        }
+        await events.settled()
+        await visits.settled()
+        await monitor.end()
+        _ = try await (following, visiting, running)
+        tally.recordsAhead = await model.recordsAhead
+        (tally.events, tally.owed, tally.surprise) = events.balance
+        let stays = visits.balance
+        tally.visits = stays.delivered
+        tally.owed += stays.owed
+        tally.surprise = tally.surprise ?? stays.surprise
+        return tally
+    }
+
+    /// The next change of the set of conditions, and what comes of it.
+    private mutating func plan(
+        _ expectation: inout Expectation
+    ) -> (
+        (events: [Ledger.Entry], visits: [Ledger.Entry]), @Sendable (ObservableMonitorModel) async throws -> Void
+    ) {
+        let now = clock.now
+        let identifier = Self.identifiers.randomElement(using: &random) ?? ""
+        let minor = Self.minors.randomElement(using: &random) ?? 0
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<5:
+            expectation.add(identifier, minor: minor, at: now)
+            return (expectation.take(), { try await $0.add(Self.condition(minor), identifier: identifier) })
+        case 5..<8:
+            expectation.remove(identifier, at: now)
+            return (expectation.take(), { await $0.remove(identifier) })
+        default:
+            // Another set: some of what is there, and some new.
+            var wanted: [(String, UInt16)] = []
+            for (identifier, stand) in expectation.stands.sorted(by: { $0.key < $1.key })
+            where Int.random(in: 0..<5, using: &random) > 0 {
+                wanted.append((identifier, stand.minor))
+            }
+            if !wanted.contains(where: { $0.0 == identifier }) { wanted.append((identifier, minor)) }
+            let stays = Set(wanted.map(\.0))
+            for gone in expectation.stands.keys.filter({ !stays.contains($0) }) { expectation.remove(gone, at: now) }
+            for (identifier, minor) in wanted { expectation.add(identifier, minor: minor, at: now) }
+            return (
+                expectation.take(),
+                { [wanted] model in
+                    let conditions = try wanted.map {
+                        try MonitorSetup.Condition(Self.condition($0.1), identifier: $0.0)
+                    }
+                    try await model.show(conditions)
+                }
+            )
+        }
+    }
+
+    private static func condition(_ minor: UInt16) -> Condition {
+        .beacon(BeaconIdentityCondition(uuid: uuid, major: 1, minor: minor))
+    }
+
+    /// Subscribers that come, wait and are cancelled, as a view's tasks are: none may stay behind, or take from others.
+    private func comeAndGo(_ monitor: BeaconMonitor) async throws {
+        var entries = monitor.events
+        entries.notifyOnExit = false
+        let (all, some, stays) = (monitor.events, entries, monitor.visits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for try await _ in all {} }
+            group.addTask { for try await _ in some {} }
+            group.addTask { for try await _ in stays {} }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// The rules for conditions on one beacon each and one adapter that listens, written down once more and as plainly as can
+/// be: what comes of each input.
+struct Expectation {
+    struct Stand {
+        var minor: UInt16
+        var state: State
+        /// When silence ends it.
+        var deadline: Instant
+        var arrival: Instant?
+        var lastSeen: Instant?
+    }
+
+    static let exitTimeout: Duration = .seconds(30)
+
+    private(set) var stands: [String: Stand] = [:]
+    private(set) var events: [Ledger.Entry] = []
+    private(set) var visits: [Ledger.Entry] = []
+
+    /// What came of the inputs since the last call.
+    mutating func take() -> (events: [Ledger.Entry], visits: [Ledger.Entry]) {
+        defer {
+            events.removeAll(keepingCapacity: true)
+            visits.removeAll(keepingCapacity: true)
+        }
+        return (events, visits)
+    }
+
+    mutating func advance(to time: Instant) {
+        let due = stands.filter { $0.value.state != .unsatisfied && $0.value.deadline <= time }
+            .sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+        for (identifier, stand) in due {
+            events.append(.event(identifier, .unsatisfied, stand.deadline))
+            end(identifier)
+            stands[identifier]?.state = .unsatisfied
+        }
+    }
+
+    mutating func add(_ identifier: String, minor: UInt16, at time: Instant) {
+        advance(to: time)
+        guard stands[identifier]?.minor != minor else { return }
+        end(identifier)
+        stands[identifier] = Stand(minor: minor, state: .unknown, deadline: time + Self.exitTimeout)
+    }
+
+    mutating func remove(_ identifier: String, at time: Instant) {
+        advance(to: time)
+        end(identifier)
+        stands[identifier] = nil
+    }
+
+    mutating func sighted(_ minor: UInt16, at time: Instant) {
+        advance(to: time)
+        for identifier in stands.filter({ $0.value.minor == minor }).keys.sorted() {
+            if stands[identifier]?.state != .satisfied {
+                events.append(.event(identifier, .satisfied, time))
+                visits.append(.visit(identifier, arrival: time, departure: nil))
+                stands[identifier]?.state = .satisfied
+                stands[identifier]?.arrival = time
+            }
+            stands[identifier]?.lastSeen = time
+            stands[identifier]?.deadline = time + Self.exitTimeout
+        }
+    }
+
+    private mutating func end(_ identifier: String) {
+        guard let stand = stands[identifier], stand.state == .satisfied else { return }
+        visits.append(.visit(identifier, arrival: stand.arrival, departure: stand.lastSeen))
+    }
+}
