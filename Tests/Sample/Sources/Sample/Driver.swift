@@ -115,7 +115,10 @@ struct Driver {
             }
             if !wanted.contains(where: { $0.0 == identifier }) { wanted.append((identifier, minor)) }
             let stays = Set(wanted.map(\.0))
-            for gone in expectation.stands.keys.filter({ !stays.contains($0) }) { expectation.remove(gone, at: now) }
+            let gone = expectation.stands.filter { !stays.contains($0.key) }
+            for (identifier, _) in gone.sorted(by: { $0.value.place < $1.value.place }) {
+                expectation.remove(identifier, at: now)
+            }
             for (identifier, minor) in wanted { expectation.add(identifier, minor: minor, at: now) }
             return (
                 expectation.take(),

@@ -6,6 +6,8 @@ import BluetoothLE
 struct Expectation {
     struct Stand {
         var minor: UInt16
+        /// When it was added, among all; another condition in its stead keeps it.
+        let place: Int
         var state: State
         /// When silence ends it.
         var deadline: Instant
@@ -16,6 +18,7 @@ struct Expectation {
     static let exitTimeout: Duration = .seconds(30)
 
     private(set) var stands: [String: Stand] = [:]
+    private var placesGiven = 0
     private(set) var events: [Ledger.Entry] = []
     private(set) var visits: [Ledger.Entry] = []
 
@@ -42,7 +45,10 @@ struct Expectation {
         advance(to: time)
         guard stands[identifier]?.minor != minor else { return }
         end(identifier)
-        stands[identifier] = Stand(minor: minor, state: .unknown, deadline: time + Self.exitTimeout)
+        placesGiven += 1
+        stands[identifier] = Stand(
+            minor: minor, place: stands[identifier]?.place ?? placesGiven, state: .unknown,
+            deadline: time + Self.exitTimeout)
     }
 
     mutating func remove(_ identifier: String, at time: Instant) {

@@ -10,8 +10,8 @@ import Glibc
 @main struct Sample {
     static let changes = 10_000
     /// One to warm up; the others must not need more memory than it did.
-    static let rounds = 6
-    /// What memory may differ by, in KiB: 40,000 changes that leaked 16 octets each would exceed it.
+    static let rounds = 12
+    /// What memory may differ by, in KiB: 100,000 changes that leaked six octets each would exceed it.
     static let slack = 512
 
     static func main() async throws {
