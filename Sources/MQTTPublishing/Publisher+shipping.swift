@@ -152,6 +152,8 @@ extension Publisher {
             try ShippingCheckpoint(position: window.shipped).write(options.checkpoint)
             window.keep()
             noteLocal(.checkpoint, nil)
+            // There is room again. Where nothing is under way, nothing else would have it used.
+            if phase == .connected, let turnTimer { loop.set(turnTimer, at: loop.now) }
         } catch {
             noteLocal(
                 .checkpoint,

@@ -97,6 +97,22 @@ extension PublisherOptions {
         #expect(again.status.acknowledged == 0)
     }
 
+    @Test(arguments: [2, 3, 7, 64])
+    func `a window that is full goes on as soon as the checkpoint is kept, and not with the next sign of life`(
+        window: Int
+    ) throws {
+        let folder = try TestFolder()
+        try EventFiles(folder.file("events")).append(300)
+        // It takes as many at a time as there are, so that one turn finds all of them acknowledged.
+        let broker = try Broker(folder, more: "allow_anonymous true\nmax_inflight_messages 0")
+        var options = PublisherOptions(folder, port: broker.port)
+        options.follows = false
+        options.window = window
+        // Standing still once would take a minute.
+        try RunningPublisher(options).end(within: 30)
+        #expect(try checkpoint(folder) == 300)
+    }
+
     @Test func `--from ships again from that number on, whatever the checkpoint says`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 100)
