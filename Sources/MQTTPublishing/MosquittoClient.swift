@@ -21,6 +21,8 @@ import SystemPackage
         var reason: UInt8
         /// How long the connection may be silent, in seconds, where the broker has it otherwise.
         var keepAlive: Int?
+        /// How many messages it takes at a time, where it says so (MQTT 5 §3.2.2.3.3).
+        var receiveMaximum: Int?
     }
 
     /// What becomes of a call.
@@ -33,8 +35,8 @@ import SystemPackage
 
     /// What the broker said to the request for a connection; absent until it did.
     private(set) var answer: Answer?
-    /// What was acknowledged since this was emptied: the library's number, and the reason code (MQTT 5 §3.4.2.1).
-    var acknowledged: [(message: Int32, reason: UInt8)] = []
+    // What was acknowledged since it was asked for: the library's number, and the reason code (MQTT 5 §3.4.2.1).
+    private var acknowledged: [(message: Int32, reason: UInt8)] = []
     /// With which reason the broker ended the connection, where it said one (MQTT 5 §3.14.2.1).
     private(set) var endReason: UInt8?
     /// What the library last said of an error.
@@ -46,6 +48,9 @@ import SystemPackage
 
     private let handle: OpaquePointer
     private let messageExpiry: UInt32?
+    // What was acknowledged and has been taken: room for what comes next.
+    private var taken: [(message: Int32, reason: UInt8)] = []
+    private var isGathering = false
 
     // Once in a process, before anything else of the library's.
     private static let library: Int32 = mosquitto_lib_init()
@@ -129,9 +134,60 @@ import SystemPackage
     func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
 
     /// Says goodbye: the broker keeps the last will to itself.
-    func disconnect() { unsafe _ = mosquitto_disconnect(handle) }
+    func disconnect() {
+        unsafe _ = mosquitto_disconnect(handle)
+        sendGathered()
+    }
+
+    // MARK: Fewer segments
+
+    /// Has TCP gather what is sent up to ``sendGathered()``, as far as a segment has room (TCP_CORK, tcp(7)).
+    ///
+    /// The library writes each message by itself. A segment for each of them was half of the work of shipping, here and, as
+    /// a segment that it is woken for, at the broker.
+    private func gather() {
+        guard !isGathering, let descriptor else { return }
+        isGathering = true
+        Self.set(TCP_CORK, 1, descriptor)
+    }
+
+    /// Sends what was gathered.
+    ///
+    /// - Returns: whether there was something.
+    @discardableResult func sendGathered() -> Bool {
+        guard isGathering else { return false }
+        isGathering = false
+        if let descriptor { Self.set(TCP_CORK, 0, descriptor) }
+        return true
+    }
+
+    /// Has TCP acknowledge what came without waiting for more (TCP_QUICKACK, tcp(7)), which it forgets after a while.
+    ///
+    /// A broker with Nagle's algorithm sends one PUBACK and holds back the others until TCP has acknowledged that one; where
+    /// nothing is sent meanwhile, that takes 40 ms.
+    func acknowledgeAtOnce() {
+        if let descriptor { Self.set(TCP_QUICKACK, 1, descriptor) }
+    }
+
+    // Where one is not to be had it is slower, and no worse.
+    private static func set(_ option: Int32, _ value: Int32, _ descriptor: FileDescriptor) {
+        var value = value
+        unsafe _ = setsockopt(
+            descriptor.rawValue, Int32(IPPROTO_TCP), option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
 
     // MARK: Messages
+
+    /// Whether something was acknowledged that has not been taken.
+    var hasAcknowledgements: Bool { !acknowledged.isEmpty }
+
+    /// Calls `body` with what was acknowledged since the last time, in order: the library's number, and the reason code
+    /// (MQTT 5 §3.4.2.1).
+    func takeAcknowledgements(_ body: (Int32, UInt8) -> Void) {
+        swap(&taken, &acknowledged)
+        for (message, reason) in taken { body(message, reason) }
+        taken.removeAll(keepingCapacity: true)
+    }
 
     /// Hands a message to the library, which sends it at once as far as the socket takes it.
     ///
@@ -147,6 +203,7 @@ import SystemPackage
         _ topic: [UInt8], _ payload: ArraySlice<UInt8>, _ quality: Publication.QualityOfService, isRetained: Bool,
         sequence: Int? = nil
     ) throws(Failure) -> Int32 {
+        gather()
         var message: Int32 = 0
         var properties: OpaquePointer?
         defer { unsafe mosquitto_property_free_all(&properties) }
@@ -203,11 +260,15 @@ import SystemPackage
         unsafe mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
             guard let user = unsafe user else { return }
             var keepAlive: UInt16 = 0
+            var receiveMaximum: UInt16 = 0
             unsafe mosquitto_property_read_int16(
                 properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &keepAlive, false)
+            unsafe mosquitto_property_read_int16(
+                properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &receiveMaximum, false)
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().answer = Answer(
                 reason: UInt8(truncatingIfNeeded: reason),
-                keepAlive: keepAlive > 0 ? Int(keepAlive) : nil)
+                keepAlive: keepAlive > 0 ? Int(keepAlive) : nil,
+                receiveMaximum: receiveMaximum > 0 ? Int(receiveMaximum) : nil)
         }
         unsafe mosquitto_publish_v5_callback_set(handle) { _, user, message, reason, _ in
             guard let user = unsafe user else { return }
@@ -219,6 +280,9 @@ import SystemPackage
             guard let user = unsafe user, (0x80...0xFF).contains(reason) else { return }
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().endReason = UInt8(reason)
         }
+        // It tells why TLS failed, where nothing else does; and costs a line of text, made and thrown away, for each message
+        // and each acknowledgement.
+        guard tls != nil else { return }
         unsafe mosquitto_log_callback_set(handle) { _, user, level, text in
             guard level == MOSQ_LOG_ERR, let user = unsafe user, let text = unsafe text else { return }
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().lastError = String(cString: text)

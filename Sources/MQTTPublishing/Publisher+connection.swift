@@ -111,9 +111,11 @@ extension Publisher {
                 }
                 return
             }
-            if readiness != .write { try client.read() }
-            lastHeard = readiness != .write ? loop.now : lastHeard
-            if window.inFlight > 0 { Self.acknowledgeAtOnce(descriptor) }
+            if readiness != .write {
+                hasHeard = true
+                lastHeard = loop.now
+                try client.read()
+            }
             if client.descriptor != nil, readiness.contains(.write) {
                 try client.write()
                 lastSent = loop.now
@@ -123,15 +125,11 @@ extension Publisher {
         }
     }
 
-    /// Has TCP acknowledge what came without waiting for more (TCP_QUICKACK, tcp(7)), which it forgets after a while.
-    ///
-    /// A broker with Nagle's algorithm sends one PUBACK and holds back the others until TCP has acknowledged that one; where
-    /// nothing is sent meanwhile, that takes 40 ms.
-    private static func acknowledgeAtOnce(_ descriptor: FileDescriptor) {
-        var one: Int32 = 1
-        // Where it is not to be had it is slower.
-        unsafe _ = setsockopt(
-            descriptor.rawValue, Int32(IPPROTO_TCP), TCP_QUICKACK, &one, socklen_t(MemoryLayout<Int32>.size))
+    /// Sends what this turn made, in as few segments as it fills.
+    func sendGathered() {
+        // What is sent acknowledges what came.
+        if !(client?.sendGathered() ?? false), hasHeard, window.inFlight > 0 { client?.acknowledgeAtOnce() }
+        hasHeard = false
     }
 
     /// What the system says of a connection that was begun (SO_ERROR, socket(7)).
@@ -186,6 +184,7 @@ extension Publisher {
         isEstablished = false
         status.repeated += window.restart()
         follower.move(to: window.shipped)
+        hasHeard = false
         others = [:]
         hasCaughtUp = false
         isOnline = false
@@ -215,6 +214,7 @@ extension Publisher {
         addresses = []
         status.connections += 1
         if let keepAlive = answer.keepAlive { silenceMax = .seconds(keepAlive) }
+        window.atATime = min(answer.receiveMaximum ?? .max, Self.atATimeMax)
         if let timeoutTimer { loop.set(timeoutTimer, at: nil) }
         (lastSent, lastHeard, lastPing) = (now, now, now)
         setSilenceTimer()

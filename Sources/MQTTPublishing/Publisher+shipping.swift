@@ -79,17 +79,15 @@ extension Publisher {
 
     /// Moves the checkpoint over what the broker has.
     func takeAcknowledgements() {
-        guard let client, !client.acknowledged.isEmpty else { return }
-        let acknowledged = client.acknowledged
-        client.acknowledged.removeAll(keepingCapacity: true)
+        guard let client, client.hasAcknowledgements else { return }
         let before = window.shipped.sequence
-        for (message, reason) in acknowledged {
-            if let other = others.removeValue(forKey: message) {
+        client.takeAcknowledgements { message, reason in
+            if !others.isEmpty, let other = others.removeValue(forKey: message) {
                 taken(other, reason, client.version)
             } else if reason >= 0x80 {
                 status.refusals += 1
                 // Those behind it are refused for the same reason, mostly.
-                guard !isPausing else { continue }
+                guard !isPausing else { return }
                 let name = MosquittoClient.name(reason, client.version)
                 refuse(window.shipped.sequence + 1, .publishRefused(topic: refusedTopic(), reason, name))
             } else if window.acknowledged(message) {

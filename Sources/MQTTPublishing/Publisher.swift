@@ -45,6 +45,9 @@ public final class Publisher {
 
     // A turn handles so many lines; then what is ready is looked at again.
     static let linesPerTurn = 256
+    // Where the broker names no limit. The library walks over all of them with each message and each acknowledgement, and
+    // more are of no use: these fill a path of 10 MB/s with a round trip of 10 ms.
+    static let atATimeMax = 256
     // An attempt takes three round trips at most: longer than TCP takes to send a lost SYN thrice again (1, 2 and 4 s).
     static let connectTimeout: Duration = .seconds(15)
     static let leaveTimeout: Duration = .seconds(3)
@@ -78,6 +81,8 @@ public final class Publisher {
     var interest: EventLoop.Interest = []
     var addresses: [String] = []
     var isEstablished = false
+    /// Whether something came in this turn.
+    var hasHeard = false
     /// What was said of the broker lately, and when: what comes and goes is not said each time.
     var said: [BrokerTrouble: Instant] = [:]
     /// Whether it was said that something is in the way.
@@ -181,6 +186,7 @@ public final class Publisher {
         if phase == .connected { ship() }
         keepWhereDue()
         takeLeave()
+        sendGathered()
         updateWatch()
         report()
         if phase == .ended { loop.stop() }

@@ -13,6 +13,11 @@ public struct ShippingWindow: Sendable {
 
     /// How many lines may be past the checkpoint that is kept.
     public let capacity: Int
+    /// How many lines may be under way at a time: what the broker takes, and no more than is of use.
+    ///
+    /// More than the broker takes (MQTT 5 §3.3.4) would wait in the library and could not be called back where the broker
+    /// refuses one before them.
+    public var atATime = Int.max
     /// Up to where the broker has all lines.
     public private(set) var shipped: LinePosition
     /// Up to where that is on the disk.
@@ -35,10 +40,7 @@ public struct ShippingWindow: Sendable {
     public var inFlight: Int { entries.count - head }
 
     /// How many more lines may be sent now.
-    ///
-    /// What the broker takes at a time (MQTT 5 §3.3.4) is less, and the library's to mind: it sends the next one as soon as
-    /// one is acknowledged, without a round through here.
-    public var room: Int { max(0, capacity - unkept - inFlight) }
+    public var room: Int { max(0, min(capacity - unkept, atATime) - inFlight) }
 
     /// A line was sent, by the library's number for the message.
     public mutating func sent(_ message: Int32, _ position: LinePosition) {

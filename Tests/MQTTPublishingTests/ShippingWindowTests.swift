@@ -42,6 +42,21 @@ import Testing
         #expect(window.room == 6)
     }
 
+    @Test func `no more are under way at a time than the broker takes`() {
+        var window = window(1...3)
+        window.atATime = 4
+        #expect(window.room == 1)
+        window.atATime = 3
+        #expect(window.room == 0)
+        window.atATime = 2
+        #expect(window.room == 0)
+        _ = window.acknowledged(101)
+        _ = window.acknowledged(102)
+        #expect(window.room == 1)
+        window.atATime = .max
+        #expect(window.room == 7)
+    }
+
     @Test func `after a connection's end the next one begins behind what is acknowledged in one piece`() {
         var window = window(1...4)
         _ = window.acknowledged(101)
