@@ -182,8 +182,8 @@ extension Publisher {
         dropWatch()
         client = nil
         isEstablished = false
-        status.repeated += window.restart()
-        follower.move(to: window.shipped)
+        restartLines()
+        acceptedTopics = []
         hasHeard = false
         others = [:]
         hasCaughtUp = false

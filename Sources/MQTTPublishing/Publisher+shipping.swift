@@ -19,12 +19,16 @@ extension Publisher {
                 count += 1
                 var room = window.room
                 // What was refused is tried alone: all that follows it would come again and again.
-                if refused != nil { room = min(room, 1 - window.inFlight) }
+                if refused != nil || onTrial != nil { room = min(room, 1 - window.inFlight) }
                 guard room > 0 else { break }
-                guard try follower.next(into: &line, upTo: durable, &message) else {
-                    hasCaughtUp = true
-                    break
+                if !isHeld {
+                    guard try follower.next(into: &line, upTo: durable, &message) else {
+                        hasCaughtUp = true
+                        break
+                    }
                 }
+                isHeld = mustWait(client.version)
+                guard !isHeld else { break }
                 try send(with: client)
             }
             noteLocal(.events, nil)
@@ -38,6 +42,25 @@ extension Publisher {
             return
         }
         if hasCaughtUp { publishOthers() } else { publishStatus() }
+    }
+
+    /// Whether the line that was read is the first of its topic, and others are under way.
+    ///
+    /// Rights are a topic's. What followed a line that is refused would be at the broker before it: so nothing does, until
+    /// the broker has taken one of its topic. MQTT 3.1.1 has no refusal.
+    private func mustWait(_ version: ConnectionPlan.Version) -> Bool {
+        guard version == .five, message.isPublished, message.sequence != nil else { return false }
+        if acceptedTopics.contains(message.topic) { return false }
+        guard window.inFlight == 0 else { return true }
+        onTrial = message.topic
+        return false
+    }
+
+    /// Reads on from the first line that the broker does not have.
+    func restartLines() {
+        status.repeated += window.restart()
+        follower.move(to: window.shipped)
+        (onTrial, isHeld) = (nil, false)
     }
 
     private func send(with client: MosquittoClient) throws {
@@ -95,6 +118,11 @@ extension Publisher {
             }
         }
         guard window.shipped.sequence > before else { return }
+        if let topic = onTrial, window.inFlight == 0 {
+            if acceptedTopics.count >= Self.acceptedTopicsMax { acceptedTopics = [] }
+            acceptedTopics.insert(topic)
+            onTrial = nil
+        }
         plan.progressed()
         if let refused, window.shipped.sequence >= refused {
             self.refused = nil
@@ -118,6 +146,8 @@ extension Publisher {
     private func refuse(_ sequence: Int, _ trouble: BrokerTrouble) {
         refused = sequence
         isPausing = true
+        // Rights are others now, perhaps for other topics too.
+        acceptedTopics = []
         say(trouble)
         if let pauseTimer { loop.set(pauseTimer, at: loop.now + plan.refusalDelay(refusals)) }
         refusals += 1
@@ -126,8 +156,7 @@ extension Publisher {
     /// Tries again what was refused.
     func tryAgain() {
         isPausing = false
-        status.repeated += window.restart()
-        follower.move(to: window.shipped)
+        restartLines()
     }
 
     // MARK: The checkpoint

@@ -48,6 +48,8 @@ public final class Publisher {
     // Where the broker names no limit. The library walks over all of them with each message and each acknowledgement, and
     // more are of no use: these fill a path of 10 MB/s with a round trip of 10 ms.
     static let atATimeMax = 256
+    // A hundred octets each, mostly. Where there are more, each is tried alone again.
+    static let acceptedTopicsMax = 4096
     // An attempt takes three round trips at most: longer than TCP takes to send a lost SYN thrice again (1, 2 and 4 s).
     static let connectTimeout: Duration = .seconds(15)
     static let leaveTimeout: Duration = .seconds(3)
@@ -101,6 +103,13 @@ public final class Publisher {
     var refused: Int?
     var refusals = 0
     var isPausing = false
+
+    // The first line of each topic goes alone in a connection that can say no.
+    var acceptedTopics: Set<[UInt8]> = []
+    /// The topic of the line that is under way alone.
+    var onTrial: [UInt8]?
+    /// Whether a line was read that waits until nothing is under way.
+    var isHeld = false
 
     // What is beside the lines.
     var retained: (any RetainedTopics)?

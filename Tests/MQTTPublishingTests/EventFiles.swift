@@ -27,7 +27,10 @@ final class EventFiles {
         """
     }
 
-    func append(_ count: Int, topic: String = "beacons/lobby/event/staff") throws {
+    func append(_ count: Int, topic: String = "beacons/lobby/event/staff") throws { try append(count) { _ in topic } }
+
+    /// Lines whose topics go by their numbers.
+    func append(_ count: Int, topic: (Int) -> String) throws {
         var left = count
         while left > 0 {
             if handle == nil || sequence % linesPerSegment == 0 { try open() }
@@ -35,7 +38,7 @@ final class EventFiles {
             var text = ""
             for _ in 0..<part {
                 sequence += 1
-                text += Self.line(sequence, topic: topic) + "\n"
+                text += Self.line(sequence, topic: topic(sequence)) + "\n"
             }
             try handle?.write(contentsOf: Data(text.utf8))
             left -= part

@@ -113,6 +113,22 @@ extension PublisherOptions {
         #expect(try checkpoint(folder) == 300)
     }
 
+    @Test(arguments: ["", "max_inflight_messages 1", "max_inflight_messages 0"])
+    func `lines of many topics come in order, whatever the broker takes at a time`(limit: String) throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"))
+        try files.append(700) { "beacons/lobby/event/c\($0 * $0 % 53)" }
+        let broker = try Broker(folder, more: "allow_anonymous true\n" + limit)
+        let subscriber = try Subscriber(broker)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.follows = false
+        let publisher = try RunningPublisher(options)
+        try publisher.end()
+        #expect(subscriber.wait(for: 700))
+        #expect(subscriber.all == Array(1...700))
+        #expect(publisher.status.repeated == 0)
+    }
+
     @Test func `--from ships again from that number on, whatever the checkpoint says`() throws {
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 100)
