@@ -21,6 +21,7 @@ final class DaemonPublishing {
     var statusTimer: EventLoop.Timer?
     /// How many lines without a number the publisher was told of.
     var rangingLines = 0
+    var wasConnected = false
 
     init(_ mailbox: PublisherMailbox) { self.mailbox = mailbox }
 }
@@ -42,6 +43,7 @@ extension Daemon {
         publishing.remarksWatch = try loop.watch(mailbox.owner.descriptor, for: .read) { [unowned self] _ in
             mailbox.owner.clear()
             sayRemarks()
+            noteConnection()
         }
         publishing.statusTimer = loop.makeTimer { [unowned self] now in
             tellStatus()
@@ -100,6 +102,15 @@ extension Daemon {
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
         let text = statusReport(withConditions: conditions <= Self.conditionsInStatusMax)
         publishing?.mailbox.tell(status: Array(text.utf8.dropLast()))
+    }
+
+    /// Has the status told at once where a connection has come about: what waited said that there is none.
+    private func noteConnection() {
+        guard let publishing else { return }
+        let isConnected = publishing.mailbox.status.version != nil
+        defer { publishing.wasConnected = isConnected }
+        guard isConnected, !publishing.wasConnected, let timer = publishing.statusTimer else { return }
+        loop.set(timer, at: loop.now)
     }
 
     private func sayRemarks() {

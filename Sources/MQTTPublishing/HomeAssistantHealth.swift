@@ -21,7 +21,14 @@ struct HomeAssistantHealth: Sendable {
             expression: "'ON' if '\(flag)' in value_json.diagnostics else 'OFF'")
     }
 
-    /// All of them.
+    /// A number of what the status says of the broker.
+    private static func broker(_ id: String, _ name: String, _ key: String) -> HomeAssistantHealth {
+        HomeAssistantHealth(
+            component: "sensor", id: id, name: name, extra: [("state_class", "\"total_increasing\"")],
+            expression: "(value_json.mqtt | default({})).\(key) | default('None')")
+    }
+
+    /// All of them; by their places it is kept which of them the broker lacks, so new ones come last.
     static let all: [HomeAssistantHealth] = [
         HomeAssistantHealth(
             component: "binary_sensor", id: "listening", name: "Listening", extra: [("device_class", "\"running\"")],
@@ -56,5 +63,22 @@ struct HomeAssistantHealth: Sendable {
                 ("suggested_display_precision", "0"), ("enabled_by_default", "false"),
             ],
             expression: "value_json.uptime"),
+        // What it says reaches nobody while the connection is not there: then it is unavailable, as all is.
+        HomeAssistantHealth(
+            component: "binary_sensor", id: "broker", name: "Broker connection",
+            extra: [("device_class", "\"connectivity\"")],
+            expression:
+                "('ON' if value_json.mqtt.version is defined else 'OFF') if value_json.mqtt is defined else 'None'"
+        ),
+        HomeAssistantHealth(
+            component: "binary_sensor", id: "delivery", name: "Delivery to the broker",
+            extra: [("device_class", "\"problem\"")],
+            expression:
+                "('ON' if value_json.mqtt.trouble is defined or value_json.mqtt.localTrouble is defined else 'OFF') "
+                + "if value_json.mqtt is defined else 'None'"),
+        broker("shipped", "Last event at the broker", "shipped"),
+        broker("missed", "Events gone before they were shipped", "missed"),
+        broker("refusals", "Messages that the broker refused", "refusals"),
+        broker("connections", "Connections to the broker", "connections"),
     ]
 }

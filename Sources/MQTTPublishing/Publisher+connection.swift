@@ -222,6 +222,8 @@ extension Publisher {
         retained?.reconnected()
         retained?.repeatAll()
         othersPauseUntil = nil
+        // It says that there is no connection.
+        statusMessage = nil
         if refused == nil {
             status.trouble = nil
             guard isInTrouble else { return }

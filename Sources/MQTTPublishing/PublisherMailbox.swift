@@ -30,7 +30,7 @@ public final class PublisherMailbox: Sendable {
 
     /// Wakes the publisher.
     let publisher: WakeUp
-    /// Signalled when there is a remark, and at the end.
+    /// Signalled when there is a remark, when a connection has come or gone, and at the end.
     public let owner: WakeUp
     private let orders = Mutex(Orders())
     private let news: Mutex<News>
@@ -60,6 +60,8 @@ public final class PublisherMailbox: Sendable {
     public func tellOfLines() { publisher.signal() }
 
     /// What `status` says now; in place of what was not sent yet.
+    ///
+    /// What was told before a connection came is not sent through it, since it says that there is none: tell it anew then.
     public func tell(status: [UInt8]) {
         orders.withLock { $0.status = status }
         publisher.signal()
@@ -97,11 +99,12 @@ public final class PublisherMailbox: Sendable {
     }
 
     func report(_ status: PublisherStatus) {
-        let isEnd = news.withLock { news in
+        let isNews = news.withLock { news in
             defer { news.status = status }
-            return status.state == .ended && news.status.state != .ended
+            let isEnd = status.state == .ended && news.status.state != .ended
+            return isEnd || (status.version == nil) != (news.status.version == nil)
         }
-        if isEnd { owner.signal() }
+        if isNews { owner.signal() }
     }
 
     func say(_ remark: Remark) {

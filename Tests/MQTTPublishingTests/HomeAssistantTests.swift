@@ -140,9 +140,34 @@ struct HomeAssistantTests {
                 "health_-hearing": "off", "health_-waiting": "2", "health_-backlog": "7",
                 "health_-dropped": "5",
                 "health_-started": "2026-11-21T07:00:00.000000Z", "health_-uptime": "2787.5",
+                "health_-broker": "on", "health_-delivery": "off", "health_-shipped": "33", "health_-missed": "0",
+                "health_-refusals": "3", "health_-connections": "4",
             ])
         #expect(["storage", "clock", "hearing"].allSatisfy { shown[2]["health_-\($0)"]?.state == "on" })
         #expect(Set(shown[3].values.map(\.state)) == ["unknown"])
+    }
+
+    @Test(arguments: [
+        (#"{"backlog":7,"shipped":33,"state":"refused","version":"5","trouble":"it refuses"}"#, "on", "on", "33"),
+        (#"{"backlog":7,"shipped":33,"state":"draining","version":"3.1.1","localTrouble":"full"}"#, "on", "on", "33"),
+        (#"{"backlog":7,"shipped":0,"state":"waiting"}"#, "off", "off", "0"),
+    ])
+    func `the way to the broker: whether it is there, and whether it takes what it is given`(
+        mqtt: String, broker: String, delivery: String, shipped: String
+    ) throws {
+        var home = try HomeAssistantWorld()
+        home.deliver()
+        home.publish("status", Self.status.replacing(Self.mqtt, with: mqtt))
+        home.show()
+        home.publish("status", Self.status.replacing(",\"mqtt\":" + Self.mqtt, with: ""))
+        home.show()
+        let shown = try HomeAssistantSimulator.run(home.steps)
+        let states = ["broker", "delivery", "shipped"].map { shown[0]["health_-\($0)"]?.state }
+        #expect(states == [broker, delivery, shipped])
+        // A status of a gateway without a broker, told by hand: nothing is known of one.
+        for name in ["broker", "delivery", "shipped", "backlog", "missed", "refusals", "connections"] {
+            #expect(shown[1]["health_-\(name)"]?.state == "unknown", "\(name)")
+        }
     }
 
     private static let troubled =
@@ -151,8 +176,10 @@ struct HomeAssistantTests {
         {"version":1,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
         "started":"2026-11-21T07:00:00.000000Z","state":"listening","diagnostics":[],"adapters":[\
         {"name":"hci0","state":"listening"},{"name":"hci1","state":"off"}],"monitors":[],"output":{"directory":"/x",\
-        "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5},"mqtt":{"backlog":7}}
+        "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5},"mqtt":\(mqtt)}
         """
+    private static let mqtt =
+        #"{"state":"connected","version":"5","shipped":33,"backlog":7,"missed":0,"refusals":3,"connections":4}"#
 
     @Test(arguments: [
         ("staff", "staff"), ("a_b", "a__b"), ("a b", "a_20b"), ("dépôt", "d_C3_A9p_C3_B4t"), ("e\u{301}", "e_CC_81"),
