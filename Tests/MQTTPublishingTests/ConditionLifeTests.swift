@@ -1,0 +1,164 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import MQTTPublishing
+
+/// What a real broker holds in a condition's life, as whoever comes later is told it.
+@Suite(
+    .enabled(if: BrokerTools.areThere, BrokerTools.reason),
+    .enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
+struct ConditionLifeTests {
+    /// A gateway's lines in files, its publisher, and the broker.
+    private final class World {
+        var engine: PresentWorld
+        let folder: TestFolder
+        let broker: Broker
+        let publisher: RunningPublisher
+        private var written = 0
+
+        init() throws {
+            engine = try PresentWorld()
+            folder = try TestFolder()
+            broker = try Broker(folder)
+            try FileManager.default.createDirectory(
+                atPath: folder.file("events"), withIntermediateDirectories: true)
+            let mark = ["-p", "\(broker.port)", "-h", "127.0.0.1", "-q", "1", "-r", "-t", "end", "-m", "of all"]
+            #expect(try Child(BrokerTools.publish, mark).wait() == 0)
+            var options = PublisherOptions(folder, port: broker.port)
+            let present = try PresentOptions.make()
+            options.retained = .topics(
+                "beacons/lobby", file: FilePath(folder.file("present.json")),
+                make: { bytes in bytes.flatMap { try? PresentState(present, decoding: $0) } ?? PresentState(present) },
+                adopt: { _ in })
+            publisher = try RunningPublisher(options)
+            try publisher.remark(with: "takes lines from 1 on")
+        }
+
+        /// The engine's new lines come to stand in the files.
+        func write() throws {
+            let path = folder.file("events/events-000000000001-20261121T074627Z.jsonl")
+            var text = Data()
+            for line in engine.lines[written...] { text += Data(line) + Data([0x0A]) }
+            written = engine.lines.count
+            if !FileManager.default.fileExists(atPath: path) {
+                _ = FileManager.default.createFile(atPath: path, contents: nil)
+            }
+            let file = try #require(FileHandle(forWritingAtPath: path))
+            try file.seekToEnd()
+            try file.write(contentsOf: text)
+            try file.close()
+        }
+
+        /// All that is retained, as a subscriber is told it that was never there before.
+        func retained() throws -> [String: String] {
+            // In the order of the subscriptions: with the last one all is there.
+            let subscriber = try Child(
+                BrokerTools.subscribe,
+                [
+                    "-p", "\(broker.port)", "-h", "127.0.0.1", "-q", "1", "--retained-only", "-v", "-t", "beacons/#",
+                    "-t", "homeassistant/#", "-t", "end",
+                ])
+            try subscriber.line(with: "end of all")
+            subscriber.end(SIGKILL)
+            return subscriber.said.reduce(into: [:]) { topics, line in
+                let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+                if parts.count == 2, parts[0] != "end" { topics[parts[0]] = parts[1] }
+            }
+        }
+
+        /// What is retained once the states are these, by what follows `state/` and `tracker/`.
+        func retained(once states: [String: String], location: SourceLocation = #_sourceLocation) throws
+            -> [String: String]
+        {
+            let end = Date(timeIntervalSinceNow: 30)
+            while true {
+                let topics = try retained()
+                var now: [String: String] = [:]
+                for (topic, payload) in topics {
+                    guard let short = topic.split(separator: "beacons/lobby/").last,
+                        topic.contains("lobby/state/")
+                            || topic.contains("lobby/tracker/")
+                    else { continue }
+                    now[String(short)] = try presentObject(payload)["state"] as? String
+                }
+                if now == states, topics["beacons/lobby/availability"] == "online" { return topics }
+                guard Date() < end else {
+                    Issue.record("\(now) in place of \(states)", sourceLocation: location)
+                    return topics
+                }
+            }
+        }
+
+        /// What a Home Assistant shows that has just started: presence, tracker; absent where there is no entity.
+        func shown(_ topics: [String: String]) throws -> [String?] {
+            let steps = topics.keys.sorted().map { ["do": "publish", "topic": $0, "payload": topics[$0] ?? ""] }
+            let shown = try #require(try HomeAssistantSimulator.run(steps + [["do": "show"]]).last)
+            return [ConditionLifeTests.presence, ConditionLifeTests.tracker].map { shown[$0]?.state }
+        }
+    }
+
+    private static let beacon = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"
+    private static let presence = "condition_-staff"
+    private static let tracker = "beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7"
+    private static let discovery = [
+        "homeassistant/binary_sensor/beacons_2Flobby/\(presence)/config",
+        "homeassistant/device_tracker/beacons_2Flobby/\(tracker)/config",
+    ]
+
+    @Test func `configured, satisfied, outage, back, gone, removed while the broker is away: as retained by a broker`()
+        throws
+    {
+        let world = try World()
+        func topics(_ states: [String: String]) throws -> [String: String] {
+            try world.write()
+            return try world.retained(once: states)
+        }
+        let health = HomeAssistantHealth.all.count
+        try world.engine.add("staff", perBeacon: true, at: 1)
+        let configured = try topics(["state/staff": "unknown"])
+        #expect(try world.shown(configured) == ["unavailable", nil])
+        #expect(configured.keys.filter { $0.hasPrefix("homeassistant/") }.count == health + 1)
+        #expect(configured[Self.discovery[0]] != nil)
+
+        world.engine.sighted(at: 2)
+        let both = ["state/staff", "state/staff/\(Self.beacon)", "tracker/staff/\(Self.beacon)"]
+        func all(_ state: String) -> [String: String] { Dictionary(uniqueKeysWithValues: both.map { ($0, state) }) }
+        let satisfied = try topics(all("satisfied"))
+        #expect(try world.shown(satisfied) == ["on", "home"])
+        #expect(Self.discovery.allSatisfy { satisfied[$0] != nil })
+
+        world.engine.listening(false, at: 3)
+        world.engine.advance(to: 63)
+        #expect(try world.shown(try topics(all("unknown"))) == ["unavailable", "unavailable"])
+
+        world.engine.listening(true, at: 100)
+        world.engine.sighted(at: 101)
+        let back = try topics(all("satisfied"))
+        #expect(try world.shown(back) == ["on", "home"])
+        #expect(try presentObject(back["beacons/lobby/state/staff"] ?? "")["date"] as? String != nil)
+
+        // Its beacon is forgotten (P1); Home Assistant's own topic stays.
+        world.engine.advance(to: 131)
+        let gone = try topics(["state/staff": "unsatisfied", "tracker/staff/\(Self.beacon)": "unsatisfied"])
+        #expect(try world.shown(gone) == ["off", "not_home"])
+        world.engine.sighted(at: 140)
+        #expect(try world.shown(try topics(all("satisfied"))) == ["on", "home"])
+
+        world.broker.stop()
+        try world.engine.remove("staff", at: 150)
+        try world.write()
+        try world.broker.start()
+        let removed = try world.retained(once: [:])
+        #expect(try world.shown(removed) == [nil, nil])
+        #expect(removed.keys.filter { $0.contains("staff") }.isEmpty)
+        #expect(removed.keys.filter { $0.hasPrefix("homeassistant/") }.count == health)
+
+        // An orderly end is told as what it is.
+        try world.publisher.stop()
+        #expect(try world.retained()["beacons/lobby/availability"] == "offline")
+    }
+}
