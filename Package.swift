@@ -144,17 +144,19 @@ let package = Package(
         .testTarget(
             name: "LocationTests",
             dependencies: ["Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
+        .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
-                "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
+                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring", "BeaconScanning",
+                "BrokerSupport", "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring",
+                "BeaconScanning",
                 "BluetoothLE", "Polling", "journal-writer",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),

@@ -15,7 +15,7 @@ struct PublishingTests {
 
     @Test func `with a broker that is down from the start it hears, writes, says so, and ships later`() throws {
         let world = try LiveWorld()
-        let broker = try LocalBroker(world.folder)
+        let broker = try LocalBroker()
         let file = try world.write(
             "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
         let gateway = try RunningGateway(world, configuration: file)
@@ -55,7 +55,7 @@ struct PublishingTests {
 
     @Test func `killed, it is offline by its last will; back, it ships from where it stood, and is online`() throws {
         let world = try LiveWorld()
-        let broker = try LocalBroker(world.folder)
+        let broker = try LocalBroker()
         try broker.start()
         let file = try world.write(
             "g.yaml",
@@ -108,7 +108,7 @@ struct PublishingTests {
 
         init() throws {
             scratch = try Scratch()
-            broker = try LocalBroker(scratch.url)
+            broker = try LocalBroker()
             try broker.start()
             try FileManager.default.createDirectory(atPath: scratch.path("events"), withIntermediateDirectories: true)
             _ = try scratch.write(

@@ -1,4 +1,5 @@
 import BluetoothLE
+import BrokerSupport
 import EventLog
 import Foundation
 import SystemPackage
@@ -9,7 +10,7 @@ import Testing
 
 /// What a real broker holds in a condition's life, as whoever comes later is told it.
 @Suite(
-    .enabled(if: BrokerTools.areThere, BrokerTools.reason),
+    .enabled(if: BrokerTools.areThere, BrokerTools.missing),
     .enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
 struct ConditionLifeTests {
     /// A gateway's lines in files, its publisher, and the broker.

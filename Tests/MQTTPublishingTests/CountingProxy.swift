@@ -1,4 +1,6 @@
+import BrokerSupport
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -7,22 +9,25 @@ import Foundation
 #endif
 
 /// Stands between a publisher and a broker: counts what passes, cuts connections, and plays an old broker.
-final class CountingProxy: @unchecked Sendable {
+final class CountingProxy: Sendable {
     let port: UInt16
     private let target: UInt16
     private let listener: Int32
-    private let lock = NSLock()
-    private var sockets: [Int32] = []
-    private var sentNumbers: [Int] = []
-    // By the connection that they came through, counted from 1.
-    private var acknowledgedNumbers: [Int: Set<Int>] = [:]
-    private var connectionCount = 0
-    private var versionsSeen: [UInt8] = []
-    private var isClosed = false
+    private struct State: Sendable {
+        var sockets: [Int32] = []
+        var sent: [Int] = []
+        // By the connection that they came through, counted from 1.
+        var acknowledged: [Int: Set<Int>] = [:]
+        var connections = 0
+        var versions: [UInt8] = []
+        var isClosed = false
+        // Cuts the connection by itself when so many more messages have passed.
+        var cutAfter = Int.max
+    }
+
+    private let state = Mutex(State())
     /// Whether a connection in MQTT 5 is refused as a broker refuses it that knows 3.1.1 alone.
     private let refusesFive: Bool
-    // Cuts the connection by itself when so many more messages have passed.
-    private var cutAfter = Int.max
 
     init(to target: UInt16, refusesFive: Bool = false) {
         self.target = target
@@ -45,35 +50,35 @@ final class CountingProxy: @unchecked Sendable {
     }
 
     func close() {
-        lock.withLock { isClosed = true }
+        state.withLock { $0.isClosed = true }
         shutdown(listener, Int32(SHUT_RDWR))
         cut()
     }
 
     /// Ends every connection that stands.
-    func cut() { lock.withLock { for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
+    func cut() { state.withLock { for socket in $0.sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
 
     /// Ends the connection when `count` more messages have passed.
-    func cut(after count: Int) { lock.withLock { cutAfter = count } }
+    func cut(after count: Int) { state.withLock { $0.cutAfter = count } }
 
     /// The numbers of all messages that passed towards the broker, in order.
-    var sent: [Int] { lock.withLock { sentNumbers } }
+    var sent: [Int] { state.withLock { $0.sent } }
     /// Those that the broker acknowledged.
     var acknowledged: Set<Int> { acknowledged(through: .max) }
     /// Those that it acknowledged through the first so many connections.
     func acknowledged(through connections: Int) -> Set<Int> {
-        lock.withLock {
-            acknowledgedNumbers.reduce(into: []) { if $1.key <= connections { $0.formUnion($1.value) } }
+        state.withLock { state in
+            state.acknowledged.reduce(into: []) { if $1.key <= connections { $0.formUnion($1.value) } }
         }
     }
-    var connections: Int { lock.withLock { connectionCount } }
-    var versions: [UInt8] { lock.withLock { versionsSeen } }
+    var connections: Int { state.withLock { $0.connections } }
+    var versions: [UInt8] { state.withLock { $0.versions } }
 
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)
             if client < 0 {
-                if lock.withLock({ isClosed }) { break }
+                if state.withLock({ $0.isClosed }) { break }
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 break
             }
@@ -96,10 +101,10 @@ final class CountingProxy: @unchecked Sendable {
             for socket in [client, server] {
                 setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             }
-            let number = lock.withLock {
-                connectionCount += 1
-                sockets += [client, server]
-                return connectionCount
+            let number = state.withLock { state in
+                state.connections += 1
+                state.sockets += [client, server]
+                return state.connections
             }
             let link = Link(self, number, client, server)
             Thread.detachNewThread { link.up() }
@@ -109,15 +114,14 @@ final class CountingProxy: @unchecked Sendable {
     }
 
     /// One connection, through both of its directions.
-    private final class Link: @unchecked Sendable {
+    private final class Link: Sendable {
         let proxy: CountingProxy
         let number: Int
         let client: Int32
         let server: Int32
-        private let lock = NSLock()
-        private var numbers: [UInt16: Int] = [:]
-        private var isFive = true
-        private var open = 2
+        // What was sent, by the library's numbers; and how many directions are open.
+        private let numbers = Mutex<[UInt16: Int]>([:])
+        private let open = Mutex(2)
 
         init(_ proxy: CountingProxy, _ number: Int, _ client: Int32, _ server: Int32) {
             self.proxy = proxy
@@ -132,9 +136,8 @@ final class CountingProxy: @unchecked Sendable {
                 case 1:
                     // CONNECT: the length of the name, the name, the version.
                     let version = body.count > 6 ? body[6] : 0
-                    isFive = version == 5
-                    proxy.lock.withLock { proxy.versionsSeen.append(version) }
-                    guard isFive, proxy.refusesFive else { break }
+                    proxy.state.withLock { $0.versions.append(version) }
+                    guard version == 5, proxy.refusesFive else { break }
                     // Unacceptable protocol version (3.1.1 §3.2.2.3), as 3.1.1 says it.
                     let refusal: [UInt8] = [0x20, 2, 0, 1]
                     _ = refusal.withUnsafeBytes { Glibc.send(client, $0.baseAddress, 4, Int32(MSG_NOSIGNAL)) }
@@ -148,12 +151,12 @@ final class CountingProxy: @unchecked Sendable {
                     guard let key = text.range(of: "\"sequence\":"),
                         let number = Int(text[key.upperBound...].prefix { $0.isNumber })
                     else { break }
-                    lock.withLock { numbers[message] = number }
-                    return proxy.lock.withLock {
-                        proxy.sentNumbers.append(number)
-                        proxy.cutAfter -= proxy.cutAfter == .max ? 0 : 1
-                        guard proxy.cutAfter <= 0 else { return true }
-                        proxy.cutAfter = .max
+                    numbers.withLock { $0[message] = number }
+                    return proxy.state.withLock { state in
+                        state.sent.append(number)
+                        state.cutAfter -= state.cutAfter == .max ? 0 : 1
+                        guard state.cutAfter <= 0 else { return true }
+                        state.cutAfter = .max
                         return false
                     }
                 default: break
@@ -166,9 +169,9 @@ final class CountingProxy: @unchecked Sendable {
             copy(from: server, to: client) { type, body in
                 guard type >> 4 == 4, body.count >= 2, body.count < 3 || body[2] < 0x80 else { return true }
                 let message = UInt16(body[0]) << 8 | UInt16(body[1])
-                if let number = lock.withLock({ numbers.removeValue(forKey: message) }) {
+                if let number = numbers.withLock({ $0.removeValue(forKey: message) }) {
                     let place = self.number
-                    _ = proxy.lock.withLock { proxy.acknowledgedNumbers[place, default: []].insert(number) }
+                    proxy.state.withLock { _ = $0.acknowledged[place, default: []].insert(number) }
                 }
                 return true
             }
@@ -205,12 +208,12 @@ final class CountingProxy: @unchecked Sendable {
             }
             shutdown(from, Int32(SHUT_RDWR))
             shutdown(to, Int32(SHUT_RDWR))
-            let isLast = lock.withLock {
+            let isLast = open.withLock { open in
                 open -= 1
                 return open == 0
             }
             guard isLast else { return }
-            proxy.lock.withLock { proxy.sockets.removeAll { $0 == client || $0 == server } }
+            proxy.state.withLock { [client, server] in $0.sockets.removeAll { $0 == client || $0 == server } }
             Glibc.close(client)
             Glibc.close(server)
         }

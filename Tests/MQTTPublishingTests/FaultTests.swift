@@ -1,3 +1,4 @@
+import BrokerSupport
 import Foundation
 import MQTTPublishing
 import SystemPackage
@@ -12,7 +13,7 @@ import Testing
 /// What a site's network and machines do to a gateway, at random by seed.
 ///
 /// `BEACON_EVENTS` sets how many lines, `BEACON_SEED` what happens.
-@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.reason), .serialized) struct FaultTests {
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.missing), .serialized) struct FaultTests {
     /// The built command, beside the test bundle.
     static let gateway: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""

@@ -1,4 +1,5 @@
 import BluetoothLE
+import BrokerSupport
 import EventLog
 import Foundation
 import MQTTPublishing
@@ -72,7 +73,7 @@ extension PublisherOptions {
     }
 }
 
-@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.reason)) struct PublisherTests {
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.missing)) struct PublisherTests {
     private func checkpoint(_ folder: TestFolder) throws -> Int? {
         try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
     }

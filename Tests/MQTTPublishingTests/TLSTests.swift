@@ -1,9 +1,10 @@
+import BrokerSupport
 import Foundation
 import MQTTPublishing
 import SystemPackage
 import Testing
 
-@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.reason)) struct TLSTests {
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.missing)) struct TLSTests {
     private struct World {
         let folder: TestFolder
         let certificates: Certificates

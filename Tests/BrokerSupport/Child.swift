@@ -1,0 +1,108 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// Something that was waited for did not come.
+package struct NothingCame: Error, CustomStringConvertible {
+    package var description: String
+
+    package init(description: String) { self.description = description }
+}
+
+/// A program that runs beside the test, whose lines are taken as they come; it ends with this value.
+package final class Child {
+    /// What its reader's thread has in common with whoever waits.
+    private struct Output: Sendable {
+        var lines: [String] = []
+        var isAtEnd = false
+    }
+
+    package let process = Process()
+    private let output = Announced(Output())
+    private var taken = 0
+
+    /// Starts it; `body`, where there is one, takes each line, in a thread of its own.
+    package init(_ program: String, _ arguments: [String], each body: (@Sendable (String) -> Void)? = nil) throws {
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        let pipe = Foundation.Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        process.standardInput = FileHandle.nullDevice
+        // The threads that tests run in block signals, and a child would inherit that.
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try process.run()
+        let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
+        let output = output
+        Thread.detachNewThread {
+            Self.read(descriptor) { line in
+                if let body { body(line) } else { output.change { $0.lines.append(line) } }
+            }
+            output.change { $0.isAtEnd = true }
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ take: (String) -> Void) {
+        var rest: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            rest += buffer[..<count]
+            var start = 0
+            while let end = rest[start...].firstIndex(of: 0x0A) {
+                take(String(decoding: rest[start..<end], as: UTF8.self))
+                start = end + 1
+            }
+            rest.removeFirst(start)
+        }
+        close(descriptor)
+    }
+
+    deinit { if process.isRunning { end(SIGKILL) } }
+
+    /// Waits until a line holds `text`, and gives it; lines before it are passed over.
+    @discardableResult package func line(with text: String, within seconds: TimeInterval = 30) throws -> String {
+        let from = taken
+        let found = output.wait(until: Date(timeIntervalSinceNow: seconds)) { output -> (String?, Int)? in
+            if let index = output.lines[from...].firstIndex(where: { $0.contains(text) }) {
+                return (output.lines[index], index + 1)
+            }
+            return output.isAtEnd ? (nil, output.lines.count) : nil
+        }
+        taken = found?.1 ?? said.count
+        guard let line = found?.0 else {
+            throw NothingCame(description: "no line with “\(text)” came; these did: \(said.suffix(10))")
+        }
+        return line
+    }
+
+    /// All lines so far.
+    package var said: [String] { output.now.lines }
+
+    package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    /// Ends it, and gives how it ended; what it said is there then.
+    @discardableResult package func end(_ number: Int32 = SIGTERM) -> Int32 {
+        if process.isRunning {
+            signal(number)
+            signal(SIGCONT)
+        }
+        return wait()
+    }
+
+    /// Waits for its end.
+    @discardableResult package func wait() -> Int32 {
+        process.waitUntilExit()
+        _ = output.wait(until: Date(timeIntervalSinceNow: 10)) { $0.isAtEnd ? true : nil }
+        return process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
+    }
+}

@@ -1,0 +1,16 @@
+import Foundation
+
+/// A folder for one test's files, gone with this value.
+package final class TestFolder {
+    package let path = "/tmp/mqtt-\(UUID().uuidString.prefix(8))"
+
+    package init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    package func file(_ name: String) -> String { path + "/" + name }
+
+    @discardableResult package func write(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+}
