@@ -223,6 +223,13 @@ import Testing
         let output = Foundation.Pipe()
         subscriber.standardOutput = output
         try subscriber.run()
+        // One whose broker is gone would try for ever, and keep the tests' output open.
+        defer {
+            if subscriber.isRunning {
+                kill(subscriber.processIdentifier, SIGKILL)
+                subscriber.waitUntilExit()
+            }
+        }
         // After the first, an advertisement makes no line that has a number.
         try gateway.until("a ranging came") { _ in
             world.advertise()
