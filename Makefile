@@ -79,7 +79,7 @@ test: deps ## Builds and runs all tests.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(SWIFT_FLAGS)
 
-sample: deps-build ## Builds a package that uses the libraries alone, and has it change conditions 160,000 times.
+sample: deps-build ## Builds a package that uses the libraries alone, and has it change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
 	$(SWIFT) build --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample
