@@ -202,7 +202,7 @@ import Testing
     @Test(.enabled(if: LocalBroker.isThere, LocalBroker.reason))
     func `a broker gets them at qos 0 while they are new, though no numbered line follows`() throws {
         let world = try LiveWorld()
-        let broker = try LocalBroker(world.folder)
+        let broker = try LocalBroker()
         try broker.start()
         let file = try world.write(
             "g.yaml",
