@@ -150,7 +150,10 @@ public struct Ranger: Sendable {
 
     /// Tells what is due at or before `time`, second by second, conditions in the order in which they were added.
     ///
-    /// - Parameter clockOffset: how far the wall clock is ahead of the timeline.
+    /// - Parameters:
+    ///   - time: the timeline's present.
+    ///   - clockOffset: how far the wall clock is ahead of the timeline.
+    ///   - rangings: where what is told is added.
     public mutating func advance(
         to time: Instant, clockOffset: ClockOffset = .zero, into rangings: inout ContiguousArray<Ranging>
     ) {

@@ -28,6 +28,7 @@ public struct SessionLedger: Sendable {
     /// Begins a session.
     ///
     /// - Parameters:
+    ///   - demand: what it asks for.
     ///   - purpose: why full accuracy is needed, for operators.
     ///   - isImplicit: whether monitoring or ranging holds it, and not the program.
     public mutating func begin(_ demand: ServiceDemand, purpose: String? = nil, isImplicit: Bool = false) -> ID {

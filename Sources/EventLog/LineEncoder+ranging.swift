@@ -9,8 +9,10 @@ extension LineEncoder {
     /// Appends the line of who is in view of a condition.
     ///
     /// - Parameters:
+    ///   - ranging: who is in view.
     ///   - monitor: the monitor's name.
     ///   - identifier: the condition's identifier.
+    ///   - buffer: where it is appended.
     public func encode(
         _ ranging: Ranging, monitor: String, identifier: String, into buffer: inout LineBuffer
     ) {
