@@ -194,7 +194,7 @@ struct PublishingTests {
                     """
                     cd "\(world.scratch.path("events"))"
                     jq -c 'select(.topic) | .payload' events-*.jsonl |
-                      mosquitto_pub -h 127.0.0.1 -p \(world.broker.port) -q 1 -t beacons/lobby/events -l
+                      split -l 7 --filter='mosquitto_pub -h 127.0.0.1 -p \(world.broker.port) -q 1 -t beacons/lobby/events -l'
                     """,
                 ])
             #expect(ending.status == 0, "\(ending.errors)")
