@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample torture lab lint format bench bench-visits fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test sample tsan torture lab lint format bench bench-visits docs fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -23,6 +23,9 @@ BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyam
 LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
 TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
+
+# The libraries that are products.
+DOCUMENTED := BackgroundActivity BeaconMonitoring BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -84,6 +87,10 @@ sample: deps-build ## Builds a package that uses the libraries alone, and has it
 	$(SWIFT) build --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample
 
+tsan: deps ## Builds all with the thread sanitizer and runs the tests: what races is an error.
+	$(SWIFT) build --scratch-path $(BUILD_DIR)/tsan --build-tests --sanitize thread $(SWIFT_FLAGS)
+	TSAN_OPTIONS=halt_on_error=1 $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build --sanitize thread $(SWIFT_FLAGS)
+
 torture: deps ## Cuts every capture at every byte of its first 4 KiB and 1,000 more, and damages it 10,000 times.
 	@# Optimised, or it would take hours.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
@@ -91,10 +98,10 @@ torture: deps ## Cuts every capture at every byte of its first 4 KiB and 1,000 m
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.
-	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
+	$(SWIFT) format lint --strict --parallel -r Sources Tests docs Package.swift
 
 format: ## Formats all Swift sources in place.
-	$(SWIFT) format -i --parallel -r Sources Tests Package.swift
+	$(SWIFT) format -i --parallel -r Sources Tests docs Package.swift
 
 bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
@@ -106,6 +113,22 @@ bench: deps release ## Measures replay beside others, durability, the daemon's c
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
+
+docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
+	for module in $(DOCUMENTED); do $(SWIFT) build --scratch-path $(BUILD_DIR) --target $$module $(SWIFT_FLAGS); done
+	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols
+	for module in $(DOCUMENTED); do \
+	  $(SWIFT) symbolgraph-extract -module-name $$module -minimum-access-level public -skip-inherited-docs \
+	    -skip-synthesized-members -output-dir $(BUILD_DIR)/symbols -I $(BUILD_DIR)/debug/Modules \
+	    -target "$$($(SWIFT)c -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p')" \
+	    $(addprefix -I ,$(dir $(wildcard Sources/*/module.modulemap))) \
+	    -I $(BUILD_DIR)/checkouts/swift-system/Sources/CSystem/include \
+	    $$(pkg-config --cflags-only-I dbus-1); \
+	done
+	docc convert docs/library.docc --additional-symbol-graph-dir $(BUILD_DIR)/symbols --warnings-as-errors \
+	  --fallback-display-name beacon-gateway --fallback-bundle-identifier beacon-gateway \
+	  --transform-for-static-hosting --output-path $(BUILD_DIR)/documentation
+	@echo 'Look at it with: $(PYTHON) -m http.server -d $(BUILD_DIR)/documentation, then /documentation/libraries'
 
 fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 	Tests/Fuzz/run

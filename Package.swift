@@ -123,6 +123,9 @@ let package = Package(
         .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
+            name: "Examples", dependencies: ["BeaconMonitoring", "BluetoothLE", "Location"],
+            path: "docs/library.docc/Examples"),
+        .testTarget(
             name: "BlueZTests",
             dependencies: [
                 "BlueZ", "BeaconScanning", "BluetoothLE", "Polling",

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// What the article shows is what is compiled here, and what it names is used in a test.
+@Suite struct ArticleTests {
+    private static let examples = URL(filePath: #filePath).deletingLastPathComponent()
+    private static let article = examples.appending(path: "../ComingFromCoreLocation.md")
+
+    private static func texts(below folder: URL) throws -> [String] {
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        var texts: [String] = []
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift", !file.path.contains("/.build/") else { continue }
+            texts.append(try String(contentsOf: file, encoding: .utf8))
+        }
+        return texts
+    }
+
+    private static func lines(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    @Test func `every listing stands in an example, line by line`() throws {
+        let parts = try String(contentsOf: Self.article, encoding: .utf8).components(separatedBy: "```swift\n")
+        let listings = parts.dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(listings.count >= 2)
+        let examples = try Self.texts(below: Self.examples).map { Self.lines($0) }
+        for listing in listings {
+            let lines = Self.lines(listing)
+            let isThere = examples.contains { example in
+                example.indices.contains { example[$0...].starts(with: lines) }
+            }
+            #expect(isThere, "\(listing)")
+        }
+    }
+
+    @Test func `every symbol of the table is used in a test`() throws {
+        let text = try String(contentsOf: Self.article, encoding: .utf8)
+        let symbols = Set(text.matches(of: /``\/(?<path>[^`]+)``/).map { String($0.output.path) })
+        #expect(symbols.count > 40)
+        let root = Self.examples.appending(path: "../../..").standardizedFileURL
+        let tests = try Self.texts(below: root.appending(path: "Tests")) + Self.texts(below: Self.examples)
+        for symbol in symbols.sorted() {
+            // Initializers are used by their type's name.
+            let names = symbol.split(separator: "/").map { $0.prefix { $0 != "(" } }.filter { $0 != "init" }
+            guard names.count > 1, let name = names.last else { continue }
+            let pattern = try Regex("\\b\(name)\\b").wordBoundaryKind(.simple)
+            #expect(tests.contains { $0.contains(pattern) }, "\(symbol)")
+        }
+    }
+}

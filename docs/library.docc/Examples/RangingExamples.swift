@@ -1,0 +1,57 @@
+import BeaconMonitoring
+import BluetoothLE
+import Testing
+
+/// What the article shows of ranging and sessions, as it stands there.
+@Suite struct RangingExamples {
+    let clock = StandingClock()
+    let uuid = staff
+
+    @Test func `who is in view, the nearest first`() async throws {
+        let monitor = try BeaconMonitor("desk", clock: clock)
+        let adapter = try await monitor.adapter(named: "hci0")
+        var rangings = monitor.ranging(for: BeaconIdentityCondition(uuid: uuid)).makeAsyncIterator()
+        for _ in 0..<3 {
+            let time = clock.turn(by: .seconds(1))
+            await monitor.sighted([
+                sighting(8, by: adapter, at: time, rssi: -85), sighting(7, by: adapter, at: time, rssi: -59),
+            ])
+        }
+        let ranging = await rangings.next()
+        #expect(ranging?.beacons.map(\.beacon.minor) == [7, 8])
+        let nearest = try #require(ranging?.beacons.first)
+        #expect(nearest.rssi == -59)
+        let metres = try #require(nearest.accuracy)
+        #expect(abs(metres - 1) < 0.2)
+        await monitor.end()
+    }
+
+    @Test func `sessions are layered`() async throws {
+        let registry = ServiceRegistry()
+        let survey = ServiceSession(.lowPower(.low), in: registry)
+        #expect(registry.demand?.scanning == .lowPower(.low))
+        let badges = ServiceSession(.active, fullAccuracyPurpose: "badges open doors", in: registry)
+        #expect(registry.demand?.scanning == .active)
+        #expect(registry.purposes == ["badges open doors"])
+        var flags = badges.diagnostics.makeAsyncIterator()
+        #expect(await flags.next() == [])
+        registry.report(.accuracyLimited)
+        #expect(await flags.next() == .accuracyLimited)
+        badges.invalidate()
+        #expect(registry.demand?.scanning == .lowPower(.low))
+        survey.invalidate()
+        #expect(registry.demand == nil)
+    }
+
+    @Test func `sessions that are demanded`() async throws {
+        let registry = ServiceRegistry(requiresExplicitSessions: true)
+        let monitor = try BeaconMonitor("sessions", clock: clock, service: registry)
+        #expect(registry.diagnostics.contains(.serviceSessionRequired))
+        #expect(registry.diagnostics.contains(.insufficientlyInUse))
+        let session = ServiceSession(in: registry)
+        #expect(!registry.diagnostics.contains(.insufficientlyInUse))
+        session.invalidate()
+        await monitor.end()
+        #expect(registry.diagnostics == [])
+    }
+}

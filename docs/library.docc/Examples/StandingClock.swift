@@ -1,0 +1,45 @@
+import BeaconMonitoring
+import BluetoothLE
+import Synchronization
+
+/// A clock whose hands an example turns, so that a day passes in no time.
+final class StandingClock: MonitorClock {
+    private let time = Mutex(Instant(nanoseconds: 1_000_000_000_000))
+
+    var now: Instant { time.withLock { $0 } }
+    var offset: ClockOffset { .zero }
+
+    /// Turns the hands; the time that it is then.
+    @discardableResult func turn(by duration: Duration) -> Instant {
+        time.withLock { time in
+            time = time + duration
+            return time
+        }
+    }
+
+    /// Nobody waits here but for being cancelled, as at the end of a task group.
+    func sleep(until instant: Instant) async throws {
+        if now >= instant { return }
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        for await _ in stream {}
+        withExtendedLifetime(continuation) {}
+        throw CancellationError()
+    }
+}
+
+/// What a scanner would hand over: a badge at one metre, heard by hci0.
+func sighting(_ minor: UInt16, by adapter: AdapterID, at time: Instant, rssi: Int8 = -59) -> Sighting {
+    Sighting(
+        time: time, adapter: adapter, beacon: BeaconIdentity(uuid: staff, major: 1, minor: minor), measuredPower: -59,
+        rssi: RSSI(dBm: rssi))
+}
+
+/// The UUID of the staff's badges.
+let staff = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
+
+/// What a monitor of circles needs to be told: who says where it is (rule G3).
+var locating: EngineSettings {
+    var settings = EngineSettings()
+    settings.locationSource = "example"
+    return settings
+}
