@@ -163,7 +163,7 @@ install: ## Installs what `make release` built, below PREFIX and DESTDIR; a conf
 	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
 	install -d $(DESTDIR)$(DOCDIR)
-	install -m 644 README.md LICENSE docs/* Config/gateway.yaml $(DESTDIR)$(DOCDIR)
+	install -m 644 README.md LICENSE $(wildcard docs/*.md docs/*.json) Config/gateway.yaml $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
 	else set -x; install -D -m 644 Config/gateway.yaml $(DESTDIR)$(CONFIGURATION); fi
 	@test -n '$(DESTDIR)' || printf '%s\n' '' 'What is left to do, as root:' \
