@@ -1,0 +1,44 @@
+// Tells the thread sanitizer of what happens out of its sight: a Mutex of Swift's Synchronization module that two threads
+// want at once is handed over by the kernel (futex(2), FUTEX_LOCK_PI and FUTEX_UNLOCK_PI), called from a library that is not
+// instrumented. The sanitizer then takes what the lock protects for a race, in the smallest of programs. Preloaded, these two
+// functions stand before that library's, whose names are Swift's for _MutexHandle._lockSlow(_:) and _unlockSlow(), and add
+// what the sanitizer has to know. Where no lock is held a race is reported as before.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+#define SWIFT __attribute__((swiftcall))
+#define SELF __attribute__((swift_context)) void *
+
+// <sanitizer/tsan_interface.h>; absent in programs that are not instrumented.
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+static void *following(void **place, const char *name) {
+    void *found = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (!found) {
+        found = dlsym(RTLD_NEXT, name);
+        if (!found) abort();
+        __atomic_store_n(place, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+SWIFT void lock_slow(uint32_t thread, SELF handle) __asm__(LOCK);
+SWIFT void lock_slow(uint32_t thread, SELF handle) {
+    static void *next;
+    SWIFT void (*function)(uint32_t, SELF) = following(&next, LOCK);
+    function(thread, handle);
+    if (__tsan_acquire) __tsan_acquire(handle);
+}
+
+SWIFT void unlock_slow(SELF handle) __asm__(UNLOCK);
+SWIFT void unlock_slow(SELF handle) {
+    static void *next;
+    SWIFT void (*function)(SELF) = following(&next, UNLOCK);
+    if (__tsan_release) __tsan_release(handle);
+    function(handle);
+}
