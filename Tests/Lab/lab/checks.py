@@ -43,12 +43,11 @@ def blind_stretches(outcome):
         yield begin, max((ear.time for ear in outcome.ears if ear.hears and ends < ear.time <= listens), default=listens)
 
 
-def heard(outcome, tolerance, early=True):
+def heard(outcome, tolerance):
     """What the gateway could hear: ears, reports, and what it has to be blamed for.
 
     A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
-    can be sure of it. That moment is short; where it is not, that is a problem. What came within `tolerance` before it may
-    have been heard (`early`) or not.
+    can be sure of it. That moment is short; where it is not, that is a problem.
     """
     lines, blind = listening_lines(outcome), list(blind_stretches(outcome))
     first = {adapter: min(time for time, listens in each if listens) for adapter, each in lines.items()
@@ -66,9 +65,9 @@ def heard(outcome, tolerance, early=True):
         soon = [listens for time, listens in lines[report.adapter] if report.time < time <= report.time + tolerance]
         if any(begin <= report.time < end for begin, end in blind):
             continue
-        if before[-1] or early and any(soon):
+        if before[-1] or any(soon):
             reports.append(report)
-        elif not any(soon):
+        else:
             missed[report.adapter].append(report.time)
     return sorted(ears, key=lambda ear: ear.time), reports, list(_too_long(missed, outcome.zero))
 
@@ -88,12 +87,9 @@ class Implied:
     """Each subject has had the events that the reports imply, no more and no fewer, at the moments that they imply."""
 
     def problems(self, outcome):
-        self._late = TOLERANCE_DBUS if outcome.scenario.backend == "dbus" else TOLERANCE
-        return self._problems(outcome, True) and self._problems(outcome, False)
-
-    def _problems(self, outcome, early):
         scenario = outcome.scenario
-        ears, reports, found = heard(outcome, self._late, early)
+        self._late = TOLERANCE_DBUS if scenario.backend == "dbus" else TOLERANCE
+        ears, reports, found = heard(outcome, self._late)
         try:
             expected = implied(scenario.conditions, scenario.all_settings(), reports, ears, outcome.report["started"],
                                outcome.ending)
