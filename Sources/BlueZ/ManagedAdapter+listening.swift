@@ -55,6 +55,9 @@ extension ManagedAdapter {
         case .flags: wideMonitor = handle
         case .beacons:
             monitor = handle
+            // Asked for while this was under way, so for as long as the controller did not answer. It does, and begins to
+            // scan: the watchdog asks again if that is silent too.
+            if cycle == .switchingOff { cycle = nil }
             expectProof(at: now)
             believedAt = isProven ? now : nil
             settle(at: now, "", into: &actions)

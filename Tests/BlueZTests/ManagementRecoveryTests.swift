@@ -90,6 +90,41 @@ import Testing
         #expect(world.commands == [])
     }
 
+    @Test
+    func
+        `a controller that begins to scan by the step before is not switched off and on any more, until it is asked again`()
+    {
+        let world = ManagementWorld.listening()
+        #expect(world.session.take(.restartScan, on: 0, at: world.now) == .taken)
+        world.collect()
+        world.answer()
+        #expect(world.commands == [.addMonitor(.beacons)])
+        // It hangs: the kernel has no answer for as long.
+        world.advance(by: .seconds(5))
+        #expect(world.session.take(.powerCycle, on: 0, at: world.now) == .taken)
+        world.collect()
+        #expect(world.commands == [.addMonitor(.beacons)])
+        world.answer(.success, .handle(1))
+        #expect(world.commands == [])
+        _ = world.report()
+        #expect(world.isListening)
+        #expect(world.session.take(.powerCycle, on: 0, at: world.now) == .taken)
+        world.collect()
+        #expect(world.commands == [.setPowered(false)])
+    }
+
+    @Test func `a monitor that can't be put up leaves the power to be switched`() {
+        let world = ManagementWorld.listening()
+        _ = world.session.take(.restartScan, on: 0, at: world.now)
+        world.collect()
+        world.answer()
+        _ = world.session.take(.powerCycle, on: 0, at: world.now)
+        world.collect()
+        world.answer(.failed)
+        world.advanceToDeadline()
+        #expect(world.commands == [.setPowered(false)])
+    }
+
     @Test func `what can't be done is skipped with the reason`() {
         let world = ManagementWorld.listening()
         for (step, adapter) in [(WatchdogStep.reset, 0), (.restartScan, 1), (.powerCycle, 9)] {
