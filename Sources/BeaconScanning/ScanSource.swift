@@ -64,7 +64,7 @@ final class ScanSource: ScanHandler {
                 $0.reason = reason
             }
         case .obstacles(let obstacles): self.obstacles = obstacles
-        case .lost: break
+        case .lost, .needs: break
         case .ended: for place in adapters.indices { adapters[place].isListening = false }
         }
     }

@@ -7,7 +7,7 @@ extension ScanSupervisor {
         case .obstacles(let obstacles): chooser.obstacles(obstacles, of: source.index, at: time)
         case .listening, .stopped, .disappeared: chooser.listening(source.listening, by: source.index, at: time)
         case .ended(let error): ended(source, error, at: time)
-        case .appeared, .lost: break
+        case .appeared, .lost, .needs: break
         }
         if source.isUsed { apply(change, at: time) }
         actSoon()
@@ -37,6 +37,8 @@ extension ScanSupervisor {
             if let place = placeOfInterest(adapter) { stopped(place, since: since, reason: reason, at: time) }
         case .lost(let adapter, let count, let since):
             if let place = placeOfInterest(adapter) { lost(place, count: count, since: since, at: time) }
+        case .needs(let adapter, let step, let reason):
+            if let place = placeOfInterest(adapter) { needs(place, step, reason: reason, at: time) }
         case .obstacles: tellObstacles(at: time)
         case .ended: break
         }
@@ -109,6 +111,13 @@ extension ScanSupervisor {
         } else {
             watches[place].note(reason: reason, at: time)
         }
+    }
+
+    // It is taken in the turn that follows, as all steps are; that something was needed and why stays in the log alone.
+    private func needs(_ place: Int, _ step: WatchdogStep, reason: String, at time: Instant) {
+        log(.warning, "\(watches[place].name): \(reason)")
+        watches[place].note(reason: reason, at: time)
+        watches[place].ladder.needs(step, at: time)
     }
 
     private func lost(_ place: Int, count: Int, since: Instant, at time: Instant) {

@@ -62,6 +62,9 @@ public enum ScanChange: Sendable, Hashable {
     /// Reports of the adapter were lost before they came here, between its last report at `since` and the next (rule T5).
     /// `count` is how many messages the kernel dropped, where it tells.
     case lost(adapter: Int, count: Int, since: Instant)
+    /// The adapter can't listen before `step` was taken; what ails it is known, and `reason` says it. The watchdog takes the
+    /// step at once, where it has nothing better to do.
+    case needs(adapter: Int, step: WatchdogStep, reason: String)
     /// What stands in the way as a whole, all of it; empty where nothing does.
     case obstacles(Set<ScanObstacle>)
     /// This way of hearing has ended and does not come back by itself.

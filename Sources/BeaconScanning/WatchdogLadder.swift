@@ -213,6 +213,24 @@ extension WatchdogLadder {
         if isClimbing { due = max(due, time + Self.settlingTime) }
     }
 
+    /// It is known that the adapter does not hear, and that `step` is what helps: that is due now, and a climb begins with it
+    /// where none is under way. What keeps disruptive steps apart where an adapter listens holds for it too.
+    public mutating func needs(_ step: WatchdogStep, at time: Instant) {
+        switch phase {
+        case .resting: return
+        case .watching:
+            phase = .climbing
+            counters.climbs &+= 1
+            silentSince = proof
+            lastTaken = nil
+            lastStepTime = time
+        case .climbing, .retrying: break
+        }
+        upcoming = step
+        isPassing = false
+        due = time
+    }
+
     private mutating func watch(from time: Instant) {
         guard isPresent, !isHeldUp else { return }
         phase = .watching

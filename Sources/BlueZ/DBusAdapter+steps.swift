@@ -4,7 +4,7 @@ import BluetoothLE
 extension DBusAdapter {
     /// Takes a step of the watchdog's ladder.
     mutating func take(
-        _ step: WatchdogStep, mayPowerCycle: Bool, at now: Instant, into actions: inout [DBusAction]
+        _ step: WatchdogStep, at now: Instant, into actions: inout [DBusAction]
     ) -> WatchdogStep.Outcome {
         guard isThere else { return .skipped(reason: "bluetoothd does not have this adapter") }
         if step == .reset {
@@ -15,7 +15,7 @@ extension DBusAdapter {
         switch step {
         case .widen: return widen(at: now, into: &actions)
         case .restartScan: return restart(at: now, into: &actions)
-        case .powerCycle: return powerCycle(isAllowed: mayPowerCycle, at: now, into: &actions)
+        case .powerCycle: return powerCycle(at: now, into: &actions)
         case .reset: return .skipped(reason: "a controller can't be reset over D-Bus")
         }
     }
@@ -58,10 +58,8 @@ extension DBusAdapter {
         return .taken
     }
 
-    private mutating func powerCycle(
-        isAllowed: Bool, at now: Instant, into actions: inout [DBusAction]
-    ) -> WatchdogStep.Outcome {
-        guard isAllowed else { return .skipped(reason: "switching the adapter off and on is not allowed") }
+    private mutating func powerCycle(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
+        guard mayPowerCycle else { return .skipped(reason: "switching the adapter off and on is not allowed") }
         guard !isPowerDenied else {
             return .skipped(reason: "the policy of the system bus does not let this user switch the adapter off and on")
         }

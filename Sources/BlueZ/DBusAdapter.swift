@@ -89,6 +89,10 @@ struct DBusAdapter {
     var cadence = DBusCadence()
 
     var wantsDiscovery: Bool
+    /// Whether it may be switched off and on.
+    let mayPowerCycle: Bool
+    // What the bluetoothd that is gone may have left.
+    private var orphan = OrphanedDiscovery()
     // The request under way, 0 for none, and the last one that there was.
     private var token: UInt64 = 0
     private var lastToken: UInt64
@@ -100,8 +104,9 @@ struct DBusAdapter {
     ///
     /// - Parameter generation: another one for each that is made, so that answers to what an earlier adapter of the same
     ///   number asked are told apart.
-    init(index: Int, isPassive: Bool, generation: UInt64) {
+    init(index: Int, isPassive: Bool, mayPowerCycle: Bool, generation: UInt64) {
         self.index = index
+        self.mayPowerCycle = mayPowerCycle
         lastToken = generation << 32
         wantsDiscovery = !isPassive
     }
@@ -167,6 +172,7 @@ extension DBusAdapter {
 
     /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
     mutating func lost(reason: String, at now: Instant, into actions: inout [DBusAction]) {
+        if isDiscovering { orphan.left(at: now) }
         reset()
         missingUntil = nil
         isPowered = false
@@ -256,6 +262,7 @@ extension DBusAdapter {
             reset()
         } else {
             isDiscovering = false
+            orphan.end()
             // Else we owe it that it comes on again.
             if !isSwitchingPower { reset() }
             updateListening("the adapter was switched off", at: now, into: &actions)
@@ -340,12 +347,14 @@ extension DBusAdapter {
         isDenied = failure?.kind == .denied
         switch failure?.kind {
         case nil:
+            orphan.end()
             cadence.reset()
             // Where it is stuck, that it discovers says nothing: stopping is tried again.
             phase = .started(confirmedBy: now + (isStuck ? backOff.next() : Self.confirmationMax))
         case .inProgress, .timeout:
             // Either we have one of which we know nothing, or the controller hangs: stopping helps with the former, and
             // does no harm with the latter.
+            if failure?.kind == .timeout { orphan.end() }
             phase = .stopping(isAtOnce: false)
             request(.stopDiscovery, into: &actions)
         default: retry(at: now)
@@ -359,9 +368,18 @@ extension DBusAdapter {
         // discovery_complete); Failed only says that we were not discovering, which is as good as stopped.
         case .inProgress, .timeout: isStuck = true
         case .denied: isDenied = true
+        case .other where phase == .stopping(isAtOnce: false): nothingToStop(at: now, into: &actions)
         default: break
         }
         if phase == .stopping(isAtOnce: true) { begin(at: now, into: &actions) } else { retry(at: now) }
+    }
+
+    // Starting was refused, and there was nothing to stop.
+    private mutating func nothingToStop(at now: Instant, into actions: inout [DBusAction]) {
+        // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do.
+        guard orphan.showed(at: now), mayPowerCycle, !isPowerDenied else { return }
+        let reason = "the kernel still discovers for the bluetoothd that is gone, and refuses this one's discovery"
+        actions.append(.change(.needs(adapter: index, step: .powerCycle, reason: reason)))
     }
 
     private mutating func powerAnswered(
@@ -383,7 +401,8 @@ extension DBusAdapter {
 
     private mutating func retry(at now: Instant) {
         token = 0
-        phase = .retrying(at: now + backOff.next())
+        let wait = backOff.next()
+        phase = .retrying(at: now + (orphan.isPossible(at: now) ? min(wait, .seconds(1)) : wait))
     }
 
     private mutating func reset() {

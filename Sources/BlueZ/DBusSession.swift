@@ -208,7 +208,7 @@ extension DBusSession {
         _ step: WatchdogStep, on adapter: Int, at now: Instant, into actions: inout [DBusAction]
     ) -> WatchdogStep.Outcome {
         guard var state = adapters[adapter] else { return .skipped(reason: "there is no adapter hci\(adapter)") }
-        let outcome = state.take(step, mayPowerCycle: options.mayPowerCycle, at: now, into: &actions)
+        let outcome = state.take(step, at: now, into: &actions)
         adapters[adapter] = state
         tellObstacles(at: now, into: &actions)
         return outcome
@@ -277,7 +277,9 @@ extension DBusSession {
     ) {
         if adapters[index] == nil {
             generations &+= 1
-            adapters[index] = DBusAdapter(index: index, isPassive: options.isPassive, generation: generations)
+            adapters[index] = DBusAdapter(
+                index: index, isPassive: options.isPassive, mayPowerCycle: options.mayPowerCycle,
+                generation: generations)
         }
         adapters[index]?.told(properties, offersMonitors: offersMonitors, isWhole: true, at: now, into: &actions)
     }

@@ -26,7 +26,7 @@ extension Daemon: ScanHandler {
         case .appeared(let adapter, _):
             // Known from here on: it should listen, and while it does not, events say so.
             _ = monitor.id(of: adapter)
-        case .disappeared: break
+        case .disappeared, .needs: break
         case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
         case .stopped(let adapter, let since, let reason):
             monitor.stopped(adapter, since: since, reason: reason, at: time)

@@ -92,7 +92,7 @@ struct RecordingWriter: ~Copyable {
             try writer.write(
                 listening: false, adapter: adapters[place].name, time: stamp(time),
                 since: since < time ? stamp(since) : nil)
-        case .disappeared, .obstacles, .ended: break
+        case .disappeared, .needs, .obstacles, .ended: break
         }
     }
 

@@ -53,6 +53,20 @@ private func world(
         #expect(adapter.lastSkipped == "listen for more: everything is listened for already")
     }
 
+    @Test func `a step that a scanner knows to help is taken at once, with the reason in the log`() throws {
+        let world = try world()
+        let scanner = try #require(world.scanners[.management])
+        try world.go(to: 1)
+        scanner.say(.stopped(adapter: 0, since: at(1), reason: "bluetoothd is gone"))
+        scanner.say(.needs(adapter: 0, step: .powerCycle, reason: "discovery is refused"))
+        try world.go(to: 1.001)
+        #expect(scanner.steps == ["powerCycle hci0"])
+        #expect(world.log.contains("warning: hci0: discovery is refused"))
+        #expect(world.log.last == "notice: hci0: to switch the adapter off and on")
+        #expect(world.supervisor.status.adapters.first?.watchdog == .climbing(.powerCycle))
+        #expect(world.supervisor.status.adapters.first?.watchdogCounters.taken(.powerCycle) == 1)
+    }
+
     @Test func `T5: what was received and not read yet is no silence`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])

@@ -145,6 +145,55 @@ extension WatchdogLadder {
         }
     }
 
+    @Test func `a step that is known to help is due at once, and the climb goes on from there`() {
+        var ladder = climber()
+        ladder.stopped(at: at(1))
+        ladder.needs(.powerCycle, at: at(2))
+        #expect(ladder.isClimbing)
+        let steps = ladder.climb(to: 12)
+        #expect(steps.map(\.0) == [2, 7, 12, 12])
+        #expect(steps.map(\.1) == [.take(.powerCycle), .take(.reset), .exhausted, .take(.restartScan)])
+        let recovery = ladder.heard(at: at(13))
+        #expect(recovery?.silence == .seconds(12))
+    }
+
+    @Test
+    func `a step that is known to help comes at once in a climb and at its top too, and again when it is asked for`() {
+        var ladder = climber()
+        ladder.stopped(at: at(0))
+        _ = ladder.climb(to: 5)
+        #expect(ladder.isClimbing)
+        ladder.needs(.powerCycle, at: at(5.5))
+        #expect(ladder.all(at: at(5.5)) == [.take(.powerCycle)])
+        ladder.needs(.powerCycle, at: at(6))
+        #expect(ladder.all(at: at(6)) == [.take(.powerCycle)])
+        _ = ladder.climb(to: 30)
+        #expect(ladder.state == .retrying)
+        ladder.needs(.powerCycle, at: at(30.5))
+        #expect(ladder.all(at: at(30.5)) == [.take(.powerCycle)])
+    }
+
+    @Test func `what disturbs others keeps its distance while the adapter listens, whoever asks for it`() {
+        var ladder = climber()
+        _ = ladder.climb(to: 20)
+        #expect(ladder.counters.taken(.powerCycle) == 1)
+        ladder.disappeared()
+        ladder.appeared(at: at(21))
+        ladder.listening(at: at(21))
+        ladder.needs(.powerCycle, at: at(22))
+        #expect(!ladder.all(at: at(22)).contains(.take(.powerCycle)))
+    }
+
+    @Test func `an adapter of which nothing is expected needs no step`() {
+        var ladder = WatchdogLadder(deafAfter: .seconds(10))
+        ladder.needs(.powerCycle, at: at(1))
+        #expect(ladder.nextDeadline == nil)
+        ladder.appeared(at: at(1))
+        ladder.heldUp(unlessAfter: nil, at: at(2))
+        ladder.needs(.powerCycle, at: at(3))
+        #expect(ladder.nextDeadline == nil)
+    }
+
     @Test func `a report ends the climb wherever it stands, and says after which step`() {
         var ladder = climber()
         _ = ladder.climb(to: 7)

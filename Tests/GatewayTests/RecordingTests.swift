@@ -48,7 +48,7 @@ final class RecordedWorld {
             case .stopped(let adapter, let since, let reason):
                 monitor.stopped(adapter, since: since, reason: reason, at: time)
             case .lost(let adapter, _, let since): monitor.stopped(adapter, since: since, reason: "lost", at: time)
-            case .disappeared, .obstacles, .ended: break
+            case .disappeared, .needs, .obstacles, .ended: break
             }
         }
     }

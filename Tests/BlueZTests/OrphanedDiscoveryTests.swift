@@ -1,0 +1,127 @@
+import BeaconScanning
+import BluetoothLE
+import Testing
+
+@testable import BlueZ
+
+/// A bluetoothd that was killed while it discovered: the kernel goes on with that, and refuses its successor's discovery.
+@Suite struct OrphanedDiscoveryTests {
+    typealias Desk = DBusSessionTests.Desk
+
+    static let inProgress = "org.bluez.Error.InProgress"
+    static let failed = "org.bluez.Error.Failed"
+
+    /// A session whose bluetoothd was killed and is back after `away`.
+    static func restarted(mayPowerCycle: Bool = true, after away: Duration = .seconds(2)) -> Desk {
+        let desk = Desk.listening(mayPowerCycle: mayPowerCycle)
+        desk.owner(nil)
+        desk.wait(away)
+        desk.owner(Desk.owner)
+        desk.list([Desk.adapter()])
+        return desk
+    }
+
+    /// What is asked of the watchdog.
+    static func needs(_ desk: Desk) -> [WatchdogStep] {
+        desk.actions.compactMap { if case .change(.needs(0, let step, _)) = $0 { step } else { nil } }
+    }
+
+    /// Discovery is refused, and there is none to stop.
+    static func refuse(_ desk: Desk, start: String = inProgress, stop: String = failed) {
+        desk.answer()
+        desk.answer(start)
+        desk.answer(stop)
+    }
+
+    @Test func `the watchdog is asked to switch it off and on at once, and it hears again after that`() {
+        let desk = Self.restarted()
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [.powerCycle])
+        let outcome = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
+        #expect(outcome == .taken)
+        desk.adapter(powered: false)
+        desk.answer()
+        desk.adapter(powered: true)
+        desk.answer()
+        desk.discover()
+        #expect(desk.isListening)
+    }
+
+    @Test func `it is asked for once for each bluetoothd that went`() {
+        let desk = Self.restarted()
+        for _ in 0..<4 {
+            Self.refuse(desk)
+            desk.wait(.seconds(1))
+        }
+        #expect(Self.needs(desk) == [.powerCycle])
+    }
+
+    @Test func `a bluetoothd that is killed before it could discover leaves what its predecessor left`() {
+        let desk = Self.restarted()
+        desk.owner(nil)
+        desk.wait(.seconds(2))
+        desk.owner(Desk.owner)
+        desk.list([Desk.adapter()])
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [.powerCycle])
+    }
+
+    @Test(arguments: [
+        ("org.freedesktop.DBus.Error.NoReply", failed), (inProgress, inProgress),
+        (inProgress, "org.freedesktop.DBus.Error.NoReply"), ("org.bluez.Error.Failed", failed),
+        (inProgress, "org.bluez.Error.NotAuthorized"),
+    ])
+    func `a controller that hangs, and a discovery that somebody can stop, are no such thing`(
+        start: String, stop: String
+    ) {
+        let desk = Self.restarted()
+        desk.answer()
+        desk.answer(start)
+        // After any other failure nothing is stopped.
+        if start != Self.failed { desk.answer(stop) }
+        #expect(Self.needs(desk) == [])
+    }
+
+    @Test func `the kernel scans for it for 10.24 s at most; what is refused after that is somebody else's`() {
+        for (away, needs) in [(Duration.milliseconds(10_239), [WatchdogStep.powerCycle]), (.milliseconds(10_240), [])] {
+            let desk = Self.restarted(after: away)
+            Self.refuse(desk)
+            #expect(Self.needs(desk) == needs)
+        }
+    }
+
+    @Test func `a discovery that is refused to a bluetoothd that was there all the time is somebody else's`() {
+        let desk = Desk(mayPowerCycle: true)
+        desk.join()
+        desk.list([Desk.adapter()])
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [])
+    }
+
+    @Test func `power that was off meanwhile has ended it`() {
+        let desk = Self.restarted()
+        desk.adapter(powered: false)
+        desk.adapter(powered: true)
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [])
+    }
+
+    @Test
+    func `who may not switch power tries again each second, so that it hears soon after the kernel's time is over`()
+        throws
+    {
+        let desk = Self.restarted(mayPowerCycle: false)
+        var waits: [Duration] = []
+        while waits.count < 20, waits.last ?? .zero <= .seconds(1) {
+            Self.refuse(desk)
+            #expect(Self.needs(desk) == [])
+            let due = try #require(desk.session.nextDeadline)
+            waits.append(due - desk.now)
+            desk.wait(due - desk.now)
+        }
+        // Each second up to 10.24 s after bluetoothd went, 2 s of which it was away; then ever more rarely.
+        #expect(Array(waits.prefix(4)) == [100, 200, 400, 800].map { .milliseconds($0) })
+        #expect(Array(waits.dropFirst(4).dropLast()) == Array(repeating: .seconds(1), count: 7))
+        #expect(waits.last == .seconds(5))
+    }
+}
