@@ -90,6 +90,8 @@ class Controller:
                 self.log("plug", index=self.index)
             elif packet:
                 self.link.packet(packet)
+                # Before anything is sent by it, and each time where a scan ends and begins again at once.
+                self._listen()
 
     # The air
 

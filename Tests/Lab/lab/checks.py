@@ -47,7 +47,8 @@ def heard(outcome, tolerance):
     """What the gateway could hear: ears, reports, and what it has to be blamed for.
 
     A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
-    can be sure of it. That moment is short; where it is not, that is a problem.
+    can be sure of it. That moment is short; where it is not, that is a problem. What an earlier scan let through does not
+    count for it: where the controller began to hear anew in that moment, only what came since does.
     """
     lines, blind = listening_lines(outcome), list(blind_stretches(outcome))
     first = {adapter: min(time for time, listens in each if listens) for adapter, each in lines.items()
@@ -57,12 +58,16 @@ def heard(outcome, tolerance):
     for begin, end in blind:
         ears = [each for each in ears if not begin <= each.time < end]
         ears += [Ear(time, adapter, hears) for adapter in first for time, hears in ((begin, False), (end, True))]
-    reports, missed = [], collections.defaultdict(list)
+    reports, missed, begins = [], collections.defaultdict(list), collections.defaultdict(list)
+    for ear in outcome.ears:
+        if ear.hears:
+            begins[ear.adapter].append(ear.time)
     for report in outcome.reports:
         if report.time < first.get(report.adapter, report.time + 1):
             continue  # before the gateway's beginning
         before = [listens for time, listens in lines[report.adapter] if time <= report.time]
-        soon = [listens for time, listens in lines[report.adapter] if report.time < time <= report.time + tolerance]
+        soon = [listens for time, listens in lines[report.adapter] if report.time < time <= report.time + tolerance
+                and not any(report.time < begin <= time for begin in begins[report.adapter])]
         if any(begin <= report.time < end for begin, end in blind):
             continue
         if before[-1] or any(soon):

@@ -39,7 +39,7 @@ class Checks(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
         self.addCleanup(self.scratch.cleanup)
-        self.folder = pathlib.Path(self.scratch.name) / "scenario"
+        self.folder, self.ears = pathlib.Path(self.scratch.name) / "scenario", []
         (self.folder / "events").mkdir(parents=True)
         self.report = {
             "started": 0.5, "zero": 1.5, "ending": 12.0, "status": 0, "problems": [], "samples": {},
@@ -50,6 +50,7 @@ class Checks(unittest.TestCase):
         log = [{"t": 0.4, "event": "plug", "index": 0}, {"t": 0.9, "event": "ear", "hears": True}]
         log += [{"t": 1 + n * 0.25, "event": "sent", "name": "noise", "device": 0} for n in range(44)]
         log += [{"t": 2 + n * 0.1, "event": "sent", "name": "badge", "device": 0} for n in range(10)]
+        log = sorted(log + self.ears, key=lambda each: each["t"])
         (self.folder / "controller-0.jsonl").write_text("".join(json.dumps(each) + "\n" for each in log))
         (self.folder / "events/events-000000000001-20261121T070000Z.jsonl").write_text(
             "".join(json.dumps(each) + "\n" for each in lines))
@@ -95,6 +96,21 @@ class Checks(unittest.TestCase):
         for back, wrong in ((9.0, False), (10.5, True)):
             more = [*lines, gone, line("adapter", back, 9, adapter="hci0", state="listening")]
             self.assertEqual(bool(self.found(Implied(), more)), wrong)
+
+    def test_what_came_a_moment_before_it_listens_counts_unless_an_earlier_scan_let_it_through(self):
+        # It says so at 2.25 s, between two reports of the badge; the first that may count is that of 2.0 s.
+        late = [line("adapter", 1, 1, adapter="hci0", state="listening"),
+                line("adapter", 1.5, 2, adapter="hci0", state="off", since="2026-11-21T07:00:01.500000Z"),
+                line("adapter", 2.25, 3, adapter="hci0", state="listening"),
+                event(2.31, 4, "satisfied", refinement=BADGE), event(2.31, 5, "satisfied", BADGE), *good()[3:]]
+        for number, each in enumerate(late):
+            each["payload"]["sequence"] = number + 1
+        self.assertEqual(len(self.found(Implied(), late)), 2)
+        self.ears = [{"t": 2.22, "event": "ear", "hears": False}, {"t": 2.23, "event": "ear", "hears": True}]
+        self.assertEqual(self.found(Implied(), late), [])
+        # What that scan itself let through was not for nothing.
+        self.ears = [{"t": 1.97, "event": "ear", "hears": False}, {"t": 1.98, "event": "ear", "hears": True}]
+        self.assertEqual(len(self.found(Implied(), late)), 2)
 
     def test_sightings_that_are_missing_are_found(self):
         lines = good()

@@ -1,10 +1,15 @@
 """The virtual controller scans as controllers do; without a kernel, by its packets."""
+import argparse
+import json
 import pathlib
+import socket
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "guest"))
 from adverts import Advert, ibeacon  # noqa: E402
+from controller import Controller  # noqa: E402
 from hci import LinkLayer  # noqa: E402
 
 UUID = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
@@ -106,6 +111,27 @@ class Scanning(unittest.TestCase):
 
     def test_a_command_that_it_does_not_know_is_refused(self):
         self.assertEqual(self.send(self.link(), "01fffc00").hex(), "040e0401fffc01")
+
+
+class Logging(unittest.TestCase):
+    def test_a_scan_that_begins_anew_at_once_is_told_and_before_anything_is_sent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script, log = pathlib.Path(folder) / "script", pathlib.Path(folder) / "log"
+            script.write_text("")
+            controller = Controller(argparse.Namespace(
+                log=log, script=script, address="00:AA:01:00:00:01", extended=False, duplicates="none"))
+            host, device = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            device.setblocking(False)
+            controller._vhci = device.fileno()
+            for packet in (SET_SCAN, ENABLE, DISABLE, SET_SCAN, ENABLE):
+                host.send(bytes.fromhex(packet))
+            controller._read()
+            controller._log_file.close()
+            host.close()
+            device.close()
+            told = [json.loads(line) for line in log.read_text().splitlines()]
+            self.assertEqual([each["hears"] for each in told if each["event"] == "ear"], [False, True, False, True])
+            self.assertEqual(told[-1]["event"], "ear")
 
 
 class Adverts(unittest.TestCase):
