@@ -146,7 +146,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "LocationTests",
-            dependencies: ["Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
+            dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
         .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
         .testTarget(
             name: "MQTTPublishingTests",

@@ -1,3 +1,4 @@
+import BrokerSupport
 import Foundation
 import Testing
 
@@ -90,6 +91,8 @@ import Testing
 
     private static let hasGPSD = Tool.isThere("/usr/bin/gpsfake") && Tool.isThere("/usr/sbin/gpsd")
 
+    private static let gpsfake = Fixtures.tests.appendingPathComponent("Fixtures/gpsd/gpsfake.py").path
+
     @Test(.enabled(if: hasGPSD, "gpsd and gpsd-clients are not installed"))
     func `a real gpsd with a receiver that drives through the circle`() throws {
         let world = try LiveWorld()
@@ -107,14 +110,12 @@ import Testing
             }.joined()
         }.joined()
         let nmea = try world.write("ride.nmea", log)
-        let port = 20_000 + Int(getpid()) % 20_000
+        let port = freePort()
         let location = "location: {source: gpsd, host: 127.0.0.1, port: \(port)}"
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
-        let start =
-            "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])"
         let daemon = Process()
         daemon.executableURL = URL(fileURLWithPath: Tool.python)
-        daemon.arguments = ["-c", start, "/usr/bin/gpsfake", "-q", "-c", "0.05", "-P", "\(port)", nmea]
+        daemon.arguments = [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(port)", nmea]
         daemon.standardOutput = FileHandle.nullDevice
         daemon.standardError = FileHandle.nullDevice
         try daemon.run()

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import BrokerSupport
 import Foundation
 import Location
 import Polling
@@ -10,6 +11,9 @@ import Testing
     static let hasTools = ["/usr/bin/gpsfake", "/usr/sbin/gpsd"].allSatisfy {
         FileManager.default.fileExists(atPath: $0)
     }
+
+    private static let gpsfake = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Fixtures/gpsd/gpsfake.py").path
 
     /// What a receiver writes that goes north by 10 m a second (NMEA 0183).
     private static func log(seconds: Int) -> String {
@@ -39,13 +43,8 @@ import Testing
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let file = folder.appendingPathComponent("ride.nmea")
             try GPSDSourceTests.log(seconds: 40).write(to: file, atomically: true, encoding: .ascii)
-            // Signals that this process blocks would stay blocked in it, and it ends by one.
-            let start =
-                "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])"
             process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-            process.arguments = [
-                "-c", start, "/usr/bin/gpsfake", "-n", "-q", "-c", "0.02", "-P", "\(port)", file.path,
-            ]
+            process.arguments = [GPSDSourceTests.gpsfake, "-n", "-q", "-c", "0.02", "-P", "\(port)", file.path]
             process.standardOutput = FileHandle.nullDevice
             process.standardError = FileHandle.nullDevice
             try process.run()
@@ -75,24 +74,10 @@ import Testing
         }
     }
 
-    private static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return UInt16(bigEndian: address.sin_port)
-    }
-
     /// Turns the loop until something holds, or a minute is over.
-    private static func turn(_ loop: EventLoop, until isDone: () -> Bool) throws {
+    private static func turn(
+        _ loop: EventLoop, location: SourceLocation = #_sourceLocation, until isDone: () -> Bool
+    ) throws {
         let alarm = loop.makeTimer { _ in }
         let end = loop.now + .seconds(60)
         while !isDone(), loop.now < end {
@@ -100,12 +85,12 @@ import Testing
             try loop.turn()
         }
         loop.end(alarm)
-        #expect(isDone())
+        #expect(isDone(), sourceLocation: location)
     }
 
     @Test(.enabled(if: hasTools, "gpsd and gpsd-clients are not installed"))
     func `fixes of a real gpsd; it goes away, comes back, and fixes go on`() throws {
-        let port = try Self.freePort()
+        let port = freePort()
         let loop = try EventLoop()
         let notes = Notes()
         let source = GPSDSource(host: "localhost", port: port, on: loop)
