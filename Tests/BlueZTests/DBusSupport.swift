@@ -99,7 +99,7 @@ final class DBusWorld {
     let recorder = Recorder()
     let folder: URL
     let address: String
-    private(set) var calls: [[String: Any]] = []
+    private var said: [[String: Any]] = []
     private var daemon: Process?
     private var daemonInput: FileHandle?
     private var mock: Process?
@@ -191,6 +191,18 @@ final class DBusWorld {
         try until("the stand-in is ready") { self.calls.dropFirst(before).contains { $0["ready"] != nil } }
     }
 
+    /// What the stand-in has said up to now.
+    ///
+    /// It says what it was called before it answers; the answer may be read in a turn of the loop that began before either.
+    var calls: [[String: Any]] {
+        while watch != nil, let descriptor = mockOutput?.fileDescriptor {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 0) == 1 else { break }
+            readMock(FileDescriptor(rawValue: descriptor))
+        }
+        return said
+    }
+
     private func readMock(_ descriptor: FileDescriptor) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = (try? buffer.withUnsafeMutableBytes { try descriptor.read(into: $0) }) ?? 0
@@ -203,7 +215,7 @@ final class DBusWorld {
         while let end = rest.firstIndex(of: 0x0A) {
             let line = Data(rest[..<end])
             rest.removeSubrange(...end)
-            if let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] { calls.append(object) }
+            if let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] { said.append(object) }
         }
     }
 
