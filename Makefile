@@ -114,7 +114,7 @@ bench: deps release ## Measures replay beside others, durability, the daemon's c
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
-	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost
+	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.

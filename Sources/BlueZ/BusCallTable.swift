@@ -37,10 +37,16 @@ struct BusCallTable<Request> {
     }
 
     /// When the first of them has waited too long.
-    var nextDeadline: Instant? { waiting.values.lazy.map(\.deadline).min() }
+    var nextDeadline: Instant? {
+        // Asked after each message: no key path, which is made anew each time.
+        var next: Instant?
+        for (_, call) in waiting { next = min(next ?? call.deadline, call.deadline) }
+        return next
+    }
 
     /// The next that has waited too long; call until `nil`.
     mutating func expired(at now: Instant) -> Request? {
+        guard let nextDeadline, nextDeadline <= now else { return nil }
         let due = waiting.filter { $0.value.deadline <= now }
         guard let first = due.min(by: { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }) else { return nil }
         waiting[first.key] = nil

@@ -194,7 +194,8 @@ public final class DBusScanner: Scanner {
         }
         actions.removeAll(keepingCapacity: true)
         if let timer, !isEnding {
-            loop.set(timer, at: [session.nextDeadline, calls.nextDeadline].compactMap { $0 }.min())
+            let next = min(session.nextDeadline ?? .latest, calls.nextDeadline ?? .latest)
+            loop.set(timer, at: next == .latest ? nil : next)
         }
     }
 

@@ -68,10 +68,10 @@ struct DBusSession {
 
     /// When something is to be done without anything having happened.
     var nextDeadline: Instant? {
-        var times = adapters.values.compactMap(\.nextDeadline)
-        if let listAt { times.append(listAt) }
-        if let connectAt { times.append(connectAt) }
-        return times.min()
+        // Asked after each message: neither arrays nor key paths, which are made anew each time.
+        var next = min(listAt ?? .latest, connectAt ?? .latest)
+        for adapter in adapters.values { next = min(next, adapter.nextDeadline ?? .latest) }
+        return next == .latest ? nil : next
     }
 }
 
