@@ -1,4 +1,5 @@
 public import BeaconMonitoring
+import BlueZ
 import CLinux
 import MQTTPublishing
 public import SystemPackage
@@ -25,6 +26,7 @@ public struct SystemDoctorProbes: DoctorProbes {
     /// The machine's own probes.
     public init() {
         self.init(system: "/sys", processes: "/proc")
+        busRefusal = { SystemBus.refusal() }
         daemonDiagnostics = Status.diagnostics(at:)
         daemonBrokerTrouble = Status.brokerTrouble(at:)
     }

@@ -339,6 +339,21 @@ struct DBusScannerTests {
         #expect(error?.description.contains("send_destination=\"org.bluez\"") == true)
     }
 
+    @Test func `whether a policy refuses can be asked without changing anything`() throws {
+        let denied = try DBusWorld(policy: #"<deny send_destination="org.bluez"/>"#)
+        try denied.startMock()
+        #expect(SystemBus.refusal(at: denied.address)?.contains("GetManagedObjects") == true)
+        let allowed = try DBusWorld()
+        #expect(SystemBus.refusal(at: allowed.address) == nil)
+        try allowed.startMock()
+        let before = allowed.calls.count
+        #expect(SystemBus.refusal(at: allowed.address) == nil)
+        try allowed.until("it was asked") { allowed.calls("GetManagedObjects").count == 1 }
+        #expect(allowed.calls.dropFirst(before).compactMap { $0["call"] as? String } == ["GetManagedObjects"])
+        allowed.killBus()
+        #expect(SystemBus.refusal(at: allowed.address) == nil)
+    }
+
     @Test func `a policy that refuses discovery is an obstacle, and what it refuses is tried again`() throws {
         let world = try DBusWorld(
             policy:
