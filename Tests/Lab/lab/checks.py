@@ -142,6 +142,24 @@ class States:
 
 
 @dataclasses.dataclass
+class Timing:
+    """Whoever scanned had the controllers listen `window` of each `interval`, in units of 625 µs, and each event says that
+    reports are thinned out where that is not all of the time."""
+
+    interval: int
+    window: int
+
+    def problems(self, outcome):
+        scans = [(each["interval"], each["window"]) for each in outcome.asked("scan parameters")]
+        wrong = ["the host asked for a scan of %d in %d units" % (window, interval)
+                 for interval, window in scans if (interval, window) != (self.interval, self.window)]
+        thinned = [("accuracyLimited" in line["diagnostics"]) for line in outcome.lines if line["type"] == "event"]
+        if set(thinned) != {self.window < self.interval}:
+            wrong.append("accuracyLimited on %d of %d events" % (sum(thinned), len(thinned)))
+        return wrong[:3] if scans else ["nobody scanned"]
+
+
+@dataclasses.dataclass
 class Complete:
     """The visits of those who left count as many sightings as the controllers sent, at least `share` of them."""
 

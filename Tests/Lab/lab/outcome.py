@@ -114,6 +114,11 @@ class Outcome:
                 beacon = (item["uuid"], item["major"], item["minor"] + entry["device"]) if "uuid" in item else None
                 self.reports.append(Report(entry["t"], adapter, beacon))
 
+    def asked(self, what):
+        """What the host asked the controllers for, of that name: the entries of their logs."""
+        return [entry for path in sorted(self.folder.glob("controller-*.jsonl"))
+                for entry in map(json.loads, path.read_text().splitlines()) if entry["event"] == what]
+
     def late(self):
         """By how much an advertisement was late at most, in seconds: how far the emulated machine was behind."""
         return max((each["late"] for each in self.report.get("controllers", [])), default=0)

@@ -113,6 +113,7 @@ class Scenario:
     user: int = NOBODY
     settings: dict = dataclasses.field(default_factory=dict)  # those that differ from SETTINGS
     conditions: list = dataclasses.field(default_factory=lambda: list(CONDITIONS))
+    scanner: str = ""  # more of the configuration's `scanner`
     wait: float = 20  # how long the controllers may have to wait for a scan; 0: the script begins at once
     essential: bool = False
     # (at of an action, at of another): reports between them do not reach the gateway although the controllers send them.
@@ -125,12 +126,12 @@ class Scenario:
     def configuration(self):
         """The gateway's configuration; @FOLDER@ is where the guest lets it write."""
         return ("gateway: {name: lab}\n"
-                "scanner: {backend: %s}\n"
+                "scanner: {backend: %s%s}\n"
                 "monitor:\n  name: site\n%s"
                 "output:\n  directory: @FOLDER@/events\n  state_directory: @FOLDER@/state\n"
                 "  status_socket: @FOLDER@/status.sock\n"
                 "conditions:\n%s") % (
-                    self.backend,
+                    self.backend, self.scanner and ", " + self.scanner,
                     "".join("  %s: %dms\n" % (key, round(value * 1000)) for key, value in self.all_settings().items()),
                     "".join(each.yaml() for each in self.conditions))
 

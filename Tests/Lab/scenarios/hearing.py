@@ -1,5 +1,5 @@
 """Beacons come and go, nothing goes wrong: all that is said is what the reports imply, on every way of hearing."""
-from lab.checks import Clean, Complete, Implied, States, Unprivileged
+from lab.checks import Clean, Complete, Implied, States, Timing, Unprivileged
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
 
@@ -46,6 +46,10 @@ SCENARIOS = [
             bluetoothd=None, essential=True),
     hearing("hci-extended", "the raw channel of a Bluetooth 5 controller", "hci", [Complete()], {"extended": True},
             bluetoothd=None),
+    hearing("management-low-power", "the management socket, a tenth of the time", "management",
+            [*EVERY_ONE, Timing(960, 96)], bluetoothd=None, scanner="mode: low_power"),
+    hearing("hci-low-power", "the raw channel, a fifth of the time", "hci", [Complete(), Timing(480, 96)], bluetoothd=None,
+            scanner="mode: low_power, duty_cycle: 0.2"),
     hearing("hci-beside", "the raw channel with CAP_NET_RAW alone, beside a bluetoothd that does nothing", "hci",
             [Complete()], capabilities=["net_raw"]),
 ]

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from lab.checks import Back, Clean, Complete, Implied, Replayed, States, Unprivileged  # noqa: E402
+from lab.checks import Back, Clean, Complete, Implied, Replayed, States, Timing, Unprivileged  # noqa: E402
 from lab.measures import Cost, Loss  # noqa: E402
 from lab.outcome import Outcome  # noqa: E402
 from lab.scenario import STAFF, Beacon, Condition, Controller, Noise, Scenario, act  # noqa: E402
@@ -39,7 +39,7 @@ class Checks(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
         self.addCleanup(self.scratch.cleanup)
-        self.folder, self.ears = pathlib.Path(self.scratch.name) / "scenario", []
+        self.folder, self.more = pathlib.Path(self.scratch.name) / "scenario", []
         (self.folder / "events").mkdir(parents=True)
         self.report = {
             "started": 0.5, "zero": 1.5, "ending": 12.0, "status": 0, "problems": [], "samples": {},
@@ -50,7 +50,7 @@ class Checks(unittest.TestCase):
         log = [{"t": 0.4, "event": "plug", "index": 0}, {"t": 0.9, "event": "ear", "hears": True}]
         log += [{"t": 1 + n * 0.25, "event": "sent", "name": "noise", "device": 0} for n in range(44)]
         log += [{"t": 2 + n * 0.1, "event": "sent", "name": "badge", "device": 0} for n in range(10)]
-        log = sorted(log + self.ears, key=lambda each: each["t"])
+        log = sorted(log + self.more, key=lambda each: each["t"])
         (self.folder / "controller-0.jsonl").write_text("".join(json.dumps(each) + "\n" for each in log))
         (self.folder / "events/events-000000000001-20261121T070000Z.jsonl").write_text(
             "".join(json.dumps(each) + "\n" for each in lines))
@@ -106,11 +106,22 @@ class Checks(unittest.TestCase):
         for number, each in enumerate(late):
             each["payload"]["sequence"] = number + 1
         self.assertEqual(len(self.found(Implied(), late)), 2)
-        self.ears = [{"t": 2.22, "event": "ear", "hears": False}, {"t": 2.23, "event": "ear", "hears": True}]
+        self.more = [{"t": 2.22, "event": "ear", "hears": False}, {"t": 2.23, "event": "ear", "hears": True}]
         self.assertEqual(self.found(Implied(), late), [])
         # What that scan itself let through was not for nothing.
-        self.ears = [{"t": 1.97, "event": "ear", "hears": False}, {"t": 1.98, "event": "ear", "hears": True}]
+        self.more = [{"t": 1.97, "event": "ear", "hears": False}, {"t": 1.98, "event": "ear", "hears": True}]
         self.assertEqual(len(self.found(Implied(), late)), 2)
+
+    def test_a_scan_of_another_part_of_the_time_and_a_flag_that_is_missing_are_found(self):
+        self.assertEqual(self.found(Timing(96, 96)), ["nobody scanned"])
+        self.more = [{"t": 0.8, "event": "scan parameters", "interval": 960, "window": 96}]
+        self.assertEqual(self.found(Timing(960, 960)), ["the host asked for a scan of 96 in 960 units"])
+        self.assertEqual(self.found(Timing(960, 96)), ["accuracyLimited on 0 of 4 events"])
+        flagged = good()
+        for each in flagged:
+            if each["payload"]["type"] == "event":
+                each["payload"]["diagnostics"] = ["accuracyLimited"]
+        self.assertEqual(self.found(Timing(960, 96), flagged), [])
 
     def test_sightings_that_are_missing_are_found(self):
         lines = good()
