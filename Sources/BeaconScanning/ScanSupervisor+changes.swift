@@ -113,11 +113,11 @@ extension ScanSupervisor {
         }
     }
 
-    // It is taken in the turn that follows, as all steps are; that something was needed and why stays in the log alone.
+    // It is taken in the turn that follows, as all steps are. A scanner says so again and again; it is news where it counts.
     private func needs(_ place: Int, _ step: WatchdogStep, reason: String, at time: Instant) {
+        guard watches[place].ladder.needs(step, at: time) else { return }
         log(.warning, "\(watches[place].name): \(reason)")
         watches[place].note(reason: reason, at: time)
-        watches[place].ladder.needs(step, at: time)
     }
 
     private func lost(_ place: Int, count: Int, since: Instant, at time: Instant) {

@@ -100,6 +100,7 @@ public struct WatchdogLadder: Sendable, Hashable {
     private var upcoming: WatchdogStep?
     private var lastTaken: WatchdogStep?
     private var lastStepTime: Instant = .earliest
+    private var isClimbByNeed = false
     private var pause: Duration = .seconds(1)
     // At the top: whether the last step could not be taken, and how many in a row.
     private var isPassing = false
@@ -177,9 +178,10 @@ extension WatchdogLadder {
     public mutating func listening(at time: Instant) {
         isListening = true
         isPresent = true
-        if isClimbing {
+        if isClimbing, !isClimbByNeed {
             due = max(due, min(time + Self.settlingTime, lastStepTime + Self.settlingTimeMax))
         } else {
+            if isClimbing { _ = recover(at: time) }
             watch(from: time)
         }
     }
@@ -214,21 +216,25 @@ extension WatchdogLadder {
     }
 
     /// It is known that the adapter does not hear, and that `step` is what helps: that is due now, and a climb begins with it
-    /// where none is under way. What keeps disruptive steps apart where an adapter listens holds for it too.
-    public mutating func needs(_ step: WatchdogStep, at time: Instant) {
-        switch phase {
-        case .resting: return
-        case .watching:
+    /// where none is under way. Such a climb ends when the adapter listens: no silence began it.
+    ///
+    /// - Returns: whether it is due now; not where nothing is expected of the adapter, where the same step was just taken and
+    ///   has not had its time, and where it would disturb others on an adapter that listens.
+    public mutating func needs(_ step: WatchdogStep, at time: Instant) -> Bool {
+        guard phase != .resting, step < .powerCycle || mayDisrupt(at: time) else { return false }
+        if phase == .watching {
             phase = .climbing
             counters.climbs &+= 1
             silentSince = proof
             lastTaken = nil
-            lastStepTime = time
-        case .climbing, .retrying: break
+            isClimbByNeed = true
+        } else if lastTaken == step, time < lastStepTime + Self.patience(for: step) {
+            return false
         }
         upcoming = step
         isPassing = false
         due = time
+        return true
     }
 
     private mutating func watch(from time: Instant) {
@@ -248,6 +254,7 @@ extension WatchdogLadder {
         case .resting: return nil
         case .watching:
             phase = .climbing
+            isClimbByNeed = false
             counters.climbs &+= 1
             silentSince = proof
             upcoming = .widen

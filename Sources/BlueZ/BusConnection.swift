@@ -26,7 +26,7 @@ import SystemPackage
     /// How many messages could not be sent.
     private(set) var unsent = 0
 
-    /// Whether it has been opened, and neither closed nor dropped by the other end.
+    /// Whether it has been opened and not closed; where the other end dropped it, the owner is told, and closes it.
     var isOpen: Bool { unsafe connection != nil }
 
     /// Opens a connection; nothing has been said on it yet, not even who we are.

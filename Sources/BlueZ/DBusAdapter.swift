@@ -165,14 +165,18 @@ extension DBusAdapter {
     /// bluetoothd no longer has the adapter.
     mutating func removed(at now: Instant, into actions: inout [DBusAction]) {
         guard isThere else { return }
-        lost(reason: "bluetoothd no longer has the adapter", at: now, into: &actions)
+        lost(reason: "bluetoothd no longer has the adapter", bluetoothdEnded: false, at: now, into: &actions)
         isThere = false
         actions.append(.change(.disappeared(adapter: index)))
     }
 
     /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
-    mutating func lost(reason: String, at now: Instant, into actions: inout [DBusAction]) {
-        if isDiscovering { orphan.left(at: now) }
+    ///
+    /// - Parameter bluetoothdEnded: whether it is certain that it is bluetoothd that is gone, with what it led.
+    mutating func lost(
+        reason: String, bluetoothdEnded: Bool, at now: Instant, into actions: inout [DBusAction]
+    ) {
+        if isDiscovering || phase == .starting || isStarted, bluetoothdEnded { orphan.left(at: now) }
         reset()
         missingUntil = nil
         isPowered = false
@@ -376,8 +380,9 @@ extension DBusAdapter {
 
     // Starting was refused, and there was nothing to stop.
     private mutating func nothingToStop(at now: Instant, into actions: inout [DBusAction]) {
-        // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do.
-        guard orphan.showed(at: now), mayPowerCycle, !isPowerDenied else { return }
+        // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do. Else it is
+        // asked each time: it may have had something in its way.
+        guard orphan.isPossible(at: now), mayPowerCycle, !isPowerDenied else { return }
         let reason = "the kernel still discovers for the bluetoothd that is gone, and refuses this one's discovery"
         actions.append(.change(.needs(adapter: index, step: .powerCycle, reason: reason)))
     }
@@ -398,6 +403,8 @@ extension DBusAdapter {
         case (true, .some): phase = .retryingPower(at: now + backOff.next())
         }
     }
+
+    private var isStarted: Bool { if case .started = phase { true } else { false } }
 
     private mutating func retry(at now: Instant) {
         token = 0

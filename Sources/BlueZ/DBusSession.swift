@@ -97,7 +97,7 @@ extension DBusSession {
                 name: "org.freedesktop.DBus.Error.AuthFailed",
                 text: "the bus closed the connection before it said anything")
         }
-        lose(reason: "the connection to the system bus is gone", at: now, into: &actions)
+        lose(reason: "the connection to the system bus is gone", bluetoothdEnded: false, at: now, into: &actions)
         stage = .away
         connectAt = now + connectBackOff.next()
         tellObstacles(at: now, into: &actions)
@@ -238,7 +238,7 @@ extension DBusSession {
     private mutating func ownerIs(_ name: String?, at now: Instant, into actions: inout [DBusAction]) {
         guard stage != .away else { return }
         if let name, name == owner { return }
-        if owner != nil { lose(reason: "bluetoothd is gone", at: now, into: &actions) }
+        if owner != nil { lose(reason: "bluetoothd is gone", bluetoothdEnded: true, at: now, into: &actions) }
         owner = name
         if name == nil {
             stage = .ownerless
@@ -249,10 +249,14 @@ extension DBusSession {
         }
     }
 
-    private mutating func lose(reason: String, at now: Instant, into actions: inout [DBusAction]) {
+    private mutating func lose(
+        reason: String, bluetoothdEnded: Bool, at now: Instant, into actions: inout [DBusAction]
+    ) {
         owner = nil
         listAt = nil
-        for index in adapters.keys.sorted() { adapters[index]?.lost(reason: reason, at: now, into: &actions) }
+        for index in adapters.keys.sorted() {
+            adapters[index]?.lost(reason: reason, bluetoothdEnded: bluetoothdEnded, at: now, into: &actions)
+        }
         devices.removeAll()
     }
 

@@ -12,12 +12,10 @@ struct OrphanedDiscovery {
     static let timeMax: Duration = .milliseconds(10_240)
 
     private var until: Instant = .earliest
-    private var isTold = false
 
     /// bluetoothd went while it discovered.
     mutating func left(at now: Instant) {
         until = now + Self.timeMax
-        isTold = false
     }
 
     /// The adapter was switched off, discovery could be begun, or it was something else that kept it from that.
@@ -25,11 +23,4 @@ struct OrphanedDiscovery {
 
     /// Whether it may still be going on.
     func isPossible(at now: Instant) -> Bool { now < until }
-
-    /// It showed: discovery was refused, and there was none to stop. Whether that is news.
-    mutating func showed(at now: Instant) -> Bool {
-        guard isPossible(at: now), !isTold else { return false }
-        isTold = true
-        return true
-    }
 }

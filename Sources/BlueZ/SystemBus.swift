@@ -33,7 +33,7 @@ public enum SystemBus {
             defer { connection.close() }
             _ = connection.send(DBusScanner.call(.hello))
             let last = connection.send(DBusScanner.call(.objects(token: 0)))
-            _ = connection.pump(milliseconds: milliseconds) { answers.latest == last || !connection.isOpen }
+            _ = connection.pump(milliseconds: milliseconds) { answers.latest == last || answers.isGone }
         } catch let failure as BusFailure {
             answers.note(failure)
         } catch {
@@ -46,8 +46,20 @@ public enum SystemBus {
     private final class Answers {
         var latest: UInt32?
         var refusal: String?
+        var isGone = false
 
         func take(_ message: BusMessage) -> Bool {
+            if message.kind == .signal, message.interface == DBusName.local {
+                isGone = true
+                // A bus that does not let somebody in closes the connection.
+                if latest == nil {
+                    note(
+                        BusFailure(
+                            name: "org.freedesktop.DBus.Error.AuthFailed",
+                            text: "the bus closed the connection before it said anything"))
+                }
+                return true
+            }
             guard message.kind == .reply || message.kind == .error else { return false }
             latest = message.answeredSerial
             if let name = message.errorName {

@@ -148,7 +148,7 @@ extension WatchdogLadder {
     @Test func `a step that is known to help is due at once, and the climb goes on from there`() {
         var ladder = climber()
         ladder.stopped(at: at(1))
-        ladder.needs(.powerCycle, at: at(2))
+        #expect(ladder.needs(.powerCycle, at: at(2)) == true)
         #expect(ladder.isClimbing)
         let steps = ladder.climb(to: 12)
         #expect(steps.map(\.0) == [2, 7, 12, 12])
@@ -158,39 +158,59 @@ extension WatchdogLadder {
     }
 
     @Test
-    func `a step that is known to help comes at once in a climb and at its top too, and again when it is asked for`() {
+    func `a step that is known to help comes at once in a climb and at its top too, and again once it had its time`() {
         var ladder = climber()
         ladder.stopped(at: at(0))
         _ = ladder.climb(to: 5)
         #expect(ladder.isClimbing)
-        ladder.needs(.powerCycle, at: at(5.5))
+        #expect(ladder.needs(.powerCycle, at: at(5.5)) == true)
         #expect(ladder.all(at: at(5.5)) == [.take(.powerCycle)])
-        ladder.needs(.powerCycle, at: at(6))
-        #expect(ladder.all(at: at(6)) == [.take(.powerCycle)])
-        _ = ladder.climb(to: 30)
+        #expect(ladder.needs(.powerCycle, at: at(10.499)) == false)
+        #expect(ladder.needs(.powerCycle, at: at(10.5)) == true)
+        #expect(ladder.all(at: at(10.5)).last == .take(.powerCycle))
+        _ = ladder.climb(to: 40)
         #expect(ladder.state == .retrying)
-        ladder.needs(.powerCycle, at: at(30.5))
-        #expect(ladder.all(at: at(30.5)) == [.take(.powerCycle)])
+        #expect(ladder.needs(.widen, at: at(40)) == true)
+        #expect(ladder.all(at: at(40)).first == .take(.restartScan))
+    }
+
+    @Test func `a climb that a need began ends when the adapter listens, one that silence began when it hears`() {
+        var ladder = climber()
+        ladder.stopped(at: at(1))
+        _ = ladder.needs(.powerCycle, at: at(2))
+        _ = ladder.all(at: at(2))
+        ladder.listening(at: at(3))
+        #expect(ladder.state == .hearing)
+        #expect(ladder.nextDeadline == at(8))
+        #expect(ladder.counters.recoveries == 1)
+        _ = ladder.all(at: at(8))
+        ladder.stopped(at: at(9))
+        #expect(ladder.needs(.powerCycle, at: at(9)) == true)
+        ladder.listening(at: at(9))
+        #expect(ladder.isClimbing)
     }
 
     @Test func `what disturbs others keeps its distance while the adapter listens, whoever asks for it`() {
         var ladder = climber()
         _ = ladder.climb(to: 20)
         #expect(ladder.counters.taken(.powerCycle) == 1)
+        #expect(ladder.state == .retrying)
+        #expect(ladder.needs(.powerCycle, at: at(22)) == false)
         ladder.disappeared()
-        ladder.appeared(at: at(21))
-        ladder.listening(at: at(21))
-        ladder.needs(.powerCycle, at: at(22))
-        #expect(!ladder.all(at: at(22)).contains(.take(.powerCycle)))
+        ladder.appeared(at: at(22))
+        ladder.listening(at: at(22))
+        #expect(ladder.needs(.powerCycle, at: at(23)) == false)
+        #expect(!ladder.isClimbing)
+        ladder.stopped(at: at(24))
+        #expect(ladder.needs(.powerCycle, at: at(24)) == true)
     }
 
     @Test func `an adapter of which nothing is expected needs no step`() {
         var ladder = WatchdogLadder(deafAfter: .seconds(10))
-        ladder.needs(.powerCycle, at: at(1))
-        #expect(ladder.nextDeadline == nil)
+        #expect(ladder.needs(.powerCycle, at: at(1)) == false)
         ladder.appeared(at: at(1))
         ladder.heldUp(unlessAfter: nil, at: at(2))
-        ladder.needs(.powerCycle, at: at(3))
+        #expect(ladder.needs(.powerCycle, at: at(3)) == false)
         #expect(ladder.nextDeadline == nil)
     }
 

@@ -352,6 +352,9 @@ struct DBusScannerTests {
         #expect(allowed.calls.dropFirst(before).compactMap { $0["call"] as? String } == ["GetManagedObjects"])
         allowed.killBus()
         #expect(SystemBus.refusal(at: allowed.address) == nil)
+        // Who is closed out gets no answer, and does not wait for one.
+        let closed = try DBusWorld(policy: #"<deny user="*"/>"#)
+        #expect(SystemBus.refusal(at: closed.address, milliseconds: 60_000)?.contains("closed") == true)
     }
 
     @Test func `a policy that refuses discovery is an obstacle, and what it refuses is tried again`() throws {

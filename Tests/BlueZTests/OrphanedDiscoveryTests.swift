@@ -47,13 +47,50 @@ import Testing
         #expect(desk.isListening)
     }
 
-    @Test func `it is asked for once for each bluetoothd that went`() {
+    @Test func `it is asked for each time that discovery is refused, since something may have been in its way`() {
         let desk = Self.restarted()
-        for _ in 0..<4 {
+        for count in 1...4 {
             Self.refuse(desk)
+            #expect(Self.needs(desk).count == count)
             desk.wait(.seconds(1))
         }
+    }
+
+    @Test func `a bluetoothd that is killed before it obeyed has it asked for again`() {
+        let desk = Self.restarted()
+        Self.refuse(desk)
+        _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
+        desk.owner(nil)
+        _ = desk.take()
+        desk.wait(.seconds(2))
+        desk.owner(Desk.owner)
+        desk.list([Desk.adapter()])
+        Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
+    }
+
+    @Test func `a bluetoothd that is killed before it said that it discovers may have begun`() {
+        let desk = Desk(mayPowerCycle: true)
+        desk.join()
+        desk.list([Desk.adapter()])
+        desk.answer()
+        // StartDiscovery is under way.
+        desk.owner(nil)
+        desk.wait(.seconds(2))
+        desk.owner(Desk.owner)
+        desk.list([Desk.adapter()])
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [.powerCycle])
+    }
+
+    @Test func `a connection to the bus that is gone says nothing of bluetoothd`() {
+        let desk = Desk.listening(mayPowerCycle: true)
+        desk.session.disconnected(nil, at: desk.now, into: &desk.actions)
+        desk.wait(.seconds(1))
+        desk.join()
+        desk.list([Desk.adapter()])
+        Self.refuse(desk)
+        #expect(Self.needs(desk) == [])
     }
 
     @Test func `a bluetoothd that is killed before it could discover leaves what its predecessor left`() {
