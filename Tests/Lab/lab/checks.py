@@ -39,7 +39,8 @@ def blind_stretches(outcome):
     for begin, end in outcome.scenario.blind:
         begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
         ends, end = next((each["began"], each["ended"]) for each in outcome.report["actions"] if each["at"] == end)
-        listens = min((time for time in starts if time > end), default=end)
+        # Who is quick listens before that is over: a bluetoothd counts as started only a while after it can be talked to.
+        listens = min((time for time in starts if time > ends), default=end)
         yield begin, max((ear.time for ear in outcome.ears if ear.hears and ends < ear.time <= listens), default=listens)
 
 
