@@ -30,7 +30,8 @@ final class StatusServer {
     // More than these at a time are let go unanswered.
     private static let clientsMax = 16
 
-    /// Listens at `path`, in place of a socket that nobody listens at any more.
+    /// Listens at `path`, in place of a socket that nobody listens at any more; its folder is made where it is missing, as
+    /// it is without a service manager that has made it.
     ///
     /// - Throws: ``ExitFailure`` where that can't be, with what to do.
     init(at path: String, on loop: EventLoop, answer: @escaping () -> String) throws(ExitFailure) {
@@ -123,12 +124,18 @@ final class StatusServer {
 
 /// Stream sockets in the file system (unix(7)).
 enum UnixSocket {
-    /// Listens at `path`. A socket that is there and that nobody listens at is removed before.
+    /// Listens at `path`. A socket that is there and that nobody listens at is removed before; its folder is made where it
+    /// alone is missing.
     ///
-    /// - Throws: `Errno`: EADDRINUSE where somebody does listen, ENAMETOOLONG, and what bind(2) has.
+    /// - Throws: `Errno`: EADDRINUSE where somebody does listen, ENAMETOOLONG, and what bind(2) and mkdir(2) have.
     static func listen(at path: String) throws(Errno) -> FileDescriptor {
         let descriptor = try make()
         do throws(Errno) {
+            let folder = FilePath(path).removingLastComponent()
+            if !folder.isEmpty {
+                let isMade = unsafe folder.withPlatformString { unsafe mkdir($0, 0o755) == 0 }
+                guard isMade || errno == EEXIST || errno == ENOENT else { throw Errno(rawValue: errno) }
+            }
             if try !bind(descriptor, path) {
                 // It may be what a killed one left.
                 let probe = try make()
