@@ -14,11 +14,17 @@ import Testing
     /// A session whose bluetoothd was killed and is back after `away`.
     static func restarted(mayPowerCycle: Bool = true, after away: Duration = .seconds(2)) -> Desk {
         let desk = Desk.listening(mayPowerCycle: mayPowerCycle)
+        restart(desk, after: away)
+        return desk
+    }
+
+    /// bluetoothd is killed, and is back after `away`.
+    static func restart(_ desk: Desk, after away: Duration = .seconds(2)) {
         desk.owner(nil)
+        _ = desk.take()
         desk.wait(away)
         desk.owner(Desk.owner)
         desk.list([Desk.adapter()])
-        return desk
     }
 
     /// What is asked of the watchdog.
@@ -60,11 +66,7 @@ import Testing
         let desk = Self.restarted()
         Self.refuse(desk)
         _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
-        desk.owner(nil)
-        _ = desk.take()
-        desk.wait(.seconds(2))
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter()])
+        Self.restart(desk)
         Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
     }
@@ -75,10 +77,7 @@ import Testing
         desk.list([Desk.adapter()])
         desk.answer()
         // StartDiscovery is under way.
-        desk.owner(nil)
-        desk.wait(.seconds(2))
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter()])
+        Self.restart(desk)
         Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
     }
@@ -95,10 +94,7 @@ import Testing
 
     @Test func `a bluetoothd that is killed before it could discover leaves what its predecessor left`() {
         let desk = Self.restarted()
-        desk.owner(nil)
-        desk.wait(.seconds(2))
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter()])
+        Self.restart(desk)
         Self.refuse(desk)
         #expect(Self.needs(desk) == [.powerCycle])
     }
