@@ -12,7 +12,7 @@
     vary       true: a last byte that changes each time, as a battery level does; RSSI moves by up to 9 dB too
     from       when it comes, in seconds after the script's beginning; without it, it was always there
     until      when it has gone; without it, never
-    quiet      true: its reports are counted, but not logged one by one
+    quiet      true: its reports are counted, each device's, and not logged one by one
 """
 import struct
 

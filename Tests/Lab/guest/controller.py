@@ -14,7 +14,8 @@ answered with a line on standard output, the counters so far:
     {"do": "unmute"}, {"do": "hwerror"}, {"do": "state"}
 
 The log has one JSON object a line, `t` in seconds of CLOCK_BOOTTIME: what the host asked for, `ear` each time the
-controller becomes able to hear, or unable, and why, and `sent` for each report.
+controller becomes able to hear, or unable, and why, and `sent` for each report; at the end, `sent in all` for each of
+those that are quiet.
 """
 import argparse
 import heapq
@@ -46,6 +47,7 @@ class Controller:
         self._due, self._ear, self._order, self._zero = [], None, 0, None
         self.counters = {"offered": 0, "sent": 0}
         self._sent = dict.fromkeys((advert.name for advert in self._adverts), 0)
+        self._quiet = {}  # (name, device) of those that are not logged one by one → [how many, the first's time, the last's]
         # The longest that an advertisement was late, in seconds: how far the machine is behind.
         self.late = 0.0
 
@@ -87,7 +89,7 @@ class Controller:
                 return
             if packet[:1] == bytes([VENDOR]):
                 self.index = packet[2] | packet[3] << 8
-                self.log("plug", index=self.index)
+                self.log("plug", index=self.index, address=self.link.address)
             elif packet:
                 self.link.packet(packet)
                 # Before anything is sent by it, and each time where a scan ends and begins again at once.
@@ -121,7 +123,10 @@ class Controller:
             self.counters[why or "sent"] = self.counters.get(why or "sent", 0) + 1
             if not why:
                 self._sent[advert.name] += 1
-                if not advert.quiet:
+                if advert.quiet:
+                    counted = self._quiet.setdefault((advert.name, device), [0, now(), 0])
+                    counted[0], counted[2] = counted[0] + 1, now()
+                else:
                     self.log("sent", name=advert.name, device=device)
             self._push(due + advert.every, advert)
 
@@ -178,6 +183,8 @@ class Controller:
                 for line in whole:
                     print(json.dumps(self.obey(json.loads(line))), flush=True)
         self.unplug()
+        for (name, device), (count, first, last) in self._quiet.items():
+            self.log("sent in all", name=name, device=device, count=count, first=round(first, 6), last=round(last, 6))
         self._log_file.close()
 
 

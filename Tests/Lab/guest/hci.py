@@ -44,6 +44,7 @@ class LinkLayer:
         filtered: the same "address", the same address and "data", or "none", when it ignores the host's wish.
         """
         self._send, self._log = send, log
+        self.address = address
         self._address, self._offers_extended, self._duplicates = address_bytes(address), extended, duplicates
         # Faults. hung: takes no command and sends nothing. mute: answers, but hears nothing, until the named event.
         self.hung, self.mute = False, None

@@ -5,6 +5,7 @@ What a scenario leaves behind is copied to a folder of its name beside the plan,
 logs, the event files, the logs of gateway and bluetoothd, and report.json with what was done when. All times are seconds of
 CLOCK_BOOTTIME, the clock of the gateway's own timeline.
 """
+import errno
 import json
 import os
 import pathlib
@@ -15,7 +16,9 @@ import sys
 import time
 import traceback
 
-from stack import Bluetoothd, Bus, Controller, Gateway, StackError, call, now, rfkill, wait_until
+import cuts
+from stack import (Bluetoothd, Bus, Controller, Gateway, StackError, broker, call, clock_is_synchronized, now, rfkill, tool,
+                   wait_until)
 
 SIGNALS = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "freeze": signal.SIGSTOP, "thaw": signal.SIGCONT}
 
@@ -25,10 +28,10 @@ class Run:
 
     def __init__(self, plan, binary, folder):
         self.plan, self.folder = plan, folder
-        self.report = {"actions": [], "samples": {}, "problems": []}
+        self.report = {"actions": [], "samples": {}, "problems": [], "clock": []}
         self._log = open(folder / "bluetoothd.log", "ab")
         self._bluetoothd = Bluetoothd(self._log, plan["bluetoothd"] or ())
-        self._controllers, self._clients = [], {}
+        self._controllers, self._clients, self._mounts = [], {}, []
         self._gateway = Gateway(binary, folder, plan["gateway"])
 
     def trace(self):
@@ -45,6 +48,8 @@ class Run:
             self._bluetoothd.start()
         for action in self.plan["before"]:
             self._act(action)
+        self._note_clock()
+        self.report["synchronized"] = clock_is_synchronized()
         self.report["started"] = now()
         self._gateway.start()
         self._wait_for_scan()
@@ -137,6 +142,84 @@ class Run:
 
     def _do_clock(self, step):
         time.clock_settime(time.CLOCK_REALTIME, time.time() + step)
+        self._note_clock()
+
+    def _note_clock(self):
+        """How far the wall clock is ahead of the timeline from now on, in microseconds."""
+        before, wall, after = now(), time.time_ns(), now()
+        self.report["clock"].append({"t": after, "offset": wall // 1000 - round((before + after) / 2 * 1e6)})
+
+    def _do_filesystem(self, what, folder, mebibytes=8):
+        """A file system of its own under a folder of the scenario's, that can fill up and fail."""
+        image, folder = pathlib.Path("/run/lab") / ("%s-%s.img" % (self.plan["name"], folder)), self.folder / folder
+        filler = folder / "filler"
+        if what == "make":
+            with open(image, "wb") as file:
+                file.truncate(mebibytes << 20)
+            tool("mkfs.ext4", "-q", "-m", "0", str(image))
+            folder.mkdir(exist_ok=True)
+            tool("mount", "-o", "loop", str(image), str(folder))
+            os.chown(folder, self.plan["gateway"]["user"], self.plan["gateway"]["user"])
+            self._mounts.append((folder, image))
+        elif what == "device":
+            # The disk of the whole machine, with the two folders that the gateway writes to.
+            folder.mkdir()
+            tool("mount", "/dev/vda", str(folder))
+            self._mounts.append((folder, None))
+            for each in ("events", "state"):
+                for made in (folder / each, self.folder / each):
+                    made.mkdir(exist_ok=True)
+                    os.chown(made, self.plan["gateway"]["user"], self.plan["gateway"]["user"])
+                tool("mount", "--bind", str(folder / each), str(self.folder / each))
+                self._mounts.append((self.folder / each, None))
+        elif what == "fill":
+            with open(filler, "wb", buffering=0) as file:
+                for size in (65536, 512):
+                    try:
+                        while True:
+                            file.write(bytes(size))
+                    except OSError as problem:
+                        if problem.errno != errno.ENOSPC:
+                            raise
+        elif what == "free":
+            filler.unlink()
+        elif what == "fail":
+            # As ext4 does after an error of the disk: read-only from one moment to the next, whoever has files open.
+            pathlib.Path("/proc/sysrq-trigger").write_text("u")
+            wait_until("%s is read-only" % folder, 5, lambda: any(
+                line.split()[1] == str(folder) and "ro" in line.split()[3].split(",")
+                for line in pathlib.Path("/proc/mounts").read_text().splitlines()))
+        elif what == "mend":
+            tool("mount", "-o", "remount,rw", str(folder))
+
+    def _do_broker(self, name, marks=None):
+        """A broker that takes all there is, and writes to NAME.out what it was sent; on a disk, marks of it."""
+        self._clients[name] = broker(self.folder / (name + ".out"), marks)
+
+    def _do_damage(self, path, how):
+        """Something befalls a file while the gateway is away; of several that match, the last. What was there is copied
+        to `before` first."""
+        if not (self.folder / "before").exists():
+            shutil.copytree(self.folder / "events", self.folder / "before", symlinks=True)
+        found = sorted(each for each in self.folder.glob(path) if not each.is_symlink())
+        if how == "remove":
+            found[-1].unlink()
+            return
+        octets = bytearray(found[-1].read_bytes())
+        middle = len(octets) // 2
+        if how == "zero":
+            octets[middle] = 0
+        elif how == "zeros":
+            octets[middle:middle + 512] = bytes(512)
+        elif how == "garbage":
+            octets[middle:middle + 64] = os.urandom(64)
+        elif how == "tear":
+            del octets[-20:]
+        elif how == "empty":
+            octets.clear()
+        with open(found[-1], "r+b") as file:
+            file.truncate(len(octets))
+            file.write(octets)
 
     def _do_sample(self, name):
         self.report["samples"][name] = {**self._gateway.sample(),
@@ -201,6 +284,10 @@ def perform(plan, binary, out, trace):
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and not path.is_symlink():
             shutil.copyfile(path, target)
+    for mounted, image in reversed(run._mounts):
+        subprocess.run(["umount", "-l", str(mounted)])
+        if image:
+            image.unlink()
     shutil.rmtree(folder)
 
 
@@ -217,10 +304,17 @@ def main():
     plan = json.loads((out / "plan.json").read_text())
     # The scenarios' user may not be allowed where it was built.
     binary = pathlib.Path("/run/lab/beacon-gateway")
-    shutil.copyfile(plan["binary"], binary)
-    os.chmod(binary, 0o755)
+    built = pathlib.Path(plan["binary"])
+    for path in [built, *built.parent.glob("beacon-gateway-*")]:
+        # Beside it stands what it starts itself.
+        if path == built or path.is_file() and os.access(path, os.X_OK):
+            copy = binary if path == built else binary.parent / path.name
+            shutil.copyfile(path, copy)
+            os.chmod(copy, 0o755)
     bus = Bus(open(out / "bus.log", "wb"))
     (out / "calibration").write_text("%f" % calibrate())
+    if "cuts" in plan:
+        cuts.perform(plan["cuts"], binary, out)
     for scenario in plan["scenarios"]:
         print("begin", scenario["name"], flush=True)
         perform(scenario, binary, out, plan["trace"])

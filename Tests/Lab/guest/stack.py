@@ -1,10 +1,13 @@
 """The programs of one scenario in the guest: the bus, bluetoothd, the controllers, the gateway."""
+import ctypes
+import fcntl
 import json
 import os
 import pathlib
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -22,6 +25,11 @@ def now():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def clock_is_synchronized():
+    """Whether the kernel says that the wall clock has been set: adjtimex(2) does not answer TIME_ERROR."""
+    return ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(256)) != 5
+
+
 def wait_until(what, seconds, condition):
     """Waits until `condition()` is true."""
     end = now() + seconds
@@ -36,6 +44,24 @@ def call(destination, path, member, *arguments):
     result = subprocess.run(["dbus-send", "--system", "--print-reply", "--dest=" + destination, path, member,
                              *arguments], capture_output=True, text=True)
     return result.stdout if result.returncode == 0 else None
+
+
+def tool(*argv):
+    """Runs a program of the system's."""
+    result = subprocess.run(argv, capture_output=True, text=True)
+    if result.returncode:
+        raise StackError("`%s` ended with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
+
+
+def broker(record, marks=None):
+    """Starts broker.py on the loopback; comes back when it can be reached."""
+    # ioctl SIOCSIFFLAGS, IFF_UP (netdevice(7)).
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(handle, 0x8914, struct.pack("16sH14x", b"lo", 1))
+    process = subprocess.Popen(["/usr/bin/python3", str(HERE / "broker.py"), str(record), *([marks] if marks else [])],
+                               stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
 
 
 class Bus:
@@ -78,7 +104,7 @@ class Controller:
         script, self._log = folder / ("script-%d.jsonl" % number), folder / ("controller-%d.jsonl" % number)
         script.write_text("".join(json.dumps(item) + "\n" for item in options["script"]))
         argv = ["/usr/bin/python3", str(HERE / "controller.py"), "--log", str(self._log),
-                "--address", "00:AA:01:00:00:%02X" % (number + 1), "--duplicates", options["duplicates"]]
+                "--address", options["address"] or "00:AA:01:00:00:%02X" % (number + 1), "--duplicates", options["duplicates"]]
         argv += ["--extended"] if options["extended"] else []
         self._process = subprocess.Popen([*argv, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True, bufsize=1)

@@ -1,16 +1,19 @@
 """What is demanded of a scenario's outcome. Each check returns the problems that it found, in words."""
-import collections
 import dataclasses
 
-from .implied import HORIZON, Ambiguous, implied
-from .outcome import Ear, events_of, group, payloads
+from .hearing import Hearing
+from .implied import Ambiguous, implied
+from .outcome import group, payloads
+from .sound import Sound
 
 # How far an event may be from the moment that the controllers' logs say: the emulated machine is slow.
 TOLERANCE = 0.25
 # How late by way of bluetoothd and the bus, which take their time and carry none.
 TOLERANCE_DBUS = 0.5
-# How long a controller may report before the gateway is sure that it listens.
-LISTENS_WITHIN = 2.0
+# Of several reports bluetoothd may make one.
+THINNED = 1.0
+# How many reports of one advertiser may be on their way while a scan begins or ends.
+DOUBTFUL = 6
 # How soon an adapter has to listen again once the radio is back.
 BACK_WITHIN = 10.0
 
@@ -21,89 +24,41 @@ def name(subject):
     return identifier if beacon is None else "%s %d/%d" % (identifier, beacon[1], beacon[2])
 
 
-def listening_lines(outcome):
-    """What the gateway said of its adapters: adapter → (time, whether it listens), in order."""
-    found = collections.defaultdict(list)
-    for line in outcome.lines:
-        if line["type"] == "adapter":
-            found[line["adapter"]].append((line["monotonic"] / 1e6, line["state"] == "listening"))
-    return found
+class Hard(str):
+    """A problem that no standing still of the machine explains: no second try excuses it."""
 
 
-def blind_stretches(outcome):
-    """From when reports did not reach the gateway, as the scenario says, to when it said that it listens again.
+class Lines:
+    """What holds of all lines, whatever happened. Every scenario has this check, without naming it."""
 
-    Where a new scan led to that, to its beginning: what says that it listens may be that scan's first report.
-    """
-    starts = [time for lines in listening_lines(outcome).values() for time, listens in lines if listens]
-    for begin, end in outcome.scenario.blind:
-        begin = next(each["began"] for each in outcome.report["actions"] if each["at"] == begin)
-        ends, end = next((each["began"], each["ended"]) for each in outcome.report["actions"] if each["at"] == end)
-        # Who is quick listens before that is over: a bluetoothd counts as started only a while after it can be talked to.
-        listens = min((time for time in starts if time > ends), default=end)
-        yield begin, max((ear.time for ear in outcome.ears if ear.hears and ends < ear.time <= listens), default=listens)
-
-
-def heard(outcome, tolerance):
-    """What the gateway could hear: ears, reports, and what it has to be blamed for.
-
-    A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
-    can be sure of it. That moment is short; where it is not, that is a problem. What an earlier scan let through does not
-    count for it: where the controller began to hear anew in that moment, only what came since does.
-    """
-    lines, blind = listening_lines(outcome), list(blind_stretches(outcome))
-    first = {adapter: min(time for time, listens in each if listens) for adapter, each in lines.items()
-             if any(listens for _, listens in each)}
-    ears = [Ear(time, adapter, True) for adapter, time in first.items()]
-    ears += [each for each in outcome.ears if each.time > first.get(each.adapter, each.time)]
-    for begin, end in blind:
-        ears = [each for each in ears if not begin <= each.time < end]
-        ears += [Ear(time, adapter, hears) for adapter in first for time, hears in ((begin, False), (end, True))]
-    reports, missed, begins = [], collections.defaultdict(list), collections.defaultdict(list)
-    for ear in outcome.ears:
-        if ear.hears:
-            begins[ear.adapter].append(ear.time)
-    for report in outcome.reports:
-        if report.time < first.get(report.adapter, report.time + 1):
-            continue  # before the gateway's beginning
-        before = [listens for time, listens in lines[report.adapter] if time <= report.time]
-        soon = [listens for time, listens in lines[report.adapter] if report.time < time <= report.time + tolerance
-                and not any(report.time < begin <= time for begin in begins[report.adapter])]
-        if any(begin <= report.time < end for begin, end in blind):
-            continue
-        if before[-1] or any(soon):
-            reports.append(report)
-        else:
-            missed[report.adapter].append(report.time)
-    return sorted(ears, key=lambda ear: ear.time), reports, list(_too_long(missed, outcome.zero))
-
-
-def _too_long(missed, zero):
-    """Stretches of reports that came while the gateway said that it does not listen, and went on for too long."""
-    for adapter, times in missed.items():
-        begin = times[0]
-        for time, following in zip(times, [*times[1:], HORIZON]):
-            if following - time > 1:
-                if time - begin > LISTENS_WITHIN:
-                    yield "%s reported from %.2f to %.2f, and the gateway did not listen" % (adapter, begin - zero, time - zero)
-                begin = following
+    def problems(self, outcome):
+        return [Hard(each) for each in Sound(outcome, outcome).problems()]
 
 
 class Implied:
-    """Each subject has had the events that the reports imply, no more and no fewer, at the moments that they imply."""
+    """Each subject has had the events and visits that the reports imply, no more and no fewer, at the moments that they
+    imply."""
 
     def problems(self, outcome):
+        return self.compare(outcome, outcome, outcome.lives(), outcome.ending)
+
+    def compare(self, outcome, telling, lives, ending):
+        """What `telling` says against what the reports imply that came while its process lived."""
         scenario = outcome.scenario
-        self._late = TOLERANCE_DBUS if scenario.backend == "dbus" else TOLERANCE
-        ears, reports, found = heard(outcome, self._late)
+        self._dbus = scenario.backend == "dbus"
+        self._late = TOLERANCE_DBUS if self._dbus else TOLERANCE
+        hearing = Hearing(outcome, telling, lives, self._late)
         try:
-            expected = implied(scenario.conditions, scenario.all_settings(), reports, ears, outcome.report["started"],
-                               outcome.ending)
+            expected = implied(scenario.conditions, scenario.all_settings(), hearing.reports, hearing.ears, lives[0].begin,
+                               ending, lives=lives, canary=scenario.canary_beacon())
         except Ambiguous as problem:
-            return ["the script leaves it open: %s" % problem]
-        actual = group(outcome.events)
-        for subject in sorted(set(expected) | set(actual), key=str):
-            found += self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
+            return [*hearing.problems, "the script leaves it open: %s" % problem]
+        self._ears, found = hearing.ears, list(hearing.problems)
+        actual, visits = group(telling.events), group(telling.visits)
+        for subject in sorted(set(expected) | set(actual) | set(visits), key=str):
+            problems = self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
+            # Where the events are wrong already, the visits are, too.
+            found += problems or self._stays(outcome, subject, expected.get(subject, []), visits[subject])
         return found
 
     def _compare(self, outcome, subject, expected, actual):
@@ -115,13 +70,55 @@ class Implied:
             due = expected[number]
             if event.state != due.state:
                 return ["%s, expected %s at %.2f" % (at, due.state, due.earliest - outcome.zero)]
-            if not due.earliest - TOLERANCE <= event.time <= due.latest + self._late:
+            if not self._within(event.time, (due.earliest, due.latest)):
                 return ["%s, expected from %.2f to %.2f" % (at, due.earliest - outcome.zero, due.latest - outcome.zero)]
             refinements = due.refinements if subject[1] is None else {subject[1]}
             if event.refinement not in refinements:
                 return ["%s is refined by %s" % (at, event.refinement)]
+            if (event.last_seen is None) != (due.seen is None) or due.seen and not self._within(
+                    event.last_seen, due.seen, thinned=True):
+                return ["%s was seen last at %s, expected %s" % (at, _moment(event.last_seen, outcome.zero), " to ".join(
+                    _moment(each, outcome.zero) for each in due.seen or (None,)))]
+            if event.adapter and outcome.controller_named(event.adapter.partition("-")[0], event.time) not in due.adapters \
+                    and len(outcome.scenario.controllers) == 1:
+                return ["%s names %s" % (at, event.adapter)]
         return ["%s: no %s at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
                 for due in expected[len(actual):] if not due.optional][:1]
+
+    def _stays(self, outcome, subject, expected, visits):
+        """One subject's visits against what was expected of it."""
+        due = [(each.visit, each.optional) for each in expected if each.visit]
+        for number, visit in enumerate(visits):
+            at = "%s: the visit that ended at %.2f" % (name(subject), visit.time - outcome.zero)
+            if number >= len(due):
+                return [at + " is not implied"]
+            stay = due[number][0]
+            if visit.arrival is None or not self._within(visit.arrival, stay.arrival):
+                return ["%s began at %s, expected %.2f" % (at, _moment(visit.arrival, outcome.zero), stay.arrival[0] - outcome.zero)]
+            if visit.departure is None or not self._within(visit.departure, stay.departure, thinned=True):
+                return ["%s lasted to %s, expected %.2f" % (at, _moment(visit.departure, outcome.zero),
+                                                            stay.departure[1] - outcome.zero)]
+            # What came while a scan began or ended may have been heard or not, and bluetoothd makes one of several.
+            open_to_doubt = sum(1 for ear in self._ears if stay.arrival[0] - 1 < ear.time < stay.departure[1] + 1) * DOUBTFUL
+            least = 1 if self._dbus or outcome.scenario.lossy else max(1, stay.sightings[0] - open_to_doubt)
+            if not least <= visit.sightings <= stay.sightings[1] + open_to_doubt:
+                return ["%s counts %d sightings, expected %d to %d" % (at, visit.sightings, least, stay.sightings[1])]
+        return ["%s: no visit that ended at %.2f" % (name(subject), stay.departure[1] - outcome.zero)
+                for stay, optional in due[len(visits):] if not optional][:1]
+
+    def _within(self, time, bounds, thinned=False):
+        """Whether it is between the two, with what the way to the gateway takes; `thinned`: of several, one was told."""
+        early = TOLERANCE + (THINNED if thinned and self._dbus else 0)
+        return bounds[0] - early <= time <= bounds[1] + self._late
+
+
+def judge(outcome):
+    """All that is wrong with what a scenario left behind."""
+    return [problem for check in [Lines(), *outcome.scenario.checks] for problem in check.problems(outcome)]
+
+
+def _moment(time, zero):
+    return "never" if time is None else "%.2f" % (time - zero)
 
 
 @dataclasses.dataclass
@@ -181,17 +178,18 @@ class Complete:
 
 @dataclasses.dataclass
 class Clean:
-    """The gateway ended well, its lines are without a gap, and it left no controller scanning."""
+    """The gateway and whatever else of the program was started ended with 0, and no controller was left scanning."""
 
     left_scanning: bool = False  # somebody else scans, so this can't be seen
 
     def problems(self, outcome):
         found = list(outcome.report["problems"])
         if outcome.report.get("status") != 0:
-            found.append("the gateway ended with %s" % outcome.report.get("status"))
-        numbers = [line["sequence"] for line in outcome.lines if "sequence" in line]
-        if numbers != list(range(1, len(numbers) + 1)):
-            found.append("the lines' sequence has a gap or a repetition")
+            found.append(Hard("the gateway ended with %s" % outcome.report.get("status")))
+        for action in outcome.report["actions"]:
+            status = action.get("answer", {}).get("status", 0)
+            if status != 0:
+                found.append(Hard("%s ended with %s" % (action.get("name", "the gateway"), status)))
         if not self.left_scanning and any(each["hears"] for each in outcome.report.get("controllers", [])):
             found.append("a controller was left scanning")
         return found
@@ -232,40 +230,72 @@ class Back:
 
 @dataclasses.dataclass
 class Said:
-    """The gateway told its operator these, in this order."""
+    """The gateway told its operator these, in this order, and none of what it must `never` tell."""
 
     words: list
+    never: list = dataclasses.field(default_factory=list)
 
     def problems(self, outcome):
         place, lines = 0, (outcome.folder / "gateway.log").read_text().splitlines()
         for line in lines:
             if place < len(self.words) and self.words[place] in line:
                 place += 1
-        return ["it did not say “%s”" % each for each in self.words[place:]]
+        return ["it did not say “%s”" % each for each in self.words[place:]] + [
+            "it said: " + line for each in self.never for line in lines if each in line]
+
+
+@dataclasses.dataclass
+class Kept:
+    """Nothing is lost but what was damaged: of the lines that were there before (a copy in this folder of the scenario's),
+    all that the damage left whole are there, as they were, and new numbers are greater than all that were ever given."""
+
+    before: str
+    lost: bool = False  # whether a whole file was taken away
+
+    def problems(self, outcome):
+        before = {}
+        for path in sorted((outcome.folder / self.before).glob("events-*.jsonl")):
+            before |= {line["sequence"]: line for line in payloads(path) if "sequence" in line}
+        now = {}
+        for line in outcome.lines:
+            if "sequence" in line:
+                if line["sequence"] in now:
+                    return [Hard("number %d was given twice" % line["sequence"])]
+                now[line["sequence"]] = line
+        changed = [number for number, line in now.items() if number in before and before[number] != line]
+        gone = [number for number in before if number not in now]
+        new = [number for number in now if number not in before]
+        found = ["number %d was given again" % changed[0]] if changed else []
+        if gone and not self.lost and len(gone) > 2:
+            found.append("%d lines are gone, from %d on" % (len(gone), gone[0]))
+        if not new:
+            found.append("nothing was written afterwards")
+        elif min(new) <= max(before):
+            found.append("number %d was given again" % min(new))
+        return [Hard(each) for each in found]
 
 
 @dataclasses.dataclass
 class Replayed:
-    """What a replay of the recording said (in this file of the scenario's folder) is what was said live."""
+    """What a replay (to this file of the scenario's folder) of what `by` recorded says is what its reports imply, and in
+    the same order what was said live."""
 
     file: str
-    # The recording knows of a fault only by silence; the gateway was told, by up to the time between two reports earlier.
-    tolerance: float = 0.5
+    by: str
 
     def problems(self, outcome):
-        lines = payloads(outcome.folder / self.file)
-        ended = max((each.date for each in events_of(lines)), default=0)
-        found = []
-        live, replayed = group(outcome.events), group(events_of(lines))
+        telling, life = outcome.replayed(self.file), outcome.spawned(self.by)
+        if not telling.events:
+            return [Hard("%s has no events" % self.file)]
+        found = [Hard("replayed, " + each) for each in Sound(outcome, telling, live=False).problems()]
+        found += ["replayed, " + each for each in Implied().compare(outcome, telling, [life], life.end)]
+        live, replayed = group(outcome.events), group(telling.events)
         for subject in sorted(set(live) | set(replayed), key=str):
-            mine = [each for each in live.get(subject, []) if each.date <= ended + self.tolerance]
-            theirs = replayed.get(subject, [])
-            if [each.state for each in mine] != [each.state for each in theirs]:
-                found.append("%s: live %s, replayed %s" % (name(subject), " ".join(each.state for each in mine) or "nothing",
-                                                          " ".join(each.state for each in theirs) or "nothing"))
-            elif any(abs(one.date - other.date) > self.tolerance for one, other in zip(mine, theirs, strict=True)):
-                found.append("%s: %s" % (name(subject), ", ".join("%s %+.2f s" % (one.state, other.date - one.date)
-                                                                 for one, other in zip(mine, theirs, strict=True))))
+            mine = [each.state for each in live.get(subject, []) if each.time < life.end - 0.5]
+            theirs = [each.state for each in replayed.get(subject, []) if each.time < life.end - 0.5]
+            if mine != theirs:
+                found.append("%s: live %s, replayed %s" % (name(subject), " ".join(mine) or "nothing",
+                                                          " ".join(theirs) or "nothing"))
         return found
 
 

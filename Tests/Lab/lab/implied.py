@@ -1,12 +1,15 @@
 """What the gateway has to say, computed from what the controllers say that they sent.
 
-A second, small writing of the monitor's rules (docs/monitor.md: E1, X2, L1 to L3, L5, P1) for what scenarios use of
-them: entering at the first sighting, whatever its RSSI. It does not know when the gateway noticed that an adapter went
-deaf, so it plays every possibility to its end: `implied` runs the rules for the earliest and the latest moments, and
-what they agree on is demanded, each date between the earliest and the latest that came out.
+A second, small writing of the monitor's rules (docs/monitor.md: E1, X2, L1 to L3, L5, L7, N4, P1, P3) for what
+scenarios use of them: entering at the first sighting, whatever its RSSI. An adapter is a controller, by its address. It
+does not know when the gateway noticed that an adapter went deaf, so it plays every possibility to its end: `implied` runs
+the rules for the earliest and the latest moments, and what they agree on is demanded, each date between the earliest and
+the latest that came out.
 """
 import dataclasses
 import itertools
+
+from .outcome import Life
 
 ALL = "all together"  # who holds a subject that no adapter has held yet
 HORIZON = 1e12
@@ -26,6 +29,18 @@ class Expected:
     latest: float
     refinements: frozenset
     optional: bool = False  # so near the end that it may have come or not
+    seen: tuple | None = None  # between which moments `lastSeen` lies
+    adapters: frozenset = frozenset()  # by which adapters it was heard last
+    visit: object = None  # the Stay that it ends
+
+
+@dataclasses.dataclass(frozen=True)
+class Stay:
+    """A visit that ended: between which moments it began and was heard last, and between which numbers it counts."""
+
+    arrival: tuple
+    departure: tuple
+    sightings: tuple
 
 
 class Clock:
@@ -44,16 +59,46 @@ class Clock:
             self.stopped = None if listening else since
 
 
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """An event of one possibility. `seen`, `count`: at least and at most, for a kill forgets some; `count` of its visit."""
+
+    state: str
+    time: float
+    refinement: tuple | None
+    seen: tuple | None
+    adapter: str | None
+    arrival: float | None
+    count: tuple
+
+
 class Subject:
-    """A condition, or a beacon under one, and the events that it has had: (state, time, refinement)."""
+    """A condition, or a beacon under one, and the events that it has had."""
 
     def __init__(self, is_beacon):
         self.is_beacon, self.state, self.events = is_beacon, "unsatisfied" if is_beacon else "unknown", []
         self.holds = {}  # adapter → its clock at the last refresh
+        self._seen, self._adapter, self._arrival, self._count = None, None, None, (0, 0)
+
+    def heard(self, time, adapter):
+        """It was refreshed."""
+        if self._arrival is None:
+            self._arrival, self._count = time, (0, 0)
+        self._seen, self._adapter = (time, time), adapter
+        self._count = tuple(each + 1 for each in self._count)
+
+    def forget(self):
+        """A kill: what was not written is known no more, but what the line of its entry says."""
+        if self._arrival is not None:
+            self._seen, self._count = (self._arrival, self._seen[1]), (1, self._count[1])
 
     def become(self, state, time, refinement=None):
         self.state = state
-        self.events.append((state, time, refinement))
+        self.events.append(Said(state, time, refinement, self._seen, self._adapter, self._arrival, self._count))
+        if state == "unsatisfied":
+            self._arrival = None
+            if self.is_beacon:
+                self._seen = None
 
 
 class World:
@@ -87,6 +132,23 @@ class World:
                     subject = self.subjects.setdefault((condition.identifier, beacon), Subject(True))
                     self._refresh(subject, beacon, adapter)
 
+    def stop(self, time):
+        """The process ends: nothing listens."""
+        self.advance(time)
+        for name in [name for name in self._clocks if name != ALL]:
+            self.listen(name, False, time, time)
+
+    def start(self, time, killed):
+        """It is started again: who held holds on from when it listens, and its absence is no outage (N4)."""
+        # Nothing became due meanwhile: nobody was there to see it.
+        self.now = self._idle_until = time
+        for clock in self._clocks.values():
+            clock.stopped = time
+        for subject in self.subjects.values():
+            subject.holds = {name: self._clocks[name].read(time) for name in subject.holds}
+            if killed:
+                subject.forget()
+
     def _refresh(self, subject, beacon, adapter):
         outage = self._settings["outage_timeout"]
         subject.holds = {name: mark for name, mark in subject.holds.items() if name != ALL and not (
@@ -94,6 +156,7 @@ class World:
         subject.holds[adapter] = self._clocks.setdefault(adapter, Clock()).read(self.now)
         # A refresh only puts off what was due, but for one that makes it satisfied.
         self._idle_until = min(self._idle_until, self.now + self._settings["exit_timeout"])
+        subject.heard(self.now, adapter)
         if subject.state != "satisfied":
             subject.become("satisfied", self.now, beacon)
 
@@ -175,7 +238,7 @@ def pauses(ears, longest):
             yield ear.time, following.time
 
 
-def inputs(reports, ears, ending, deaf_after, choice, silence):
+def inputs(reports, ears, ending, deaf_after, choice, silence, canary=None):
     """What goes into a World, in order of time: (time, order, adapter, what), `what` a beacon, None or a Listening."""
     late_stop, late_since, late_start = choice
     found = []
@@ -186,8 +249,8 @@ def inputs(reports, ears, ending, deaf_after, choice, silence):
         if heard and late_start:
             begin = max(begin, heard[0].time)
         found.append((begin, 0, adapter, Listening(True)))
-        found += [(each.time, 1, adapter, each.beacon) for each in heard]
-        stretches = list(gaps(heard, mine, ending, silence))
+        proof = [each for each in heard if canary is None or each.beacon == canary]
+        stretches = list(gaps(proof, mine, ending, silence))
         # A scan that begins anew: whoever led it knows that it did not listen meanwhile, others never notice.
         for closed, opened in () if late_stop else pauses(mine, silence):
             if closed > begin and not any(last <= closed < first for last, _, _, first in stretches):
@@ -197,22 +260,27 @@ def inputs(reports, ears, ending, deaf_after, choice, silence):
             stop = deaf if late_stop or closed is None else min(closed, deaf)
             if stop >= first:
                 continue  # short enough not to be noticed
+            # Without its canary what else it delivers is kept back.
+            heard = [each for each in heard if canary is None or not stop < each.time < first]
             since = stop if late_since and closed is not None and stop == closed else last
             found.append((stop, 0, adapter, Listening(False, since)))
             # Nothing but a report proves that it hears again where it never ceased to.
-            start = first if late_start or opened is None else max(opened, stop)
-            if first < ending or (opened is not None and not late_start):
+            start = first if late_start or opened is None or canary is not None else max(opened, stop)
+            if first < ending or (opened is not None and not late_start and canary is None):
                 found.append((start, 0, adapter, Listening(True)))
+        found += [(each.time, 1, adapter, each.beacon) for each in heard]
     return sorted(found, key=lambda each: each[:2])
 
 
-def implied(conditions, settings, reports, ears, start, ending, silence=0.7):
+def implied(conditions, settings, reports, ears, start, ending, silence=0.7, lives=None, canary=None):
     """What each subject has to have said: subject → list of Expected, up to `ending`.
 
-    `silence`: how long an adapter that hears may be without a report; longer, and something is wrong with it.
+    `silence`: how long an adapter that hears may be without a report; longer, and something is wrong with it. `lives`: from
+    when to when the process ran, where it did not all the time. `canary`: the beacon that alone proves that an adapter hears.
     - Raises Ambiguous where the possibilities end in different states.
     """
-    runs = [_run(conditions, settings, reports, ears, start, ending, choice, silence) for choice in CHOICES]
+    lives = lives or [Life(start, ending)]
+    runs = [_run(conditions, settings, reports, ears, lives, choice, silence, canary) for choice in CHOICES]
     found = {subject: _agreed(subject, [run.get(subject, []) for run in runs], start, ending)
              for subject in sorted(set().union(*runs), key=str)}
     return {subject: expected for subject, expected in found.items() if expected}
@@ -220,26 +288,43 @@ def implied(conditions, settings, reports, ears, start, ending, silence=0.7):
 
 def _agreed(subject, variants, start, ending):
     """The events of one subject that all variants have."""
-    if len({tuple(state for state, _, _ in each) for each in variants}) != 1:
+    if len({tuple(said.state for said in each) for each in variants}) != 1:
         raise Ambiguous("%s of %s: %s" % (subject[0], subject[1], " or ".join(sorted({
-            " ".join("%s@%.2f" % (state, time - start) for state, time, _ in each) or "nothing"
+            " ".join("%s@%.2f" % (said.state, said.time - start) for said in each) or "nothing"
             for each in variants}))))
     expected = []
     for each in zip(*variants, strict=True):
-        times = [time for _, time, _ in each]
+        times = [said.time for said in each]
         if min(times) < ending:
-            expected.append(Expected(each[0][0], min(times), max(times), frozenset(what for _, _, what in each),
-                                     optional=max(times) > ending - END_SLACK))
+            expected.append(Expected(
+                each[0].state, min(times), max(times), frozenset(said.refinement for said in each),
+                optional=max(times) > ending - END_SLACK, seen=_between(said.seen for said in each),
+                adapters=frozenset(said.adapter for said in each),
+                visit=None if each[0].state != "unsatisfied" or each[0].arrival is None else Stay(
+                    _between((said.arrival, said.arrival) for said in each), _between(said.seen for said in each),
+                    _between(said.count for said in each))))
     return expected
 
 
-def _run(conditions, settings, reports, ears, start, ending, choice, silence):
-    world = World(conditions, settings, start)
-    for time, _, adapter, what in inputs(reports, ears, ending, settings["deaf_after"], choice, silence):
-        if isinstance(what, Listening):
-            world.listen(adapter, what.begins, time, what.since)
-        elif what is not None:
-            world.sighted(what, adapter, time)
+def _between(pairs):
+    """The least and the greatest of pairs of such; None where there is none."""
+    pairs = list(pairs)
+    return None if None in pairs else (min(low for low, _ in pairs), max(high for _, high in pairs))
+
+
+def _run(conditions, settings, reports, ears, lives, choice, silence, canary):
+    world = World(conditions, settings, lives[0].begin)
+    for number, life in enumerate(lives):
+        if number:
+            world.stop(lives[number - 1].end)
+            world.start(life.begin, lives[number - 1].killed)
+        heard = [[each for each in some if life.begin <= each.time < life.end] for some in (reports, ears)]
+        for time, _, adapter, what in inputs(*heard, life.end, settings["deaf_after"], choice, silence, canary):
+            if isinstance(what, Listening):
+                if time < life.end:
+                    world.listen(adapter, what.begins, time, what.since)
+            elif what is not None:
+                world.sighted(what, adapter, time)
     # Far enough that what is due near the end comes in every variant.
-    world.advance(ending + 10 * settings["outage_timeout"])
+    world.advance(lives[-1].end + 10 * settings["outage_timeout"])
     return {key: subject.events for key, subject in world.subjects.items() if subject.events}

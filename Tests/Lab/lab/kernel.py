@@ -14,10 +14,12 @@ import tempfile
 
 GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
 # In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
-# asks for them when an adapter is powered; bluetoothd asks for them through af_alg, for each new device.
+# asks for them when an adapter is powered; bluetoothd asks for them through af_alg, for each new device. The last are for
+# file systems that fill up, fail and lose power.
 MODULES = """virtio_pci virtio_console 9pnet_virtio 9p overlay
              sha512_generic ctr drbg cmac ecb ecdh_generic af_alg algif_hash algif_skcipher
-             bluetooth rfcomm bnep hci_vhci""".split()
+             bluetooth rfcomm bnep hci_vhci
+             crc32c_generic virtio_blk loop ext4""".split()
 
 
 class KernelError(Exception):

@@ -63,9 +63,11 @@ class Controller:
     air: list
     duplicates: str = "address"  # what it filters where the host wants it: by address, data, none
     extended: bool = False  # a Bluetooth 5 controller
+    address: str | None = None  # None: one of its own, by its number
 
     def plan(self):
-        return {"duplicates": self.duplicates, "extended": self.extended, "script": [each.item() for each in self.air]}
+        return {"duplicates": self.duplicates, "extended": self.extended, "address": self.address,
+                "script": [each.item() for each in self.air]}
 
 
 @dataclasses.dataclass
@@ -114,10 +116,22 @@ class Scenario:
     settings: dict = dataclasses.field(default_factory=dict)  # those that differ from SETTINGS
     conditions: list = dataclasses.field(default_factory=lambda: list(CONDITIONS))
     scanner: str = ""  # more of the configuration's `scanner`
+    settle: float | None = None  # how long after that the script begins; None: as the backend needs
     wait: float = 20  # how long the controllers may have to wait for a scan; 0: the script begins at once
     essential: bool = False
     # (at of an action, at of another): reports between them do not reach the gateway although the controllers send them.
     blind: list = dataclasses.field(default_factory=list)
+    canary: Beacon | None = None  # the configuration's
+    output: str = ""  # more of the configuration's `output`
+    more: str = ""  # more sections of the configuration
+    gaps: bool = False  # what lines are numbered by is damaged, so numbers may be left out; none comes twice
+    flags: tuple = ()  # flags of events that are the scenario's doing
+    thinned: bool = False  # reports are thinned out, so events may say so
+    lossy: bool = False  # more is sent than need be heard, so visits may count less
+
+    def canary_beacon(self):
+        """(uuid, major, minor) of the canary; None where there is none."""
+        return self.canary and (self.canary.uuid, self.canary.major, self.canary.minor)
 
     def all_settings(self):
         """The monitor's settings, in seconds."""
@@ -129,10 +143,12 @@ class Scenario:
                 "scanner: {backend: %s%s}\n"
                 "monitor:\n  name: site\n%s"
                 "output:\n  directory: @FOLDER@/events\n  state_directory: @FOLDER@/state\n"
-                "  status_socket: @FOLDER@/status.sock\n"
+                "  status_socket: @FOLDER@/status.sock\n%s%s"
                 "conditions:\n%s") % (
-                    self.backend, self.scanner and ", " + self.scanner,
+                    self.backend, (self.scanner and ", " + self.scanner) + (
+                        self.canary and ", canary: {uuid: %s, major: %d, minor: %d}" % self.canary_beacon() or ""),
                     "".join("  %s: %dms\n" % (key, round(value * 1000)) for key, value in self.all_settings().items()),
+                    "".join("  %s\n" % line for line in self.output.splitlines()), self.more,
                     "".join(each.yaml() for each in self.conditions))
 
     def plan(self):
@@ -140,7 +156,7 @@ class Scenario:
         rights = CAPABILITIES[self.backend] if self.capabilities is None else self.capabilities
         return {"name": self.name, "bluetoothd": self.bluetoothd, "seconds": self.seconds, "wait": self.wait,
                 # bluetoothd, fresh from the disk, is slow at first.
-                "settle": 2.0 if self.backend == "dbus" else 0.3,
+                "settle": self.settle if self.settle is not None else 2.0 if self.backend == "dbus" else 0.3,
                 "controllers": [each.plan() for each in self.controllers],
                 "actions": sorted(self.actions, key=lambda action: action["at"]), "before": self.before,
                 "gateway": {"user": self.user, "capabilities": rights, "config": self.configuration()}}

@@ -35,12 +35,13 @@ WAYS = {
 def run(name, about, way, faults, length, period, newcomer_after=0.5, **options):
     """A scenario in which `faults` come one after the other, `length` seconds each, one every `period` seconds.
 
-    A badge and a forklift are there all the time, and after each fault somebody new comes.
+    A badge and a forklift are there all the time, somebody is gone before, and after each fault somebody new comes.
     """
     way = dict(WAYS[way])
     backend, controller, every = way.pop("backend"), way.pop("controller"), way.pop("every", 0.2)
     first = 10 if backend == "dbus" else 6  # when those who never come have been away for exit_timeout
-    scene = [Noise(), Beacon("badge", 1, 1, comes=0.5, every=every), Beacon("forklift", 100, 7, comes=1, every=every)]
+    scene = [Noise(), Beacon("badge", 1, 1, comes=0.5, every=every), Beacon("forklift", 100, 7, comes=1, every=every),
+             Beacon("passes", 3, 0, comes=0.5, leaves=1.5, every=every)]
     actions, checks, blind = [], [], []
     everybody = ["staff 1/1", "staff 100/7"]
     for number, fault in enumerate(faults):
@@ -54,6 +55,7 @@ def run(name, about, way, faults, length, period, newcomer_after=0.5, **options)
             blind.append((begin, begin + length))
     expected = options.pop("expected", None) or {
         **dict.fromkeys(everybody + ["staff", "forklift-7"], "satisfied"), "absent": "unsatisfied"}
+    expected = {**expected, "staff 3/0": "satisfied unsatisfied"}
     return Scenario(name, about, backend, [Controller(scene, **controller)],
                     [Implied(), States(expected), Clean(), *checks], seconds=first + len(faults) * period, actions=actions,
                     blind=blind, **way, **options)

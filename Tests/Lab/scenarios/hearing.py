@@ -3,7 +3,6 @@ from lab.checks import Clean, Complete, Implied, States, Timing, Unprivileged
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
 
-
 def scene(exit_timeout):
     """Who comes and leaves: one by one, and one twice, while another keeps the condition satisfied."""
     return [Noise(),
@@ -47,9 +46,9 @@ SCENARIOS = [
     hearing("hci-extended", "the raw channel of a Bluetooth 5 controller", "hci", [Complete()], {"extended": True},
             bluetoothd=None),
     hearing("management-low-power", "the management socket, a tenth of the time", "management",
-            [*EVERY_ONE, Timing(960, 96)], bluetoothd=None, scanner="mode: low_power"),
+            [*EVERY_ONE, Timing(960, 96)], bluetoothd=None, scanner="mode: low_power", thinned=True),
     hearing("hci-low-power", "the raw channel, a fifth of the time", "hci", [Complete(), Timing(480, 96)], bluetoothd=None,
-            scanner="mode: low_power, duty_cycle: 0.2"),
+            scanner="mode: low_power, duty_cycle: 0.2", thinned=True),
     hearing("hci-beside", "the raw channel with CAP_NET_RAW alone, beside a bluetoothd that does nothing", "hci",
             [Complete()], capabilities=["net_raw"]),
 ]

@@ -1,5 +1,5 @@
 """How much arrives of how much is sent, and what it costs. Each gives a row of docs/loss.md."""
-from lab.checks import Clean
+from lab.checks import Clean, Complete, Implied
 from lab.measures import Cost, Loss
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
@@ -26,7 +26,8 @@ def loss(way, rate, duplicates):
     end = SECONDS + (40 if way.startswith("dbus") and rate >= 500 else 11)
     return Scenario("loss-%s-%d-%s" % (way, rate, duplicates), "%d reports/s, duplicates filtered by %s" % (rate, duplicates),
                     controllers=[Controller([Noise(), crowd(rate, 1 + SECONDS)], duplicates=duplicates)],
-                    checks=[Clean(), Loss(way, rate, duplicates, lossless=rate <= LOSSLESS[way])], seconds=end + 1,
+                    checks=[Clean(), Loss(way, rate, duplicates, lossless=rate <= LOSSLESS[way])]
+                    + [Implied()] * (rate <= LOSSLESS[way]), seconds=end + 1,
                     actions=[act(end, "spawn", name="status", arguments=STATUS),
                              act(end + 0.5, "finish", name="status")], **WAYS[way])
 
@@ -35,7 +36,7 @@ def stall(way, **options):
     """The process is stopped for three seconds at 500 reports a second, and loses none."""
     return Scenario("stall-" + way, "stopped for 3 s at 500 reports/s: nothing is lost",
                     controllers=[Controller([Noise(), crowd(500, 1 + SECONDS)])],
-                    checks=[Clean(), Loss(way, 500, "address", lossless=True, remark="stopped for 3 s")],
+                    checks=[Clean(), Implied(), Loss(way, 500, "address", lossless=True, remark="stopped for 3 s")],
                     seconds=SECONDS + 12, actions=[act(2, "gateway", what="freeze"), act(5, "gateway", what="thaw")],
                     **WAYS[way], **options)
 
@@ -52,4 +53,8 @@ def cost(way, rate):
 SCENARIOS = [loss(way, rate, duplicates) for way in WAYS for rate in (50, 500, 2000)
              for duplicates in ("address", "data", "none")]
 SCENARIOS += [stall("management", essential=True), stall("hci")]
+SCENARIOS.append(Scenario(
+    "leave-at-once", "three hundred beacons leave within half a second: each has its exit and its visit", "management",
+    [Controller([Noise(), Beacon("crowd", 5, 0, comes=1, leaves=7, more={"rate": 600, "devices": 300, "quiet": True})])],
+    [Implied(), Clean(), Complete()], seconds=17))
 SCENARIOS += [cost(way, rate) for way in ("management", "dbus", "hci") for rate in (0, 500)]

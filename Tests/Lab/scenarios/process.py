@@ -9,10 +9,12 @@ HERE = {"staff": "satisfied", "forklift-7": "satisfied", "absent": "unsatisfied"
 
 def restarted(how):
     """The gateway ends in some way, and is started three seconds later."""
-    newcomer = Beacon("new", 2, 0, comes=10.5)
+    scene = [Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5), Beacon("leaves before", 2, 2, comes=0.8, leaves=1.8),
+             Beacon("leaves meanwhile", 2, 1, comes=1.5, leaves=8)]
     return Scenario("restart-" + how, "the gateway is %s and started again: that alone makes no event (N4)" % (
-        "killed" if how == "kill" else "ended"), "management", [Controller([Noise(), BADGE, FORKLIFT, newcomer])],
-        [States({**HERE, "staff 2/0": "satisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
+        "killed" if how == "kill" else "ended"), "management", [Controller(scene)],
+        [Implied(), States({**HERE, "staff 2/0": "satisfied", "staff 2/1": "satisfied unsatisfied",
+                            "staff 2/2": "satisfied unsatisfied"}), Clean(), Back(10, "staff 2/0")], seconds=20,
         actions=[act(7, "gateway", what=how), act(10, "gateway", what="start")])
 
 
@@ -41,21 +43,19 @@ RECORDED = [act(0, "spawn", name="record", arguments=["record", "@FOLDER@/captur
 REPLAYED = ["replay", "--config", "@FOLDER@/gateway.yaml", "@FOLDER@/capture.btsnoop"]
 
 
-# The gateway and the recording find out on their own that nothing is heard and begin their scans anew, which in a controller
-# that hangs takes the kernel's 2 s for a command that nobody answers (HCI_CMD_TIMEOUT): so far their hearing may differ.
-UNANSWERED = 2.5
-
-
 def recorded(backend, controller=None, **options):
     """A recording is made while an adapter is unplugged, and hangs; its replay says what was said live."""
     scene = [Noise(every=0.1), BADGE, Beacon("forklift", 100, 7, comes=1, leaves=12), Beacon("comes back", 2, 0, comes=2, leaves=3),
-             Beacon("comes back later", 2, 0, comes=20, leaves=21)]
+             Beacon("comes back later", 2, 0, comes=17.5, leaves=18.5)]
     actions = [air(8, "unplug"), air(11, "plug"), air(20, "hang"), air(21.5, "unhang"),
-               act(30, "finish", name="record", signal="terminate"),
-               act(30.5, "spawn", name="replay", arguments=REPLAYED), act(31, "finish", name="replay")]
+               act(35, "finish", name="record", signal="terminate"),
+               act(35.5, "spawn", name="replay", arguments=REPLAYED), act(36, "finish", name="replay")]
     return Scenario("replay-" + backend, "a recording through faults, replayed: the same events", backend,
-                    [Controller(scene, **controller or {})], [Clean(), Replayed("replay.out", tolerance=UNANSWERED)],
-                    seconds=33, before=RECORDED, actions=actions,
+                    [Controller(scene, **controller or {})],
+                    [Implied(), Clean(), Replayed("replay.out", by="record"), States({
+                        **HERE, "staff 100/7": "satisfied unsatisfied", "forklift-7": "satisfied unsatisfied",
+                        "staff 2/0": "satisfied unsatisfied satisfied unsatisfied"})],
+                    seconds=38, before=RECORDED, actions=actions,
                     settings={"outage_timeout": 60.0}, **options)
 
 
@@ -71,6 +71,30 @@ def scanned(backend, **options):
                     actions=spawn + finish, **options)
 
 
+def starting(backend, controller=None, **options):
+    """bluetoothd is killed and started, stopped and started, while the gateway starts."""
+    return Scenario("bluetoothd-restarts-at-start-" + backend, "bluetoothd is restarted, twice, while the gateway starts: it "
+                    "hears all the same", backend, [Controller([Noise(), BADGE, Beacon("new", 2, 0, comes=5)], **controller or {})],
+                    [Implied(), Clean(), Back(2.5, "staff 2/0"), States({
+                        "staff": "satisfied", "staff 1/1": "satisfied", "staff 2/0": "satisfied", "forklift-7": "unsatisfied",
+                        "absent": "unsatisfied"})],
+                    seconds=30 if backend == "dbus" else 20, wait=0, settle=0.1,
+                    actions=[act(0, "bluetoothd", what="kill"), act(0.6, "bluetoothd", what="start"),
+                             act(1.5, "bluetoothd", what="terminate"), act(2.5, "bluetoothd", what="start")],
+                    settings={"outage_timeout": 60.0}, **options)
+
+
+def stepping(*steps):
+    """The wall clock is set by hours while somebody is there."""
+    scene = [Noise(), BADGE, Beacon("visitor", 2, 0, comes=1, leaves=14)]
+    return Scenario("clock-steps", "the wall clock is set by hours within a visit: its times are those that passed (T1)",
+                    "management", [Controller(scene)],
+                    [Implied(), Clean(), Complete(), States({
+                        "staff": "satisfied", "staff 1/1": "satisfied", "staff 2/0": "satisfied unsatisfied",
+                        "forklift-7": "unsatisfied", "absent": "unsatisfied"})], seconds=22,
+                    actions=[act(at, "clock", step=step) for at, step in steps])
+
+
 SCENARIOS = [
     restarted("kill"),
     restarted("end"),
@@ -82,6 +106,9 @@ SCENARIOS = [
     Scenario("clock-set", "the wall clock jumps by a day and back: no event by it (T1)", "management",
              [Controller([Noise(), BADGE, FORKLIFT])], [Implied(), States(HERE), Clean()], seconds=14,
              actions=[act(6, "clock", step=86400), act(9, "clock", step=-86400)]),
+    stepping((3, 3 * 3600), (7.5, -5 * 3600), (12, 2 * 3600)),
+    starting("management"),
+    starting("dbus", controller={"duplicates": "none"}),
     recorded("management"),
     recorded("dbus", controller={"duplicates": "none"}),
     recorded("hci", bluetoothd=None),

@@ -5,7 +5,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from lab.implied import Ambiguous, World, implied  # noqa: E402
-from lab.outcome import Ear, Report  # noqa: E402
+from lab.outcome import Ear, Life, Report  # noqa: E402
 from lab.scenario import NONE, STAFF, Condition  # noqa: E402
 
 BADGE = (STAFF, 1, 1)
@@ -116,6 +116,59 @@ class Faults(unittest.TestCase):
         ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(15.7, "hci0", True)]
         with self.assertRaises(Ambiguous):
             said(steady(1, 10) + steady(15.7, 20), ears, 19)
+
+
+class Stays(unittest.TestCase):
+    ears = [Ear(0.0, "hci0", True)]
+    noise = steady(0, 60, beacon=None)
+
+    def found(self, reports, ears, ending, **options):
+        return implied(STAFF_ONLY, SETTINGS, sorted(reports, key=lambda each: each.time), ears, 0.0, ending,
+                       **options)["staff", None]
+
+    def test_an_exit_ends_a_visit_from_the_first_report_to_the_last(self):
+        entry, leaving = self.found(self.noise + steady(1, 3), self.ears, 60)
+        self.assertEqual((entry.seen, entry.visit), ((1, 1), None))
+        self.assertEqual((leaving.seen, leaving.visit.arrival, leaving.visit.departure, leaving.visit.sightings),
+                         ((2.5, 2.5), (1, 1), (2.5, 2.5), (4, 4)))
+
+    def test_a_visit_goes_on_through_an_outage(self):
+        ears = [Ear(0.0, "hci0", True), Ear(10.0, "hci0", False), Ear(20.0, "hci0", True)]
+        noise = steady(0, 10, beacon=None) + steady(20, 40, beacon=None)
+        events = self.found(noise + steady(1, 10) + steady(20, 22), ears, 39)
+        self.assertEqual([each.state for each in events], ["satisfied", "unknown", "satisfied", "unsatisfied"])
+        self.assertEqual([each.visit for each in events[:3]], [None] * 3)
+        self.assertEqual((events[3].visit.arrival, events[3].visit.departure, events[3].visit.sightings),
+                         ((1, 1), (21.5, 21.5), (22, 22)))
+
+    def test_a_kill_forgets_what_no_line_tells(self):
+        lives = [Life(0, 3.2, killed=True), Life(4.2, 60)]
+        ears = [*self.ears, Ear(5.0, "hci0", True)]
+        events = self.found(self.noise + steady(1, 3), ears, 59, lives=lives)
+        self.assertEqual([(each.state, each.earliest) for each in events], [("satisfied", 1), ("unsatisfied", 9)])
+        self.assertEqual((events[1].seen, events[1].visit.sightings), ((1, 2.5), (1, 4)))
+
+    def test_a_restart_makes_no_event_and_begins_the_exit_timeout_anew(self):
+        lives = [Life(0, 20), Life(50, 60)]
+        ears = [*self.ears, Ear(51.0, "hci0", True)]
+        events = self.found(self.noise + steady(1, 20), ears, 59, lives=lives)
+        self.assertEqual([(each.state, each.earliest, each.latest) for each in events],
+                         [("satisfied", 1, 1), ("unsatisfied", 55, 55)])
+
+    def test_another_controller_does_not_use_up_what_one_that_is_away_holds(self):
+        ears = [Ear(0.0, "A", True), Ear(0.0, "B", True), Ear(5.0, "A", False), Ear(5.0, "B", False), Ear(6.0, "B", True)]
+        reports = steady(1, 5, "A") + steady(0, 5, "B", None) + steady(6, 11, "B", None)
+        self.assertEqual([each.state for each in self.found(reports, ears, 10)], ["satisfied"])
+
+    def test_while_its_canary_is_silent_an_adapter_hears_nobody(self):
+        canary = (NONE, 9, 9)
+        heard = steady(0, 6, beacon=canary) + steady(1, 30)
+        events = self.found(heard, self.ears, 29, canary=canary)
+        self.assertEqual([each.state for each in events], ["satisfied", "unknown"])
+        self.assertEqual((events[1].earliest, events[1].latest), (11.5, 11.5))
+        events = self.found(heard + steady(20, 30, beacon=canary), self.ears, 29, canary=canary)
+        self.assertEqual([(each.state, each.earliest) for each in events],
+                         [("satisfied", 1), ("unknown", 11.5), ("satisfied", 20)])
 
 
 class Clocks(unittest.TestCase):

@@ -70,7 +70,8 @@ class Scenarios(unittest.TestCase):
                 continue
             with self.subTest(each.name):
                 heard = ears(each)
-                found = implied(each.conditions, each.all_settings(), reports(each, heard), heard, 0.0, each.seconds)
+                found = implied(each.conditions, each.all_settings(), reports(each, heard), heard, 0.0, each.seconds,
+                                canary=each.canary_beacon())
                 # None of it so near the end that it could be missed on a slow machine.
                 self.assertFalse([subject for subject, events in found.items() if events[-1].optional])
                 self.assertEqual({name(subject): " ".join(event.state for event in events)

@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""A broker that takes whatever is published, for the lab's gateway on the loopback.
+
+    broker.py RECORD [DEVICE]
+
+Each line of the event files that arrives goes to RECORD, its payload alone. On DEVICE a mark is written for it before it is
+acknowledged, past the stack of the disk's cache (O_DIRECT): in a log of the disk's writes the marks say what had been
+shipped by then. MQTT 3.1.1 and 5, as much of it as a publisher with QoS 0 and 1 needs.
+"""
+import json
+import mmap
+import os
+import select
+import socket
+import struct
+import sys
+
+PORT = 1883
+LINES = {"event", "visit", "condition", "adapter", "clock"}
+# Where the marks begin on the device, and how many there are before they begin anew.
+MARKS, PLACES, SIZE = 20 << 20, 512, 4096
+MAGIC = b"shipped "
+
+
+def length(data, place):
+    """A variable byte integer (MQTT 5 §1.5.5): its value, and the place behind it. None where it is not whole yet."""
+    value = 0
+    for number in range(4):
+        if place + number >= len(data):
+            return None
+        value |= (data[place + number] & 0x7F) << 7 * number
+        if not data[place + number] & 0x80:
+            return value, place + number + 1
+    raise ValueError("a length of more than four octets")
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, connection, take):
+        self.connection, self._take, self._data, self._version = connection, take, b"", 4
+
+    def read(self):
+        """Takes what has come; whether the connection goes on."""
+        try:
+            chunk = self.connection.recv(65536)
+        except ConnectionError:
+            return False
+        self._data += chunk
+        while len(self._data) >= 2 and (found := length(self._data, 1)):
+            size, place = found
+            if len(self._data) < place + size:
+                break
+            first, body, self._data = self._data[0], self._data[place:place + size], self._data[place + size:]
+            try:
+                self._packet(first, body)
+            except ConnectionError:
+                return False
+        return bool(chunk)
+
+    def _packet(self, first, body):
+        kind = first >> 4
+        if kind == 1:  # CONNECT: the protocol's name, then its version
+            self._version = body[2 + struct.unpack_from(">H", body)[0]]
+            self.connection.sendall(b"\x20\x03\0\0\0" if self._version == 5 else b"\x20\x02\0\0")
+        elif kind == 3:
+            self._publish(first, body)
+        elif kind == 12:
+            self.connection.sendall(b"\xd0\0")
+
+    def _publish(self, first, body):
+        place, qos = 2 + struct.unpack_from(">H", body)[0], first >> 1 & 3
+        number, place = (body[place:place + 2], place + 2) if qos else (b"", place)
+        if self._version == 5:
+            size, place = length(body, place)
+            place += size
+        self._take(body[place:])
+        if qos:
+            self.connection.sendall(b"\x40\x02" + number)
+
+
+class Record:
+    """What arrived, and the marks of it."""
+
+    def __init__(self, path, device):
+        self._file = open(path, "ab", buffering=0)
+        self._device = os.open(device, os.O_WRONLY | os.O_DIRECT) if device else None
+        self._page, self._count = mmap.mmap(-1, SIZE), 0  # aligned, as O_DIRECT wants it
+
+    def take(self, payload):
+        """Takes the payload of a message."""
+        try:
+            line = json.loads(payload)
+        except ValueError:
+            return
+        if not isinstance(line, dict) or line.get("type") not in LINES or "sequence" not in line:
+            return
+        self._file.write(payload + b"\n")
+        if self._device is not None:
+            self._page[:len(MAGIC) + 8] = MAGIC + struct.pack("<Q", line["sequence"])
+            os.pwrite(self._device, self._page, MARKS + self._count % PLACES * SIZE)
+            self._count += 1
+
+
+def main():
+    record = Record(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+    listener = socket.create_server(("127.0.0.1", PORT))
+    clients = {}
+    print("ready", flush=True)
+    while True:
+        for ready in select.select([listener, *clients], [], [])[0]:
+            if ready is listener:
+                connection, _ = listener.accept()
+                clients[connection] = Client(connection, record.take)
+            elif not clients[ready].read():
+                del clients[ready]
+                ready.close()
+
+
+if __name__ == "__main__":
+    main()

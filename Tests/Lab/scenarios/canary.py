@@ -1,0 +1,44 @@
+"""What proves that an adapter hears: a canary that falls silent while others are heard, a controller that hears one beacon
+only, a beacon that is heard too rarely."""
+from lab.checks import Clean, Implied, Said, States
+from lab.scenario import Beacon, Controller, Noise, Scenario
+
+CANARY = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
+BADGE = Beacon("badge", 1, 1, comes=0.5)
+
+
+def canary(name, about, back, outage_timeout, states, seconds):
+    """The canary is silent from 6 s on, until `back`. A badge stays, somebody leaves a moment later, somebody comes."""
+    silent = Beacon("canary", 9, 9, leaves=6, uuid=CANARY)
+    scene = [Noise(), BADGE, silent, Beacon("leaves", 2, 1, comes=1, leaves=7), Beacon("comes", 2, 2, comes=8.6)]
+    if back:
+        scene.append(Beacon("canary again", 9, 9, comes=back, uuid=CANARY))
+    return Scenario("canary-" + name, about, "management", [Controller(scene)], [Implied(), States(states), Clean()],
+                    seconds=seconds, canary=silent, settings={"outage_timeout": outage_timeout})
+
+
+STAY = {"staff": "satisfied", "staff 1/1": "satisfied", "forklift-7": "unsatisfied", "absent": "unsatisfied",
+        "staff 2/1": "satisfied unsatisfied", "staff 2/2": "satisfied"}
+SCENARIOS = [
+    canary("briefly", "the canary is silent for four seconds while others are heard: nobody leaves by it", 10, 60.0, STAY, 18),
+    canary("for-long", "the canary is silent for longer than outage_timeout: unknown, and known again", 20, 7.0, {
+        **dict.fromkeys(("staff", "staff 1/1"), "satisfied unknown satisfied"),
+        **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown unsatisfied"),
+        "staff 2/1": "satisfied unknown unsatisfied", "staff 2/2": "satisfied"}, 29),
+    canary("for-ever", "the canary is never heard again: all is unknown, nobody has left", None, 7.0, {
+        **dict.fromkeys(("staff", "staff 1/1", "staff 2/1"), "satisfied unknown"),
+        **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown")}, 22),
+    Scenario("one-beacon-only", "a controller hears one beacon and nothing else: its silence is unknown, and no exit",
+             "management", [Controller([Beacon("badge", 1, 1, leaves=6), Beacon("badge again", 1, 1, comes=20)])],
+             [Implied(), Clean(), States({
+                 **dict.fromkeys(("staff", "staff 1/1"), "satisfied unknown satisfied"),
+                 **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown unsatisfied")})],
+             seconds=29, settings={"outage_timeout": 7.0}),
+    Scenario("cadence", "a beacon is heard too rarely for the exit timeout: the gateway says so, of it alone", "management",
+             [Controller([Noise(), BADGE, Beacon("rare", 3, 3, comes=1, every=0.8)])],
+             [Implied(), Clean(),
+              States({"staff": "satisfied", "staff 1/1": "satisfied", "staff 3/3": "satisfied", "forklift-7": "unsatisfied",
+                      "absent": "unsatisfied"}),
+              Said(["3/3 is heard too rarely for exit_timeout 1.5 s"], never=["1/1 is heard too rarely"])],
+             seconds=92, settings={"exit_timeout": 1.5, "deaf_after": 1.0, "outage_timeout": 60.0}),
+]

@@ -1,0 +1,252 @@
+"""Kinds of damage to what a gateway said. Each takes lines (payloads), and says False where there is nothing to damage.
+
+They lie well: numbers are given anew, and what else speaks of the same is changed alike, unless the lie is that it is not.
+"""
+import copy
+from datetime import datetime, timedelta, timezone
+
+SECOND = 1_000_000
+
+
+def moved(text, seconds):
+    """A date, later by that much."""
+    date = datetime.fromisoformat(text.replace("Z", "+00:00")) + timedelta(seconds=seconds)
+    return date.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def find(lines, kind, nth=0, **values):
+    """The place of the nth line of a type that has these values; None where there is none."""
+    found = [number for number, line in enumerate(lines)
+             if line["type"] == kind and all(line.get(key) == value for key, value in values.items())]
+    return found[nth] if -len(found) <= nth < len(found) else None
+
+
+def renumber(lines):
+    """Numbers from 1, as if nothing had been there or missing."""
+    number = 0
+    for line in lines:
+        if "sequence" in line:
+            number += 1
+            line["sequence"] = number
+
+
+def same(one, other):
+    """Whether two lines speak of one subject."""
+    return all(one.get(key) == other.get(key) for key in ("identifier", "scope")) and (
+        one["scope"] == "condition" or one["refinement"] == other["refinement"])
+
+
+def change(line, seconds, *keys):
+    """Moves these dates of a line."""
+    for key in keys:
+        line[key] = moved(line[key], seconds)
+
+
+def late(line, seconds):
+    """The whole line is dated later."""
+    change(line, seconds, "date")
+    line["monotonic"] += round(seconds * SECOND)
+    if "time" in line:
+        line["time"] += round(seconds * 1000)
+
+
+def tell_late(lines, entry, seconds):
+    """An entry is told late, and all that speaks of it agrees."""
+    before = entry["date"]
+    late(entry, seconds)
+    change(entry, seconds, "lastSeen")
+    for line in lines:
+        if line["type"] in ("event", "visit") and same(line, entry):
+            if line.get("previous", {}).get("date") == before:
+                change(line["previous"], seconds, "date")
+            if line.get("arrival") == before:
+                change(line, seconds, "arrival")
+                line["duration"] -= seconds
+    sort(lines)
+
+
+def sort(lines):
+    """Puts lines in the order of their moments, and numbers them anew."""
+    lines.sort(key=lambda line: line["monotonic"])
+    renumber(lines)
+
+
+# The kinds
+
+def an_exit_is_missing(lines):
+    visit = find(lines, "visit", -1, scope="beacon")
+    if visit is None:
+        return False
+    # The evidence behind them, too.
+    del lines[visit - 1:visit + (2 if len(lines) > visit + 1 and lines[visit + 1]["type"] == "evidence" else 1)]
+    renumber(lines)
+
+
+def an_entry_is_missing(lines):
+    del lines[find(lines, "event", state="satisfied", scope="beacon")]
+    renumber(lines)
+
+
+def an_exit_is_invented(lines):
+    place = find(lines, "event", state="satisfied", scope="condition")
+    entry, last = lines[place], [line for line in lines if "sequence" in line][-1]
+    leaving = copy.deepcopy(entry)
+    leaving |= {"state": "unsatisfied", "previous": {"state": "satisfied", "date": entry["date"]}}
+    for key in ("date", "monotonic"):
+        leaving[key] = last[key]
+    del leaving["refinement"]
+    visit = {key: value for key, value in leaving.items() if key not in (
+        "state", "previous", "sighting", "lastSeen", "diagnostics", "refinement")}
+    visit |= {"type": "visit", "arrival": entry["date"], "departure": entry["lastSeen"], "duration": 0.0, "sightings": 1,
+              "reason": "exitTimeout"}
+    lines += [leaving, visit]
+    renumber(lines)
+
+
+def an_entry_is_told_late(lines):
+    tell_late(lines, lines[find(lines, "event", state="satisfied", scope="beacon")], 2)
+
+
+def an_exit_is_told_late(lines):
+    visit = find(lines, "visit", scope="beacon")
+    if visit is None:
+        return False
+    # Its evidence, where there is some, as well.
+    for line in lines[visit - 1:visit + (2 if lines[visit + 1:] and lines[visit + 1]["type"] == "evidence" else 1)]:
+        late(line, 2)
+    sort(lines)
+
+
+def a_date_is_wrong(lines):
+    change(lines[find(lines, "event", 1)], 2, "date")
+
+
+def a_moment_is_wrong(lines):
+    lines[find(lines, "event", 1)]["monotonic"] += 2 * SECOND
+
+
+def all_dates_are_wrong(lines):
+    for line in lines:
+        for key in ("date", "lastSeen", "arrival", "departure", "since"):
+            if key in line:
+                change(line, 2, key)
+        if "previous" in line:
+            change(line["previous"], 2, "date")
+
+
+def all_moments_are_wrong(lines):
+    for line in lines:
+        line["monotonic"] += 2 * SECOND
+
+
+def a_refinement_is_wrong(lines):
+    lines[find(lines, "event", state="satisfied", scope="condition", identifier="staff")]["refinement"]["minor"] += 40
+
+
+def a_visit_is_missing(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    del lines[visit]
+    renumber(lines)
+
+
+def a_departure_is_wrong(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    change(lines[visit], -0.75, "departure")
+
+
+def a_departure_and_all_that_speaks_of_it_is_wrong(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    change(lines[visit], -1.5, "departure")
+    change(lines[visit - 1], -1.5, "lastSeen")
+    lines[visit]["duration"] -= 1.5
+
+
+def an_arrival_is_wrong(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    change(lines[visit], -1, "arrival")
+    lines[visit]["duration"] += 1
+
+
+def a_duration_is_wrong(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    lines[visit]["duration"] += 0.5
+
+
+def too_many_sightings(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    lines[visit]["sightings"] *= 10
+
+
+def last_seen_is_wrong(lines):
+    change(lines[find(lines, "event", state="satisfied")], -1, "lastSeen")
+
+
+def last_seen_is_missing(lines):
+    visit = find(lines, "visit")
+    if visit is None:
+        return False
+    del lines[visit - 1]["lastSeen"]
+
+
+def a_flag_is_missing(lines):
+    line = next((line for line in lines if line["type"] == "event" and line["diagnostics"]), None)
+    if line is None:
+        return False
+    line["diagnostics"] = []
+
+
+def a_flag_is_invented(lines):
+    lines[find(lines, "event", 1)]["diagnostics"].insert(0, "scannerUnavailable")
+
+
+def another_flag_is_invented(lines):
+    lines[find(lines, "event", 1)]["diagnostics"].append("trackingLimitExceeded")
+
+
+def a_number_is_left_out(lines):
+    for line in lines[find(lines, "event"):]:
+        if "sequence" in line:
+            line["sequence"] += 1
+
+
+def a_line_comes_twice(lines):
+    place = find(lines, "event")
+    lines.insert(place, copy.deepcopy(lines[place]))
+
+
+def a_stop_is_invented_and_excuses_an_entry(lines):
+    # The last entry, when everything works again.
+    place = find(lines, "event", -1, state="satisfied", scope="beacon")
+    entry, begins = lines[place], lines[find(lines, "adapter", state="listening")]
+    stop, start = copy.deepcopy(begins), copy.deepcopy(begins)
+    stop["state"] = "off"
+    for line, seconds in ((stop, -0.1), (start, 1.4)):
+        line["date"] = line["since"] = moved(entry["date"], seconds)
+        line["monotonic"] = entry["monotonic"] + round(seconds * SECOND)
+        if "time" in line:
+            line["time"] = entry["time"] + round(seconds * 1000)
+    lines += [stop, start]
+    tell_late(lines, entry, 1.45)
+    for line in lines[lines.index(stop):lines.index(start)]:
+        if line["type"] == "event":
+            line["diagnostics"].insert(0, "scannerUnavailable")
+
+
+def nothing_was_said(lines):
+    lines.clear()
+
+
+KINDS = [value for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__
+         and name not in ("moved", "find", "renumber", "same", "change", "late", "tell_late", "sort")]

@@ -1,0 +1,41 @@
+"""What is said at the end, and whether the whole passed: a first failure is never forgotten."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from lab.checks import Hard  # noqa: E402
+from lab.session import excused, summarize  # noqa: E402
+
+GOOD, STALLED, WRONG = ([], 0.1), (["staff: no satisfied at 1.00"], 1.5), (["staff: no satisfied at 1.00"], 0.2)
+
+
+class Summary(unittest.TestCase):
+    def test_a_failure_is_tried_again_only_where_standing_still_may_explain_it(self):
+        self.assertTrue(excused(*STALLED))
+        self.assertFalse(excused(*WRONG))
+        self.assertFalse(excused([], 1.5))
+        self.assertFalse(excused(["staff: no satisfied at 1.00", Hard("the gateway ended with 1")], 1.5))
+
+    def test_a_second_try_that_passes_is_seen_and_counted(self):
+        text, passed = summarize({"a": [GOOD], "b": [STALLED, GOOD]})
+        self.assertTrue(passed)
+        self.assertIn("2 of 2 scenarios passed, 1 of them only at the second try", text)
+        self.assertIn("TWICE b: the machine stood still for 1.5 s at the first try, when: staff: no satisfied", text)
+
+    def test_a_second_try_that_fails_fails_the_whole(self):
+        text, passed = summarize({"a": [GOOD], "b": [STALLED, STALLED]})
+        self.assertFalse(passed)
+        self.assertIn("1 of 2 scenarios passed\n  FAIL  b", text)
+
+    def test_more_than_a_tenth_of_second_tries_fail_the_whole(self):
+        for good, second, passes in ((18, 2, True), (17, 3, False), (1, 1, True), (1, 2, False)):
+            tries = {"good %d" % n: [GOOD] for n in range(good)} | {"second %d" % n: [STALLED, GOOD] for n in range(second)}
+            self.assertEqual(summarize(tries)[1], passes)
+
+    def test_what_was_not_run_fails_the_whole(self):
+        self.assertFalse(summarize({"a": [GOOD], "b": []})[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
