@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture lab lint format bench bench-visits docs fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits docs fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -18,9 +18,11 @@ SYSCONFDIR ?= /etc
 DESTDIR ?=
 # What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
 SCENARIOS ?= essential
+# At how many places `make lab-power` cuts.
+CUTS ?= 300
 
 BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
-LAB_PACKAGES := bluez busybox-static dbus python3 qemu-system-x86
+LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
 
@@ -143,6 +145,11 @@ lab: release ## Runs the binary in a virtual machine with real Bluetooth softwar
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
 	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
+
+lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): what was shipped must be there. See docs/lab.md
+	@$(call install-packages,$(LAB_PACKAGES))
+	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
+	$(PYTHON) Tests/Lab/power --binary $(BINARY) --cuts $(CUTS)
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS)
