@@ -1,7 +1,7 @@
 """What power cuts leave of a disk: each is made, mounted, recovered by a gateway, and looked at.
 
 The plan says where to cut (`at`, how many writes of the log were made) and what becomes of those that no flush followed
-(`fate`, `seed`). Of each cut a line goes to `cuts.jsonl`: how many lines had been shipped by then, and what is wrong.
+(`fate`, `seed`), and how many a disk that lies took back (`lied`). Of each cut a line goes to `cuts.jsonl`: how many lines had been shipped by then, and what is wrong.
 """
 import json
 import pathlib
@@ -112,7 +112,8 @@ def perform(plan, binary, out):
         marks = list(writelog.marks(log, found, MAGIC, MARKS))
         disk = writelog.Disk(image, log, found)
         for number, each in enumerate(plan["cuts"]):
-            disk.advance(each["at"])
+            # Of a control the disk had lied: its last writes are gone, flushed or not.
+            disk.advance(each["at"] - each["lied"])
             image.flush()
             shutil.copyfile(IMAGE, CUT)
             with open(CUT, "r+b") as copy:
@@ -126,7 +127,7 @@ def perform(plan, binary, out):
                 cut.problems.append(str(problem))
             results.write(json.dumps({**each, "shipped": len(told), "lines": cut.lines, "problems": cut.problems}) + "\n")
             results.flush()
-            if cut.problems:
+            if cut.problems and not each["lied"]:
                 shutil.copytree(folder, out / ("cut-%d" % number), ignore=shutil.ignore_patterns("disk", "*.sock"))
                 shutil.copyfile(CUT, out / ("cut-%d" % number) / "cut.img")
             shutil.rmtree(folder)

@@ -244,6 +244,7 @@ class Run:
         """Ends everything; the controllers say how much they sent, and whether they were left scanning."""
         self.report["ending"] = now()
         if self._gateway.process:
+            self.report["doing"] = self._gateway.doing()
             self.report["status"] = self._gateway.end()
         self.report["ended"] = now()
         for client in self._clients.values():

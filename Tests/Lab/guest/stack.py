@@ -188,6 +188,14 @@ class Gateway:
                 "threads": int(status["Threads"]),
                 "capabilities": {key: value.strip() for key, value in status.items() if key.startswith("Cap")}}
 
+    def doing(self):
+        """What it does in the kernel, for whoever wonders why it does not end; None where it has ended."""
+        proc = pathlib.Path("/proc/%d" % self.process.pid)
+        try:
+            return {each: (proc / each).read_text() for each in ("wchan", "syscall", "stack")}
+        except OSError:
+            return None
+
     def end(self, seconds=20):
         """SIGTERM. The exit status; None where it had to be killed."""
         if self.process.poll() is None:

@@ -185,7 +185,8 @@ class Clean:
     def problems(self, outcome):
         found = list(outcome.report["problems"])
         if outcome.report.get("status") != 0:
-            found.append(Hard("the gateway ended with %s" % outcome.report.get("status")))
+            found.append(Hard("the gateway ended with %s, out of %s" % (
+                outcome.report.get("status"), (outcome.report.get("doing") or {}).get("wchan"))))
         for action in outcome.report["actions"]:
             status = action.get("answer", {}).get("status", 0)
             if status != 0:
