@@ -53,7 +53,7 @@ class Implied:
                                ending, lives=lives, canary=scenario.canary_beacon())
         except Ambiguous as problem:
             return [*hearing.problems, "the script leaves it open: %s" % problem]
-        self._ears, found = hearing.ears, list(hearing.problems)
+        self._ears, self._reports, found = hearing.ears, hearing.reports, list(hearing.problems)
         actual, visits = group(telling.events), group(telling.visits)
         for subject in sorted(set(expected) | set(actual) | set(visits), key=str):
             problems = self._compare(outcome, subject, expected.get(subject, []), actual.get(subject, []))
@@ -79,11 +79,16 @@ class Implied:
                     event.last_seen, due.seen, thinned=True):
                 return ["%s was seen last at %s, expected %s" % (at, _moment(event.last_seen, outcome.zero), " to ".join(
                     _moment(each, outcome.zero) for each in due.seen or (None,)))]
-            if event.adapter and outcome.controller_named(event.adapter.partition("-")[0], event.time) not in due.adapters \
-                    and len(outcome.scenario.controllers) == 1:
-                return ["%s names %s" % (at, event.adapter)]
+            if event.adapter and outcome.controller_named(event.adapter, event.time) not in self._hearers(outcome, subject):
+                return ["%s names %s, which never heard it" % (at, event.adapter)]
         return ["%s: no %s at %.2f" % (name(subject), due.state, due.earliest - outcome.zero)
                 for due in expected[len(actual):] if not due.optional][:1]
+
+    def _hearers(self, outcome, subject):
+        """The controllers that reported a subject."""
+        condition = next((each for each in outcome.scenario.conditions if each.identifier == subject[0]), None)
+        return {report.adapter for report in self._reports if report.beacon and condition
+                and (report.beacon == subject[1] if subject[1] else condition.matches(report.beacon))}
 
     def _stays(self, outcome, subject, expected, visits):
         """One subject's visits against what was expected of it."""

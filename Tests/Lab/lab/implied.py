@@ -30,7 +30,6 @@ class Expected:
     refinements: frozenset
     optional: bool = False  # so near the end that it may have come or not
     seen: tuple | None = None  # between which moments `lastSeen` lies
-    adapters: frozenset = frozenset()  # by which adapters it was heard last
     visit: object = None  # the Stay that it ends
 
 
@@ -67,7 +66,6 @@ class Said:
     time: float
     refinement: tuple | None
     seen: tuple | None
-    adapter: str | None
     arrival: float | None
     count: tuple
 
@@ -78,13 +76,13 @@ class Subject:
     def __init__(self, is_beacon):
         self.is_beacon, self.state, self.events = is_beacon, "unsatisfied" if is_beacon else "unknown", []
         self.holds = {}  # adapter → its clock at the last refresh
-        self._seen, self._adapter, self._arrival, self._count = None, None, None, (0, 0)
+        self._seen, self._arrival, self._count = None, None, (0, 0)
 
-    def heard(self, time, adapter):
+    def heard(self, time):
         """It was refreshed."""
         if self._arrival is None:
             self._arrival, self._count = time, (0, 0)
-        self._seen, self._adapter = (time, time), adapter
+        self._seen = (time, time)
         self._count = tuple(each + 1 for each in self._count)
 
     def forget(self):
@@ -94,7 +92,7 @@ class Subject:
 
     def become(self, state, time, refinement=None):
         self.state = state
-        self.events.append(Said(state, time, refinement, self._seen, self._adapter, self._arrival, self._count))
+        self.events.append(Said(state, time, refinement, self._seen, self._arrival, self._count))
         if state == "unsatisfied":
             self._arrival = None
             if self.is_beacon:
@@ -156,7 +154,7 @@ class World:
         subject.holds[adapter] = self._clocks.setdefault(adapter, Clock()).read(self.now)
         # A refresh only puts off what was due, but for one that makes it satisfied.
         self._idle_until = min(self._idle_until, self.now + self._settings["exit_timeout"])
-        subject.heard(self.now, adapter)
+        subject.heard(self.now)
         if subject.state != "satisfied":
             subject.become("satisfied", self.now, beacon)
 
@@ -299,7 +297,6 @@ def _agreed(subject, variants, start, ending):
             expected.append(Expected(
                 each[0].state, min(times), max(times), frozenset(said.refinement for said in each),
                 optional=max(times) > ending - END_SLACK, seen=_between(said.seen for said in each),
-                adapters=frozenset(said.adapter for said in each),
                 visit=None if each[0].state != "unsatisfied" or each[0].arrival is None else Stay(
                     _between((said.arrival, said.arrival) for said in each), _between(said.seen for said in each),
                     _between(said.count for said in each))))

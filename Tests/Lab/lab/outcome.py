@@ -175,12 +175,15 @@ class Outcome(Telling):
         return (item["uuid"], item["major"], item["minor"] + device) if "uuid" in item else None
 
     def controller(self, line):
-        """The address of the controller that an `adapter` line speaks of: as it says, else whose name that was then."""
+        """The address of the controller that an `adapter` line speaks of: as it says, else whose name that was then (L7)."""
         return line.get("address") or self.controller_named(line["adapter"], line["monotonic"] / 1e6)
 
     def controller_named(self, name, time):
-        """The address of the controller that last came under this name before `time`; the name where none did."""
-        return next((address for t, each, address in reversed(self._names) if each == name and t <= time + 0.5), name)
+        """The address of the controller that lines have by this name; where they tell none, of the one that last came under
+        it before `time`; the name where none did."""
+        told = next((line["address"] for line in self.lines if line["type"] == "adapter" and line["adapter"] == name
+                     and "address" in line), None)
+        return told or next((address for t, each, address in reversed(self._names) if each == name and t <= time + 0.5), name)
 
     def claims(self, telling):
         """What a telling says of its adapters, by controller."""

@@ -200,6 +200,10 @@ def last_seen_is_missing(lines):
     del lines[visit - 1]["lastSeen"]
 
 
+def another_adapter_is_named(lines):
+    lines[find(lines, "event", state="satisfied")]["sighting"]["adapter"] = "hci7"
+
+
 def a_flag_is_missing(lines):
     line = next((line for line in lines if line["type"] == "event" and line["diagnostics"]), None)
     if line is None:
