@@ -10,8 +10,16 @@ public enum Action: Sendable, Hashable {
     case condition(ConditionChange)
     /// An adapter began or ceased to listen.
     case adapter(AdapterChange)
-    /// Beacons under this condition did not fit: once a condition and episode (rule P2).
-    case trackingLimitExceeded(identifier: String)
+    /// Beacons under this condition ran into a limit: once a condition and episode (rules P2, P4, P5).
+    case trackingLimitExceeded(identifier: String, TrackingLimit)
+}
+
+/// What keeps a beacon from being tracked.
+public enum TrackingLimit: Sendable, Hashable {
+    /// As many as may be are held (rules P2, P4).
+    case held
+    /// As many as may have entered (rule P5).
+    case new
 }
 
 /// What happened to a condition of a monitor.

@@ -1,3 +1,5 @@
+public import BluetoothLE
+
 extension MonitorSetup.Condition {
     /// Makes one under an identifier that is text.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
@@ -31,6 +33,15 @@ extension BeaconMonitor {
             }
         }
         return try exchange(removing: engine.identifiers.filter { !stays.contains($0) }, adding: wanted)
+    }
+
+    /// Says which beacons have names (rule P4): they never lose their place to others, and enter without a token.
+    ///
+    /// What ``ConditionSettings/strangers`` says of the rest holds for those that are present too: where it is not
+    /// `track`, their stays end.
+    /// - Throws: ``MonitorError/ended(_:)``.
+    public func setNamedBeacons(_ beacons: Set<BeaconIdentity>) throws(MonitorError) {
+        try input { engine, time, actions in engine.name(beacons, at: time, into: &actions) }
     }
 
     /// A condition's present state, `unknown` too (Apple: `CLLocationManager.requestState(for:)`).

@@ -59,6 +59,10 @@ extension BeaconMonitor {
         public var lateInputs: Int
         /// Beacons under conditions that did not fit (rule P2).
         public var untrackedBeacons: Int
+        /// Beacons under conditions that lost their place to a named one (rule P4).
+        public var displacedBeacons: Int
+        /// Times that a beacon without a name was kept from entering (rule P5).
+        public var refusedBeacons: Int
         /// Subscribers that were ended because 65,536 events or visits waited for them (rule N2).
         public var slowSubscribers: Int
     }
@@ -67,6 +71,7 @@ extension BeaconMonitor {
     public var counters: Counters {
         Counters(
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
+            displacedBeacons: engine.displacedBeacons, refusedBeacons: engine.refusedBeacons,
             slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers)
     }
 
@@ -106,7 +111,9 @@ extension BeaconMonitor {
                 let crossing = presence.cross(event)
                 hub.publish(event, crossing)
                 if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }
-            case .visit(let visit): visitLog.publish(VisitUpdate(ended: visit))
+            case .visit(let visit):
+                presence.apply(visit)
+                visitLog.publish(VisitUpdate(ended: visit))
             case .condition(let change):
                 presence.apply(change)
                 hub.apply(change)

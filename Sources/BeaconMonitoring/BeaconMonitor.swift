@@ -1,4 +1,4 @@
-import BluetoothLE
+public import BluetoothLE
 
 /// A monitor of beacons with the face of Core Location's `CLMonitor`.
 ///
@@ -47,29 +47,32 @@ public actor BeaconMonitor {
     ///   - engineSettings: what holds beside that.
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
+    ///   - named: the beacons that have a name (rule P4).
     /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
     ///   setting is out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
-        service: ServiceRegistry = .shared
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = []
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
-            anyStore: nil)
+            named: named, anyStore: nil)
     }
 
     init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings, engineSettings: EngineSettings,
-        ranging: RangingSettings, service: ServiceRegistry, anyStore store: sending (any RecordStore)?
+        ranging: RangingSettings, service: ServiceRegistry, named: Set<BeaconIdentity>,
+        anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
         if let store {
-            engine = try Self.restored(store, identifier, settings, engineSettings, clock)
+            engine = try Self.restored(store, identifier, settings, engineSettings, named, clock)
         } else {
             var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
             try engine.addMonitor(identifier, settings: settings)
+            engine.setNames(named)
             self.engine = engine
         }
         rangingHub = RangingHub(settings: ranging)

@@ -12,6 +12,8 @@ struct ConditionMatch: Sendable {
     var exitRSSI: Int16
     /// Whether its beacons are subjects (rule P1).
     var perBeacon: Bool
+    /// Whether a sighting of a beacon without a name is none (rule P4).
+    var refusesStrangers = false
     /// The exit timeout in nanoseconds.
     var exitTimeout: Int64
 
@@ -34,6 +36,8 @@ struct ConditionState: Sendable {
     var isLimited = false
     /// Beacons under it did not fit in the present episode (rule P2).
     var isOverflowing = false
+    /// Beacons under it were refused in the present episode (rule P5).
+    var isRefusing = false
     /// How many beacons under it are held.
     var beacons = 0
 

@@ -77,6 +77,8 @@ public struct Visit: Sendable, Hashable {
         case removed
         /// The condition was replaced by one of another identity (rule C2).
         case replaced
+        /// A named beacon took its place (rule P4).
+        case displaced
 
         /// Whether the subject left: the visit stands behind its leaving event.
         public var isLeaving: Bool { self == .exitTimeout || self == .left }

@@ -4,6 +4,7 @@ import BluetoothLE
 extension MonitorEngine {
     /// Gives a subject another state, which is an event (rule X3), and ends its visit where it left (rule P3).
     mutating func become(_ state: State, _ subject: Int, isOutage: Bool, into actions: inout ActionBuffer) {
+        if refusingCount > 0 { endRefusing() }
         let condition = Int(subjects[subject].condition)
         let monitor = monitors[Int(matches[condition].monitor)].name.text
         let isBeacon = subjects[subject].isBeacon
@@ -38,11 +39,13 @@ extension MonitorEngine {
         if state == .unmonitored {
             diagnostics.insert(isSupported(Int32(condition)) ? .conditionLimitExceeded : .conditionUnsupported)
         }
-        if conditions[condition].isOverflowing { diagnostics.insert(.trackingLimitExceeded) }
+        if conditions[condition].isOverflowing || conditions[condition].isRefusing {
+            diagnostics.insert(.trackingLimitExceeded)
+        }
         return diagnostics
     }
 
-    private mutating func endVisit(_ subject: Int, reason: Visit.Reason, into actions: inout ActionBuffer) {
+    mutating func endVisit(_ subject: Int, reason: Visit.Reason, into actions: inout ActionBuffer) {
         let visited = subjects[subject]
         let arrival = details[subject].arrival
         let condition = Int(visited.condition)

@@ -1,7 +1,7 @@
 import BluetoothLE
 import HeapModule
 
-// The beacons under conditions (rules P1, P2).
+// The beacons under conditions (rules P1, P2, P4).
 extension MonitorEngine {
     private static func extra(_ condition: Int32, _ beacon: BeaconIdentity) -> UInt64 {
         UInt64(UInt32(bitPattern: condition)) << 32 | UInt64(beacon.major) << 16 | UInt64(beacon.minor)
@@ -15,8 +15,14 @@ extension MonitorEngine {
         let found = beaconTable.find(beacon.uuid, extra: Self.extra(condition, beacon))
         if found >= 0 { return consider(Int(found), by: sighting, strength, into: &actions) }
         // A sighting that does not qualify creates nothing (rule P1).
-        guard strength >= conditions[Int(condition)].enterRSSI, makeRoom(for: condition, into: &actions) else { return }
-        let subject = makeSubject(Subject(condition: condition, state: .unsatisfied, beacon: beacon))
+        guard strength >= conditions[Int(condition)].enterRSSI else { return }
+        let isNamed = namedBeacons.contains(beacon)
+        guard isNamed || conditions[Int(condition)].settings.strangers == .track,
+            makeRoom(for: condition, isNamed: isNamed, into: &actions)
+        else { return }
+        var new = Subject(condition: condition, state: .unsatisfied, beacon: beacon)
+        new.isNamed = isNamed
+        let subject = makeSubject(new)
         beaconTable.set(beacon.uuid, extra: Self.extra(condition, beacon), to: Int32(subject))
         conditions[Int(condition)].beacons += 1
         beaconCount += 1
@@ -35,6 +41,9 @@ extension MonitorEngine {
         beaconTable.set(beacon.uuid, extra: Self.extra(condition, beacon), to: Int32(subject))
         conditions[Int(condition)].beacons += 1
         beaconCount += 1
+        subjects[subject].isNamed = namedBeacons.contains(beacon)
+        noteOrder(subject)
+        displaceableValid = false
     }
 
     private mutating func queueWayIn(_ subject: Int) {
@@ -48,7 +57,7 @@ extension MonitorEngine {
             }
             wayIn = Heap(entries)
         }
-        guard giveWayValid else { return }
+        guard giveWayValid, !subjects[subject].isNamed else { return }
         if giveWay.count > 2 * wayInCount + 64 { giveWayValid = false } else { giveWay.insert(giveWayEntry(subject)) }
     }
 
@@ -58,43 +67,54 @@ extension MonitorEngine {
             beacon: beacon(of: subject), subject: Int32(subject))
     }
 
-    /// Whether one more beacon may be held; one on its way in gives way where there is one (rule P2).
-    private mutating func makeRoom(for condition: Int32, into actions: inout ActionBuffer) -> Bool {
+    /// Whether one more beacon may be held: one without a name that is on its way in gives way where there is one
+    /// (rule P2), and for a named one even one that is present (rule P4).
+    private mutating func makeRoom(for condition: Int32, isNamed: Bool, into actions: inout ActionBuffer) -> Bool {
         guard beaconCount >= settings.maxBeacons else { return true }
-        untrackedBeacons &+= 1
-        guard let subject = leastRecentOnTheWayIn() else {
-            raiseTrackingLimit(condition, into: &actions)
-            return false
+        // A place is taken again at once, so that no fewer are held and the episode goes on.
+        if let subject = leastRecentOnTheWayIn() {
+            untrackedBeacons &+= 1
+            raiseTrackingLimit(subjects[subject].condition, into: &actions)
+            takeOut(subject)
+            return true
         }
-        raiseTrackingLimit(subjects[subject].condition, into: &actions)
-        // Its place is taken at once, so that no fewer are held and the episode goes on.
-        takeOut(subject)
-        return true
+        if isNamed, let subject = leastRecentStranger() {
+            raiseTrackingLimit(subjects[subject].condition, into: &actions)
+            displace(subject, into: &actions)
+            return true
+        }
+        untrackedBeacons &+= 1
+        raiseTrackingLimit(condition, into: &actions)
+        return false
     }
 
-    private mutating func raiseTrackingLimit(_ condition: Int32, into actions: inout ActionBuffer) {
+    /// Ends the visit of a beacon whose place another gets, and forgets it.
+    mutating func displace(_ subject: Int, into actions: inout ActionBuffer) {
+        displacedBeacons &+= 1
+        if subjects[subject].isVisited { endVisit(subject, reason: .displaced, into: &actions) }
+        takeOut(subject)
+    }
+
+    mutating func raiseTrackingLimit(_ condition: Int32, into actions: inout ActionBuffer) {
         guard !conditions[Int(condition)].isOverflowing else { return }
         conditions[Int(condition)].isOverflowing = true
         overflowingCount += 1
-        actions.append(.trackingLimitExceeded(identifier: conditions[Int(condition)].identifier.text))
+        actions.append(.trackingLimitExceeded(identifier: conditions[Int(condition)].identifier.text, .held))
     }
 
-    /// Of the beacons on their way in the one seen longest ago, ties in rule T3's order.
+    /// Of the beacons on their way in that have no name the one seen longest ago, ties in rule T3's order.
     private mutating func leastRecentOnTheWayIn() -> Int? {
         guard wayInCount > 0 else { return nil }
         makeRanks()
         if !giveWayValid {
             var entries: [GiveWayEntry] = []
-            for subject in subjects.indices where subjects[subject].condition >= 0 && subjects[subject].isOnTheWayIn {
-                entries.append(giveWayEntry(subject))
-            }
+            for subject in subjects.indices where mayGiveWay(subject) { entries.append(giveWayEntry(subject)) }
             giveWay = Heap(entries)
             giveWayValid = true
         }
         while let entry = giveWay.min {
             let subject = Int(entry.subject)
-            guard subjects[subject].condition >= 0, subjects[subject].isOnTheWayIn,
-                beacon(of: subject) == entry.beacon,
+            guard mayGiveWay(subject), beacon(of: subject) == entry.beacon,
                 conditions[Int(subjects[subject].condition)].rank == entry.rank
             else {
                 giveWay.removeMin()
@@ -107,6 +127,11 @@ extension MonitorEngine {
             giveWay.replaceMin(with: giveWayEntry(subject))
         }
         return nil
+    }
+
+    /// Whether it is a beacon on its way in that has no name.
+    private func mayGiveWay(_ subject: Int) -> Bool {
+        subjects[subject].condition >= 0 && subjects[subject].isOnTheWayIn && !subjects[subject].isNamed
     }
 
     /// Forgets a beacon under a condition: it left, gave way, or did not come in.

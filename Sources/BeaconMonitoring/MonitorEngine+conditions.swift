@@ -158,6 +158,7 @@ extension MonitorEngine {
         let settings = conditions[Int(condition)].settings
         matches[Int(condition)].exitRSSI = settings.exitRSSI.map { Int16($0.dBm) } ?? ConditionMatch.anyRSSI
         matches[Int(condition)].perBeacon = settings.perBeacon
+        matches[Int(condition)].refusesStrangers = settings.perBeacon && settings.strangers == .refuse
         matches[Int(condition)].exitTimeout = settings.exitTimeout.nanoseconds
         let subject = Int(matches[Int(condition)].subject)
         if subject >= 0 { subjects[subject].exitRSSI = matches[Int(condition)].exitRSSI }
@@ -185,6 +186,7 @@ extension MonitorEngine {
         guard old != settings else { return }
         conditions[Int(condition)].settings = settings
         applySettings(condition)
+        if settings.strangers != old.strangers { removeStrangers(from: condition, into: &actions) }
         act(.changed, condition, assumed: nil, into: &actions)
         if old.enterCount != settings.enterCount || old.enterWindow != settings.enterWindow
             || old.enterRSSI != settings.enterRSSI
@@ -233,6 +235,10 @@ extension MonitorEngine {
         if conditions[Int(condition)].isOverflowing {
             conditions[Int(condition)].isOverflowing = false
             overflowingCount -= 1
+        }
+        if conditions[Int(condition)].isRefusing {
+            conditions[Int(condition)].isRefusing = false
+            refusingCount -= 1
         }
         freeSubject(Int(matches[Int(condition)].subject))
         return isMonitored

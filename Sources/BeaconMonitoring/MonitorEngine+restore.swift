@@ -50,22 +50,43 @@ extension MonitorEngine {
     ///
     /// - Parameters:
     ///   - setups: the monitors that are to be, in their order.
+    ///   - names: the beacons that have a name (rule P4). One that is present, has none and is not tracked without one
+    ///     any more is forgotten, and one that does not fit any more gives its place up.
     ///   - snapshot: what survived; absent at a first start.
     ///   - time: the start, on the timeline.
     ///   - actions: where the lines of what changed go.
     /// - Throws: ``MonitorError`` where a setup is out of bounds or names two alike; the engine is to be thrown away then.
     public mutating func begin(
-        _ setups: [MonitorSetup], from snapshot: MonitorSnapshot?, at time: Instant, into actions: inout ActionBuffer
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity> = [], from snapshot: MonitorSnapshot?,
+        at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
         enter(time, into: &actions)
         for setup in setups { try addMonitor(setup.name, settings: setup.settings) }
+        setNames(names)
         if let snapshot { restore(snapshot, setups, into: &actions) }
         try apply(setups, at: time, into: &actions)
+        removeStrangers(into: &actions)
+        shedBeacons(into: &actions)
         // What was restored may be due without anything having been added.
         settleNow(into: &actions)
     }
 
     /// Makes the conditions those of `setups`: removes what is gone, then adds and changes, in their order (rules C2, C3).
+    ///
+    /// - Throws: ``MonitorError`` at the first that can't be; what came before it holds.
+    public mutating func apply(
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity>, at time: Instant,
+        into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        enter(time, into: &actions)
+        // First the names, then the settings, then what follows from both: who is named as strangers cease to be tracked
+        // stays, and so does who loses a name as they begin to be.
+        setNames(names)
+        defer { removeStrangers(into: &actions) }
+        try apply(setups, at: time, into: &actions)
+    }
+
+    /// The same, the names of beacons left as they are.
     ///
     /// - Throws: ``MonitorError`` at the first that can't be; what came before it holds.
     public mutating func apply(
@@ -219,10 +240,6 @@ extension MonitorEngine {
         guard let beacon = saved.beacon, saved.state == .satisfied || saved.state == .unknown,
             beacon.uuid == uuid(of: Int(condition)), !isTracked(beacon, under: condition)
         else { return }
-        guard beaconCount < settings.maxBeacons else {
-            untrackedBeacons &+= 1
-            return
-        }
         let subject = makeSubject(Subject(condition: condition, state: saved.state, beacon: beacon))
         track(subject, beacon, under: condition)
         restorePast(saved, subject)

@@ -108,6 +108,11 @@ extension MonitorEngine {
         if left.count > 1 { left.sort { precedes(condition: $0, $1) } }
         for condition in left {
             let match = matches[Int(condition)]
+            if match.refusesStrangers, !isTracked(sighting.beacon, under: condition),
+                !namedBeacons.contains(sighting.beacon)
+            {
+                continue
+            }
             consider(Int(match.subject), by: sighting, strength, into: &actions)
             if match.perBeacon { considerBeacon(of: condition, by: sighting, strength, into: &actions) }
         }
@@ -127,12 +132,13 @@ extension MonitorEngine {
             let adapter = Int(sighting.adapter.index)
             refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
             subjects[subject].refresh(by: Refresh(sighting, at: present), strength)
+            if subjects[subject].isBeacon { noteOrder(subject) }
         case .unknown where subjects[subject].wasSatisfied:
             if strength >= exitRSSI { satisfy(subject, by: sighting, into: &actions) }
         case .unknown, .unsatisfied:
             guard strength >= conditions[condition].enterRSSI else { return }
             details[subject].lastQualifying = present
-            guard suffices(subject) else { return }
+            guard suffices(subject), mayEnter(subject, into: &actions) else { return }
             satisfy(subject, by: sighting, into: &actions)
         case .unmonitored:
             return
@@ -161,6 +167,10 @@ extension MonitorEngine {
         let adapter = Int(sighting.adapter.index)
         refreshHold(on: subject, by: adapter, clock: adapters[adapter].clock(at: present))
         subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
+        if subjects[subject].isBeacon {
+            noteOrder(subject)
+            noteDisplaceable(subject)
+        }
         become(.satisfied, subject, isOutage: false, into: &actions)
     }
 }

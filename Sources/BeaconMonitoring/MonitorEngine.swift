@@ -27,6 +27,12 @@ public struct MonitorEngine: Sendable {
     public private(set) var lateInputs = 0
     /// How many beacons under conditions did not fit (rule P2).
     public internal(set) var untrackedBeacons = 0
+    /// How many beacons under conditions lost their place to a named one (rule P4).
+    public internal(set) var displacedBeacons = 0
+    /// How many times a beacon without a name had all it takes to enter, and no token was left (rule P5).
+    public internal(set) var refusedBeacons = 0
+    /// The beacons that have a name (rule P4).
+    public internal(set) var namedBeacons: Set<BeaconIdentity> = []
 
     // Nanoseconds on the timeline.
     var present: Int64
@@ -74,12 +80,23 @@ public struct MonitorEngine: Sendable {
     /// How many beacons under conditions are held (rule P2).
     var beaconCount = 0
     var overflowingCount = 0
+    /// Where the next beacon without a name may enter (rule P5).
+    var tokens: NewBeaconTokens
+    var refusingCount = 0
+    /// When a beacon was refused last.
+    var lastRefusal: Int64 = 0
+    /// How many refreshes beacons under conditions have had; it wraps.
+    var refreshOrder: UInt32 = 0
     /// Those on their way in, by when they are forgotten.
     var wayIn = Heap<WayInEntry>()
     var wayInCount = 0
     /// And by when they were last seen: made when there is no room for one more, and kept while the ranks stay.
     var giveWay = Heap<GiveWayEntry>()
     var giveWayValid = false
+    /// Beacons without a name that are present, by their last refresh: made when a named one needs a place, and kept up
+    /// while that may happen again.
+    var displaceable = Heap<DisplaceableEntry>()
+    var displaceableValid = false
 
     /// Kept for the work of one input, so that it is allocated once.
     var scratch: [Int32] = []
@@ -94,6 +111,7 @@ public struct MonitorEngine: Sendable {
         self.settings = settings
         self.clockOffset = clockOffset
         present = start.nanoseconds
+        tokens = NewBeaconTokens(most: settings.maxNewBeacons, start: start.nanoseconds)
         deafAfter = settings.deafAfter?.nanoseconds
         adapters = [AdapterState(name: "", start: start.nanoseconds)]
         locationPlace = settings.locationSource == nil ? 0 : 1

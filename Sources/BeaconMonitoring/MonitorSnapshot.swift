@@ -2,7 +2,8 @@ public import BluetoothLE
 
 /// What survives a restart (rule N4): the conditions with their states, holders and open visits, and when adapters stopped.
 ///
-/// Not in it is what begins anew: qualifying sightings on the way in, beacons on their way in, the episodes of rule P2.
+/// Not in it is what begins anew: qualifying sightings on the way in, beacons on their way in, the episodes of rules P2
+/// and P5, and the tokens of rule P5, since a start begins with all. Nor are names: they are the configuration's.
 /// Adapters are known by name. An engine gives one (``MonitorEngine/snapshot``), and the lines that follow bring it up
 /// to date; an engine that starts takes it (``MonitorEngine/begin(_:from:at:into:)``).
 public struct MonitorSnapshot: Sendable, Hashable {

@@ -50,6 +50,15 @@ struct Presence: Sendable {
         if change.assumed == .satisfied { conditions.insert(identifier) }
     }
 
+    /// A stay ends; one that no leaving event ended takes its beacon's subject with it (rules C3, P4).
+    mutating func apply(_ visit: Visit) {
+        guard visit.scope == .beacon, !visit.reason.isLeaving, let beacon = visit.refinement else { return }
+        let identifier = Identifier(lookup: visit.identifier)
+        guard var present = beacons.removeValue(forKey: identifier) else { return }
+        present.remove(beacon)
+        if !present.isEmpty { beacons[identifier] = present }
+    }
+
     private mutating func insert(_ event: Event) -> Bool {
         let identifier = Identifier(lookup: event.identifier)
         guard event.scope == .beacon else { return conditions.insert(identifier).inserted }

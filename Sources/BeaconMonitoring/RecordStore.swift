@@ -47,22 +47,23 @@ extension BeaconMonitor {
     ///   - engineSettings: what holds beside that.
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
+    ///   - named: the beacons that have a name (rule P4).
     ///   - store: where records are kept; this monitor's alone.
     /// - Throws: as the initializer without a store, and ``MonitorError/recordsUnavailable(_:)``.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
-        service: ServiceRegistry = .shared, store: sending any RecordStore
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], store: sending any RecordStore
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
-            anyStore: store)
+            named: named, anyStore: store)
     }
 
     /// An engine that goes on from what a store has kept, and what that led to.
     static func restored(
         _ store: any RecordStore, _ identifier: Identifier, _ settings: MonitorSettings,
-        _ engineSettings: EngineSettings, _ clock: any MonitorClock
+        _ engineSettings: EngineSettings, _ names: Set<BeaconIdentity>, _ clock: any MonitorClock
     ) throws(MonitorError) -> MonitorEngine {
         let (now, offset) = (clock.now, clock.offset)
         var snapshot: MonitorSnapshot?
@@ -83,7 +84,7 @@ extension BeaconMonitor {
         }
         var engine = MonitorEngine(settings: engineSettings, start: now, clockOffset: offset)
         var actions = ActionBuffer()
-        try engine.begin([setup], from: snapshot, at: now, into: &actions)
+        try engine.begin([setup], naming: names, from: snapshot, at: now, into: &actions)
         for adapter in engine.knownAdapters { store.name(adapter, engine.name(of: adapter)) }
         store.keep(actions, at: now) { engine.snapshot }
         return engine

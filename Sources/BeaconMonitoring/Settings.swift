@@ -8,6 +8,16 @@ public enum SettingBounds {
     public static let enterCount: ClosedRange<Int> = 1...1000
 }
 
+/// What a beacon without a name is under a condition with `per_beacon` (rule P4).
+public enum Strangers: String, Sendable, Hashable, CaseIterable {
+    /// A subject like any other.
+    case track
+    /// No subject of its own, though it counts for the condition.
+    case ignore
+    /// Nothing: no sighting under that condition at all.
+    case refuse
+}
+
 /// How a condition is entered and left.
 public struct ConditionSettings: Sendable, Hashable {
     /// The qualifying sightings that an entry needs (rule E1), 1 … 1000.
@@ -24,6 +34,8 @@ public struct ConditionSettings: Sendable, Hashable {
     public var exitTimeout: Duration = .seconds(30)
     /// Whether each beacon under the condition has events of its own (rule P1).
     public var perBeacon = false
+    /// What a beacon that has no name is under the condition (rule P4); without ``perBeacon`` it has no effect.
+    public var strangers = Strangers.track
 
     /// The defaults.
     public init() {}
@@ -71,6 +83,8 @@ public struct EngineSettings: Sendable, Hashable {
     public var conditionLimit = 0
     /// How many beacons under conditions are held, over all monitors (rule P2).
     public var maxBeacons = 10_000
+    /// How many beacons without a name may enter in a row, over all monitors; one more every 2 s (rule P5). 0: any number.
+    public var maxNewBeacons = 0
     /// What lines call the source of fixes (rule G3); absent: there is none, and circles can't be evaluated (rule C5).
     public var locationSource: String?
 

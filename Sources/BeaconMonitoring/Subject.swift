@@ -72,6 +72,7 @@ struct Subject: Sendable {
     var exitRSSI = ConditionMatch.anyRSSI
     var strengthMinimum = Int8.max
     var strengthMaximum = Int8.min
+    private var holdAdapter: UInt16 = 0
     private var holdStart: Int64 = 0
     /// The last refresh; before there was one, only a beacon's own major and minor.
     var last: Refresh
@@ -96,7 +97,10 @@ struct Subject: Sendable {
     var hasPrevious = false
     /// Whether there is a hold: ``hold`` is the one that was refreshed last.
     var isHeld = false { didSet { loneAdapter = 0 } }
-    private var holdAdapter: UInt16 = 0
+    /// Whether it is a beacon that has a name (rule P4).
+    var isNamed = false
+    /// Which of the beacons' refreshes its last one was: tells those of one time apart (rule P4). It wraps.
+    var order: UInt32 = 0
     /// The place of its condition; −1 where the place is free.
     var condition: Int32
     /// The ``Hold/queued`` of ``hold``.
@@ -113,6 +117,9 @@ struct Subject: Sendable {
 
     /// A beacon under a condition that is neither present nor `unknown`: on its way in (rule P1).
     var isOnTheWayIn: Bool { isBeacon && state == .unsatisfied }
+
+    /// A beacon under a condition that is present or `unknown`, and has no name: it may have to go for one that has (rule P4).
+    var isPresentStranger: Bool { isBeacon && !isNamed && state != .unsatisfied && condition >= 0 }
 
     /// Whether it leaves when its last hold runs out (rule X2).
     var canLeave: Bool { state == .satisfied || state == .unknown }

@@ -165,6 +165,11 @@ extension LineEncoder {
         }
         buffer.append("\"perBeacon\":")
         buffer.append(settings.perBeacon ? "true" : "false")
+        if settings.strangers != .track {
+            buffer.append(",\"strangers\":\"")
+            buffer.append(escaped: settings.strangers.rawValue)
+            buffer.append(octet: UInt8(ascii: "\""))
+        }
         buffer.append(",\"enterCount\":")
         buffer.append(settings.enterCount)
         buffer.append(",\"enterWindow\":")
@@ -236,6 +241,7 @@ extension Visit.Reason {
         case .left: "left"
         case .removed: "removed"
         case .replaced: "replaced"
+        case .displaced: "displaced"
         }
     }
 }

@@ -210,7 +210,7 @@ extension LineParser {
         guard let monitor = string("monitor"), let identifier = string("identifier"),
             let condition = text.condition(text.find("condition", in: payload)),
             let sightings = text.integer(text.find("sightings", in: payload)), sightings >= 0,
-            let reason = [Visit.Reason.exitTimeout, .left, .removed, .replaced].first(where: {
+            let reason = [Visit.Reason.exitTimeout, .left, .removed, .replaced, .displaced].first(where: {
                 text.isText($0.word, at: text.find("reason", in: payload))
             })
         else { return nil }

@@ -261,8 +261,11 @@ struct RecordBuilder {
         let beacon = visit.scope == .beacon ? visit.refinement : nil
         let identifier = Identifier(lookup: visit.identifier)
         leaving.remove(Leaving(identifier: identifier, beacon: beacon))
-        if let beacon {
+        if let beacon, visit.reason.isLeaving {
             entries[identifier]?.beacons[beacon]?.visit = nil
+        } else if let beacon {
+            // No event follows: its subject ended with its condition, or another beacon took its place (rules C3, P4).
+            entries[identifier]?.beacons[beacon] = nil
         } else {
             entries[identifier]?.condition.own.visit = nil
         }

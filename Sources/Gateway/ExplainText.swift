@@ -245,9 +245,15 @@ struct ExplainText {
         case .exitTimeout, .left:
             lines.append("Why: it left; the event before this line says so (`explain` it).")
         case .removed:
-            lines.append("Why: the condition was removed (rule C3), or lost its place; nobody left.")
+            lines.append(
+                "Why: the condition was removed (rule C3), or lost its place, or does not track beacons without a name any more"
+                    + " (rule P4); nobody left.")
         case .replaced:
             lines.append("Why: the condition was replaced by one of another identity (rule C2); nobody left.")
+        case .displaced:
+            lines.append(
+                "Why: as many beacons were followed as max_beacons allows, and a beacon that has a name took its place"
+                    + " (rule P4); nobody left.")
         }
         if let following = finding.following, case .condition(let change) = following.entry,
             change.identifier == visit.identifier

@@ -12,7 +12,7 @@ struct VisitsBook {
 
     /// What ended a stay.
     enum End: Hashable {
-        case left, removed, replaced
+        case left, removed, replaced, displaced
         /// Nothing has: it goes on.
         case open
         /// The condition was added anew, without what was known before: nobody knows when it ended.
@@ -23,6 +23,7 @@ struct VisitsBook {
             case .left: "left"
             case .removed: "removed"
             case .replaced: "replaced"
+            case .displaced: "displaced"
             case .open: "open"
             case .lost: "lost"
             }
@@ -154,6 +155,7 @@ struct VisitsBook {
             case .exitTimeout, .left: .left
             case .removed: .removed
             case .replaced: .replaced
+            case .displaced: .displaced
             }
         stays.append(
             Stay(

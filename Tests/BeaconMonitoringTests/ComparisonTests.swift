@@ -137,6 +137,15 @@ enum Comparison {
         if engine.untrackedBeacons != model.untrackedBeacons {
             return "\(engine.untrackedBeacons) beacons did not fit, expected \(model.untrackedBeacons)"
         }
+        for (what, path) in [("displaced", \.displacedBeacons), ("refused", \.refusedBeacons)]
+            as [(String, KeyPath<any Monitoring, Int>)]
+        {
+            let (count, expected) = (engine[keyPath: path], model[keyPath: path])
+            if count != expected { return "\(count) beacons were \(what), expected \(expected)" }
+        }
+        if engine.newBeaconsLeft != model.newBeaconsLeft {
+            return "tokens are \(engine.newBeaconsLeft as Any), expected \(model.newBeaconsLeft as Any)"
+        }
         guard let due = model.nextDeadline else { return nil }
         guard let deadline = engine.nextDeadline, deadline <= due else {
             return "the next deadline is \(engine.nextDeadline?.brief ?? "none"), something is due at \(due.brief)"
@@ -178,7 +187,7 @@ enum Comparison {
         var lines = [
             "start \(script.start.brief), offset \(script.clockOffset.nanoseconds) ns, deaf after "
                 + "\(script.settings.deafAfter.map { "\($0)" } ?? "off"), limit \(script.settings.conditionLimit), "
-                + "beacons \(script.settings.maxBeacons)"
+                + "beacons \(script.settings.maxBeacons), new ones \(script.settings.maxNewBeacons)"
         ]
         for step in script.steps {
             lines.append("- \(step)")
@@ -197,7 +206,7 @@ extension Action {
         case .visit(let visit): visit.identifier
         case .condition(let change): change.identifier
         case .adapter(let change): change.adapter
-        case .trackingLimitExceeded(let identifier): identifier
+        case .trackingLimitExceeded(let identifier, _): identifier
         }
     }
 

@@ -13,6 +13,10 @@ protocol Monitoring {
     var nextDeadline: Instant? { get }
     var lateInputs: Int { get }
     var untrackedBeacons: Int { get }
+    var displacedBeacons: Int { get }
+    var refusedBeacons: Int { get }
+    /// The tokens of rule P5; absent where there is no bound.
+    var newBeaconsLeft: Int? { get }
     mutating func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError)
     mutating func adapter(named name: String) throws(MonitorError) -> AdapterID
     mutating func add(
@@ -20,6 +24,7 @@ protocol Monitoring {
         settings: ConditionSettings, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
     mutating func remove(
         _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
+    mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer)
     mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer)
     mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer)
     mutating func advance(to time: Instant, into actions: inout ActionBuffer)

@@ -59,6 +59,7 @@ extension ReferenceMonitor {
             entry.own.progress = []
             for beacon in entry.beacons where beacon.isOnItsWayIn { forget(beacon, entry) }
         }
+        removeStrangers(from: entry)
         report(.changed, entry, assumed: nil)
     }
 
@@ -70,6 +71,7 @@ extension ReferenceMonitor {
         entry.settings = settings
         entry.beacons = []
         entry.limitRaised = false
+        entry.refusalRaised = false
         endEpisodeIfFew()
         report(.replaced, entry, assumed: assuming)
         begin(entry, assuming: assuming)

@@ -69,6 +69,8 @@ extension ReferenceMonitor {
             for beacon in saved.beacons {
                 let subject = Subject(beacon: beacon.beacon)
                 try restore(subject, beacon)
+                refreshes += 1
+                subject.refreshNumber = refreshes
                 entry.beacons.append(subject)
             }
         }
@@ -180,6 +182,11 @@ struct RestartMemory {
         case .event(let event): apply(event, adapterName)
         case .visit(let visit):
             edit(visit.identifier, visit.scope == .beacon ? visit.refinement : nil) { $0.visit = nil }
+            if ![.exitTimeout, .left].contains(visit.reason), let beacon = visit.refinement,
+                let place = place(visit.identifier)
+            {
+                snapshot.conditions[place].beacons.removeAll { $0.beacon == beacon }
+            }
         case .condition(let change): apply(change)
         case .adapter(let change): apply(change)
         case .trackingLimitExceeded: break

@@ -8,11 +8,13 @@ extension ReferenceMonitor {
     func perceive(_ sighting: Sighting) {
         for entry in entriesByIdentifier where hasPlace(entry) {
             guard case .beacon(let identity) = entry.condition, identity.matches(sighting.beacon) else { continue }
+            if isStranger(sighting.beacon, under: entry), entry.settings.strangers == .refuse { continue }
             perceive(sighting, entry.own, entry)
             guard entry.settings.perBeacon else { continue }
+            if isStranger(sighting.beacon, under: entry), entry.settings.strangers != .track { continue }
             if let subject = entry.beacons.first(where: { $0.beacon == sighting.beacon }) {
                 perceive(sighting, subject, entry)
-            } else if reaches(sighting.rssi, entry.settings.enterRSSI), makePlace(for: entry) {
+            } else if reaches(sighting.rssi, entry.settings.enterRSSI), makePlace(for: sighting.beacon, entry) {
                 let subject = Subject(beacon: sighting.beacon)
                 entry.beacons.append(subject)
                 entry.beacons.sort { $0.beacon! < $1.beacon! }
@@ -31,7 +33,8 @@ extension ReferenceMonitor {
             let window = entry.settings.enterWindow.nanoseconds
             subject.progress.append(now)
             subject.progress.removeAll { now.nanoseconds - $0.nanoseconds >= window }
-            if subject.progress.count >= entry.settings.enterCount { enter(subject, entry, by: sighting) }
+            guard subject.progress.count >= entry.settings.enterCount, hasToken(for: subject, entry) else { return }
+            enter(subject, entry, by: sighting)
         }
     }
 
@@ -54,6 +57,8 @@ extension ReferenceMonitor {
         subject.holds.append(newHold(by: adapter))
         if subject.holds.count > 8 { subject.holds.removeFirst() }
         subject.lastRefresh = sighting
+        refreshes += 1
+        subject.refreshNumber = refreshes
         subject.visit?.departure = now
         subject.visit?.sightings += 1
         if let rssi = sighting.rssi { subject.visit?.strengths.append(rssi.dBm) }
@@ -61,24 +66,38 @@ extension ReferenceMonitor {
 
     // MARK: Beacons of their own
 
-    /// Whether one more beacon can be held; one that is on its way in may have to go for it (rule P2).
-    private func makePlace(for entry: Entry) -> Bool {
+    /// Whether one more beacon can be held; one without a name may have to go for it (rules P2, P4).
+    private func makePlace(for beacon: BeaconIdentity, _ entry: Entry) -> Bool {
         guard entries.reduce(0, { $0 + $1.beacons.count }) >= settings.maxBeacons else { return true }
-        var loser: (subject: Subject, entry: Entry)?
+        var onTheirWay: (subject: Subject, entry: Entry)?
+        var present: (subject: Subject, entry: Entry)?
         for entry in entriesByIdentifier {
-            for subject in entry.beacons where subject.isOnItsWayIn {
-                if loser == nil || subject.progress.last! < loser!.subject.progress.last! { loser = (subject, entry) }
+            for subject in entry.beacons where !named.contains(subject.beacon!) {
+                if !subject.isOnItsWayIn {
+                    if present == nil || isRefreshed(subject, before: present!.subject) { present = (subject, entry) }
+                } else if onTheirWay == nil || lastQualifying(subject) < lastQualifying(onTheirWay!.subject) {
+                    onTheirWay = (subject, entry)
+                }
             }
         }
-        untrackedBeacons += 1
+        if onTheirWay != nil || !named.contains(beacon) { present = nil }
+        let loser = onTheirWay ?? present
+        if present == nil { untrackedBeacons += 1 } else { displacedBeacons += 1 }
         let raisedFor = loser?.entry ?? entry
         if !raisedFor.limitRaised {
             raisedFor.limitRaised = true
-            made.append(.trackingLimitExceeded(identifier: raisedFor.identifier.text))
+            made.append(.trackingLimitExceeded(identifier: raisedFor.identifier.text, .held))
         }
         guard let loser else { return false }
+        endVisit(of: loser.subject, loser.entry, reason: .displaced)
         loser.entry.beacons.removeAll { $0 === loser.subject }
         return true
+    }
+
+    private func lastQualifying(_ subject: Subject) -> Instant { subject.progress.last! }
+
+    private func isRefreshed(_ subject: Subject, before other: Subject) -> Bool {
+        (subject.lastRefresh!.time, subject.refreshNumber) < (other.lastRefresh!.time, other.refreshNumber)
     }
 
     func forget(_ subject: Subject, _ entry: Entry) {
@@ -97,6 +116,7 @@ extension ReferenceMonitor {
     func date(_ time: Instant) -> WallDate { WallDate(time, offset: clockOffset) }
 
     func change(_ subject: Subject, _ entry: Entry, to state: State, because flag: Diagnostics = []) {
+        endRefusalEpisode()
         subject.wasSatisfied = subject.state == .satisfied && state == .unknown
         subject.state = state
         subject.progress = []
@@ -106,7 +126,7 @@ extension ReferenceMonitor {
             diagnostics.insert(.scannerUnavailable)
         }
         if let source, !source.listens, monitorsCircles { diagnostics.insert(.locationUnavailable) }
-        if entry.limitRaised { diagnostics.insert(.trackingLimitExceeded) }
+        if entry.limitRaised || entry.refusalRaised { diagnostics.insert(.trackingLimitExceeded) }
         made.append(
             .event(
                 Event(

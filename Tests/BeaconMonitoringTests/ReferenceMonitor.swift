@@ -13,6 +13,16 @@ final class ReferenceMonitor: Monitoring {
     var now: Instant
     var lateInputs = 0
     var untrackedBeacons = 0
+    var displacedBeacons = 0
+    var refusedBeacons = 0
+    /// The beacons that have a name (rule P4).
+    var named: Set<BeaconIdentity> = []
+    /// Rule P5's.
+    var tokens: Int
+    var nextToken: Instant
+    var lastRefusal: Instant?
+    /// How many refreshes there have been.
+    var refreshes = 0
 
     let settings: EngineSettings
     /// The adapter of all circles (rule G3).
@@ -39,6 +49,8 @@ final class ReferenceMonitor: Monitoring {
         self.settings = settings
         self.clockOffset = clockOffset
         now = start
+        tokens = settings.maxNewBeacons
+        nextToken = start + .seconds(2)
         watermark = start
         sourceStopped = start
         source = settings.locationSource.map { Adapter(id: AdapterID(index: 1), name: $0) }
@@ -104,6 +116,7 @@ final class ReferenceMonitor: Monitoring {
         let time = max(time, now)
         handleDue(until: time)
         now = time
+        returnTokens()
         body()
         handleDue(until: time)
         for action in made.actions { actions.append(action) }
@@ -169,6 +182,8 @@ final class ReferenceMonitor: Monitoring {
         var beacons: [Subject] = []
         /// Whether P2 was raised for it in this episode.
         var limitRaised = false
+        /// Whether P5 was.
+        var refusalRaised = false
 
         init(identifier: Identifier, monitor: Monitor, condition: Condition, settings: ConditionSettings) {
             self.identifier = identifier
@@ -194,6 +209,8 @@ final class ReferenceMonitor: Monitoring {
         var lastInside: Instant?
         var previous: Event.Previous?
         var visit: OpenVisit?
+        /// Which of all refreshes its last one was.
+        var refreshNumber = 0
 
         init(beacon: BeaconIdentity?) { self.beacon = beacon }
 

@@ -51,6 +51,7 @@ struct RestartWorld {
     private var starts: UInt32 = 0
     /// What is to be monitored, as a configuration has it.
     private var setups: [MonitorSetup] = []
+    private var names: Set<BeaconIdentity> = []
     private var offset: ClockOffset
     private var ambient: Diagnostics = []
     private var now: Instant
@@ -90,6 +91,7 @@ struct RestartWorld {
             case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
                 .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: micro(time))
             case .remove(let identifier, let time): .remove(identifier, at: micro(time))
+            case .name(let beacons, let time): .name(beacons, at: micro(time))
             case .heard(let name, let time): .heard(name, at: micro(time))
             case .sighted(let name, let beacon, let rssi, let time): .sighted(name, beacon, rssi, at: micro(time))
             case .listening(let kind, let name, let reason, let time):
@@ -157,11 +159,13 @@ struct RestartWorld {
         life.engine.ambientDiagnostics = ambient
         life.model.ambientDiagnostics = ambient
         var buffer = ActionBuffer()
-        try life.engine.begin(setups, from: journal.recovery.snapshot, at: now, into: &buffer)
+        try life.engine.begin(setups, naming: names, from: journal.recovery.snapshot, at: now, into: &buffer)
         var expected = ActionBuffer()
+        life.model.named = names
         for setup in setups { try life.model.addMonitor(setup.name, settings: setup.settings) }
         if let memory { try life.model.restore(memory.snapshot, into: &expected) }
         try Self.apply(setups, to: &life.model, memory?.snapshot, at: now, into: &expected)
+        life.model.name(names, at: now, into: &expected)
         self.life = life
         try deliver(Array(buffer.actions), Array(expected.actions))
     }
@@ -231,6 +235,7 @@ struct RestartWorld {
             } else {
                 setups[place].conditions.append(new)
             }
+        case .name(let beacons, _): names = beacons
         case .remove(let identifier, _):
             for place in setups.indices { setups[place].conditions.removeAll { $0.identifier == identifier } }
         default: break

@@ -17,6 +17,8 @@ enum Step {
     case adapter(String)
     case add(Condition, Identifier, monitor: Identifier, assuming: State, ConditionSettings, at: Instant)
     case remove(Identifier, at: Instant)
+    /// The beacons that have a name from then on.
+    case name(Set<BeaconIdentity>, at: Instant)
     case heard(String, at: Instant)
     case sighted(String, BeaconIdentity, RSSI?, at: Instant)
     case listening(ListeningChange.Kind, String, reason: String?, at: Instant)
@@ -35,7 +37,8 @@ enum Step {
         switch self {
         case .monitor, .adapter, .clockOffset, .ambient, .deafness: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
-            .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time):
+            .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time),
+            .name(_, let time):
             time
         }
     }
@@ -70,6 +73,7 @@ extension Monitoring {
                     condition, identifier: identifier, monitor: monitor, assuming: assuming, settings: settings,
                     at: time, into: &buffer)
             case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
+            case .name(let beacons, let time): name(beacons, at: time, into: &buffer)
             case .heard(let name, let time): heard(try adapter(named: name), at: time, into: &buffer)
             case .sighted(let name, let beacon, let rssi, let time):
                 let adapter = try adapter(named: name)
@@ -132,7 +136,7 @@ extension ConditionSettings {
         var text = "enter \(enterCount) in \(enterWindow), exit \(exitTimeout)"
         if let enterRSSI { text += ", enter at \(enterRSSI.dBm)" }
         if let exitRSSI { text += ", stay at \(exitRSSI.dBm)" }
-        return text + (perBeacon ? ", per beacon" : "")
+        return text + (perBeacon ? ", per beacon, strangers \(strangers)" : "")
     }
 }
 
@@ -146,6 +150,7 @@ extension Step: CustomStringConvertible {
             case .add(let condition, let identifier, let monitor, let assuming, let settings, _):
                 "add \(identifier) to \(monitor): \(condition.brief), assuming \(assuming), \(settings.brief)"
             case .remove(let identifier, _): "remove \(identifier)"
+            case .name(let beacons, _): "named are \(beacons.sorted().map(\.brief).joined(separator: " "))"
             case .heard(let name, _): "\(name) heard something"
             case .sighted(let name, let beacon, let rssi, _):
                 "\(name) sighted \(beacon.brief) at \(rssi.map { "\($0.dBm)" } ?? "-") dBm"
@@ -181,7 +186,7 @@ extension Action {
             "\(change.time.brief): \(change.identifier) \(change.kind), assumed \(change.assumed.map { "\($0)" } ?? "-")"
         case .adapter(let change):
             "\(change.time.brief): \(change.adapter) \(change.state) since \(change.since.brief) (\(change.reason ?? "-"))"
-        case .trackingLimitExceeded(let identifier): "too many beacons under \(identifier)"
+        case .trackingLimitExceeded(let identifier, let limit): "too many beacons under \(identifier), \(limit)"
         }
     }
 }

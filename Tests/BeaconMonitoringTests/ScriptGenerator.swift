@@ -76,6 +76,7 @@ struct ScriptGenerator {
         settings.deafAfter = random.pick([nil, nil, .seconds(2), .seconds(4)])
         settings.conditionLimit = random.pick([0, 0, 0, 1, 2, 4])
         settings.maxBeacons = random.pick([10_000, 10_000, 1, 2, 3, 5, 11])
+        settings.maxNewBeacons = random.pick([0, 0, 1, 2, 3])
         if hasSource { settings.locationSource = random.pick(["gpsd", "A", "hci"]) }
         let start = Instant(nanoseconds: seconds * Self.second)
         // Not all of them: conditions of one that comes later are refused until then.
@@ -83,6 +84,7 @@ struct ScriptGenerator {
         // Adapters that are known from the start; the others come up when something is first heard of them.
         for adapter in adapters where random.chance(50) { steps.append(.adapter(adapter)) }
         for _ in identifiers where random.chance(70) { steps.append(addition(at: start)) }
+        if random.chance(50) { steps.append(naming(at: start)) }
         while steps.count < count { steps.append(step()) }
         let offset = ClockOffset(nanoseconds: random.pick([0, 1_700_000_000_000_000_123, -5_000_000_001]))
         return Script(seed: seed, settings: settings, start: start, clockOffset: offset, steps: steps)
@@ -122,7 +124,7 @@ struct ScriptGenerator {
         case 60..<76: return addition(at: time())
         case 76..<80: return .remove(random.pick(identifiers), at: time())
         case 80..<90: return .advance(to: time())
-        case 90: return .adapter(adapter)
+        case 90: return random.chance(40) ? .adapter(adapter) : naming(at: time())
         case 91: return monitor(random.pick(Self.monitors))
         case 92..<97:
             return .clockOffset(ClockOffset(nanoseconds: random.pick([0, 1, 999, 3_600_000_000_000, -77_777])))
@@ -152,6 +154,11 @@ struct ScriptGenerator {
         return .monitor(name, settings)
     }
 
+    private mutating func naming(at time: Instant) -> Step {
+        let percent = random.pick([0, 30, 60, 100])
+        return .name(Set(beacons.filter { _ in random.chance(percent) }), at: time)
+    }
+
     private mutating func reason() -> String? { random.pick([nil, "powered off", "index removed"]) }
 
     private mutating func addition(at time: Instant) -> Step {
@@ -175,6 +182,7 @@ struct ScriptGenerator {
             if random.chance(60) { settings.exitRSSI = RSSI(dBm: random.pick([-90, -80])) }
         }
         settings.perBeacon = random.chance(45)
+        settings.strangers = random.pick([.track, .track, .track, .ignore, .refuse])
         // A beacon's condition is mostly added under an identifier that the same monitor has already.
         let identifier = random.pick(identifiers)
         let home = (Self.identifiers.firstIndex(of: identifier) ?? 0) % monitors.count

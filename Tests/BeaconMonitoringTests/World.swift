@@ -15,7 +15,7 @@ struct World {
 
     init(
         _ implementation: Implementation, deafAfter: Duration? = nil, conditionLimit: Int = 0, maxBeacons: Int = 10_000,
-        outageTimeout: Duration = .seconds(60), forgetAfter: Duration = .seconds(86_400),
+        maxNewBeacons: Int = 0, outageTimeout: Duration = .seconds(60), forgetAfter: Duration = .seconds(86_400),
         listening: [String] = ["hci0"], locationSource: String? = nil,
         lobby: ((inout ConditionSettings) -> Void)? = { _ in }
     ) {
@@ -23,6 +23,7 @@ struct World {
         settings.deafAfter = deafAfter
         settings.conditionLimit = conditionLimit
         settings.maxBeacons = maxBeacons
+        settings.maxNewBeacons = maxNewBeacons
         settings.locationSource = locationSource
         monitoring = implementation.make(settings, start: Self.start, clockOffset: .zero)
         addMonitor("site", outageTimeout: outageTimeout, forgetAfter: forgetAfter)
@@ -90,6 +91,11 @@ struct World {
         perform(.remove(ScriptGenerator.identifier(identifier), at: Self.start + time))
     }
 
+    /// Says which beacons have a name from then on.
+    @discardableResult mutating func name(_ beacons: BeaconIdentity..., at time: Duration) -> [Outcome] {
+        perform(.name(Set(beacons), at: Self.start + time))
+    }
+
     mutating func setClock(ahead: Duration) {
         perform(.clockOffset(ClockOffset(nanoseconds: ahead.nanoseconds)))
     }
@@ -117,9 +123,15 @@ struct World {
     var conditionChanges: [ConditionChange] {
         actions.compactMap { if case .condition(let change) = $0 { change } else { nil } }
     }
-    /// The conditions for which P2 was raised.
-    var overflows: [String] {
-        actions.compactMap { if case .trackingLimitExceeded(let identifier) = $0 { identifier } else { nil } }
+    /// The conditions for which P2 or P4 was raised.
+    var overflows: [String] { conditions(at: .held) }
+    /// The conditions for which P5 was raised.
+    var refusals: [String] { conditions(at: .new) }
+
+    private func conditions(at limit: TrackingLimit) -> [String] {
+        actions.compactMap {
+            if case .trackingLimitExceeded(let identifier, limit) = $0 { identifier } else { nil }
+        }
     }
 }
 

@@ -207,7 +207,8 @@ import Testing
         #expect(encoder.sequence == 0)
         let lines = text { buffer in
             let actions: [Action] = [
-                .condition(Sample.change), .adapter(Sample.adapterChange), .trackingLimitExceeded(identifier: "staff"),
+                .condition(Sample.change), .adapter(Sample.adapterChange),
+                .trackingLimitExceeded(identifier: "staff", .held),
                 .event(Sample.event), .visit(Sample.visit),
             ]
             for action in actions { encoder.encode(action, into: &buffer) }

@@ -1,0 +1,263 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Beacons that have names, and those that have none (rule P4).
+@Suite struct NamedBeaconTests {
+    // MARK: Places
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: a named beacon gets the place of the unnamed one that was refreshed longest ago`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, maxBeacons: 2) { $0.perBeacon = true }
+        world.name(.a(9), at: .zero)
+        world.sighted(.a(1), at: .seconds(1))
+        world.sighted(.a(2), at: .seconds(2))
+        world.sighted(.a(1), rssi: -50, at: .seconds(3))
+        #expect(world.sighted(.a(9), at: .seconds(4)) == [.satisfied(beacon: .a(9), at: .seconds(4))])
+        // 2 came later than 1 and was heard longer ago; its visit stands before the event that took its place.
+        guard case .trackingLimitExceeded("lobby", .held) = world.actions[0], case .visit(let visit) = world.actions[1],
+            case .event(let event) = world.actions[2], world.actions.count == 3
+        else {
+            Issue.record("\(world.actions)")
+            return
+        }
+        #expect(visit.refinement == .a(2) && visit.scope == .beacon && visit.reason == .displaced)
+        #expect(visit.time == World.start + .seconds(4) && visit.time == event.time)
+        #expect(visit.arrival == World.start + .seconds(2) && visit.departure == World.start + .seconds(2))
+        #expect(event.diagnostics == .trackingLimitExceeded)
+        #expect(world.monitoring.displacedBeacons == 1 && world.monitoring.untrackedBeacons == 0)
+        // It left nothing behind: no leaving event follows, and it is new where there is room again.
+        #expect(
+            world.advance(to: .seconds(33)) == [.unsatisfied(beacon: .a(1), at: .seconds(33))])
+        #expect(world.sighted(.a(2), at: .seconds(33)) == [.satisfied(beacon: .a(2), at: .seconds(33))])
+        #expect(world.events.map(\.previous) == [nil])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: of beacons refreshed at one time the one that came first as an input goes`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, maxBeacons: 3) { $0.perBeacon = true }
+        world.name(.a(8), .a(9), at: .zero)
+        for minor in [1, 2, 3] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
+        for minor in [3, 1, 2] as [UInt16] { world.sighted(.a(minor), at: .seconds(2)) }
+        world.sighted(.a(9), at: .seconds(3))
+        #expect(world.visits.map(\.refinement) == [.a(3)])
+        world.sighted(.a(8), at: .seconds(3))
+        #expect(world.visits.map(\.refinement) == [.a(1)])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: unnamed ones on their way in go before any that is present`(_ implementation: Implementation) {
+        var world = World(implementation, maxBeacons: 2) {
+            $0.perBeacon = true
+            $0.enterCount = 2
+        }
+        world.name(.a(9), at: .zero)
+        for second in [0, 1] { world.sighted(.a(1), at: .seconds(second)) }
+        world.sighted(.a(2), at: .seconds(2))
+        world.sighted(.a(9), at: .seconds(3))
+        #expect(world.visits.isEmpty)
+        #expect(world.monitoring.displacedBeacons == 0 && world.monitoring.untrackedBeacons == 1)
+        #expect(world.sighted(.a(9), at: .seconds(4)) == [.satisfied(beacon: .a(9), at: .seconds(4))])
+        #expect(world.sighted(.a(1), at: .seconds(5)) == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: a named beacon on its way in never gives way`(_ implementation: Implementation) {
+        var world = World(implementation, maxBeacons: 1) {
+            $0.perBeacon = true
+            $0.enterCount = 2
+        }
+        world.name(.a(8), .a(9), at: .zero)
+        world.sighted(.a(9), at: .seconds(1))
+        for minor in [1, 8] as [UInt16] { world.sighted(.a(minor), at: .seconds(2)) }
+        #expect(world.monitoring.untrackedBeacons == 2)
+        #expect(
+            world.sighted(.a(9), at: .seconds(3))
+                == [.satisfied(beacon: .a(9), at: .seconds(3))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: where all that are held are named, one may not fit`(_ implementation: Implementation) {
+        var world = World(implementation, maxBeacons: 2) { $0.perBeacon = true }
+        world.name(.a(7), .a(8), .a(9), at: .zero)
+        for minor in [7, 8, 9] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
+        #expect(world.overflows == ["lobby"] && world.events.isEmpty)
+        #expect(world.monitoring.untrackedBeacons == 1 && world.monitoring.displacedBeacons == 0)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: one whose state an outage took away gives its place up too`(_ implementation: Implementation) {
+        var world = World(implementation, maxBeacons: 1) { $0.perBeacon = true }
+        world.name(.a(9), at: .zero)
+        world.sighted(.a(1), at: .seconds(1))
+        world.stopped(at: .seconds(2))
+        world.advance(to: .seconds(62))
+        world.sighted(.a(9), at: .seconds(63))
+        #expect(world.visits.map(\.reason) == [.displaced])
+        #expect(world.visits.map(\.refinement) == [.a(1)])
+    }
+
+    // MARK: Strangers
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: an ignored stranger has no subject of its own, though it counts for the condition`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation) {
+            $0.perBeacon = true
+            $0.strangers = .ignore
+        }
+        world.name(.a(9), at: .zero)
+        #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
+        #expect(world.sighted(.a(9), at: .seconds(2)) == [.satisfied(beacon: .a(9), at: .seconds(2))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: a refused stranger is no sighting under that condition, and is one under others`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation) {
+            $0.perBeacon = true
+            $0.strangers = .refuse
+        }
+        world.add("hall", assuming: .unsatisfied, at: .zero)
+        world.name(.a(9), at: .zero)
+        #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied("hall", at: .seconds(1))])
+        #expect(
+            world.sighted(.a(9), at: .seconds(2))
+                == [.satisfied(at: .seconds(2)), .satisfied(beacon: .a(9), at: .seconds(2))])
+        // Nor does it keep the condition.
+        world.sighted(.a(1), at: .seconds(20))
+        #expect(
+            world.advance(to: .seconds(40))
+                == [.unsatisfied(at: .seconds(32)), .unsatisfied(beacon: .a(9), at: .seconds(32))])
+    }
+
+    @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
+    func `P4: without per_beacon strangers has no effect`(_ implementation: Implementation, _ strangers: Strangers) {
+        var world = World(implementation) { $0.strangers = strangers }
+        #expect(world.sighted(.a(1), at: .seconds(1)) == [.satisfied(at: .seconds(1))])
+    }
+
+    @Test(arguments: Implementation.allCases, [Strangers.ignore, .refuse])
+    func `P4: a reload that does not track strangers any more ends their visits`(
+        _ implementation: Implementation, _ strangers: Strangers
+    ) {
+        var world = World(implementation) { $0.perBeacon = true }
+        world.name(.a(9), at: .zero)
+        for minor in [2, 1, 9] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
+        world.add("lobby", at: .seconds(2)) {
+            $0.perBeacon = true
+            $0.strangers = strangers
+        }
+        #expect(world.visits.map(\.refinement) == [.a(1), .a(2)])
+        #expect(world.visits.allSatisfy { $0.reason == .removed && $0.time == World.start + .seconds(2) })
+        #expect(world.conditionChanges.map(\.kind) == [.changed] && world.events.isEmpty)
+        world.sighted(.a(1), at: .seconds(3))
+        #expect(world.actions.isEmpty)
+        let condition = Duration.seconds(strangers == .ignore ? 33 : 31)
+        #expect(
+            world.advance(to: .seconds(60)).sorted { $0.time < $1.time }
+                == (strangers == .ignore
+                    ? [.unsatisfied(beacon: .a(9), at: .seconds(31)), .unsatisfied(at: condition)]
+                    : [.unsatisfied(at: condition), .unsatisfied(beacon: .a(9), at: .seconds(31))]))
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `P4: who loses its name under a condition that ignores strangers has its visit ended`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation) {
+            $0.perBeacon = true
+            $0.strangers = .ignore
+        }
+        world.add("hall", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
+        world.name(.a(1), .a(2), at: .zero)
+        for minor in [1, 2] as [UInt16] { world.sighted(.a(minor), at: .seconds(1)) }
+        world.name(.a(2), at: .seconds(2))
+        #expect(world.visits.map(\.identifier) == ["lobby"])
+        #expect(world.visits.map(\.refinement) == [.a(1)] && world.visits.map(\.reason) == [.removed])
+        // Where strangers are tracked it is one of them from now on, and stays.
+        #expect(world.sighted(.a(1), at: .seconds(20)) == [])
+    }
+
+    @Test func `P4: names and settings of one reload hold together`() throws {
+        func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
+            var settings = ConditionSettings()
+            settings.perBeacon = true
+            settings.strangers = strangers
+            let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
+            return [MonitorSetup(name: try Identifier("site"), conditions: [condition])]
+        }
+        func visits(_ buffer: ActionBuffer) -> [BeaconIdentity?] {
+            buffer.actions.compactMap { if case .visit(let visit) = $0 { visit.refinement } else { nil } }
+        }
+        var engine = MonitorEngine(start: World.start)
+        var buffer = ActionBuffer()
+        try engine.begin(setups(.ignore), naming: [.a(1)], from: nil, at: World.start, into: &buffer)
+        for minor in [1, 2] as [UInt16] {
+            _ = engine.perform(.sighted("hci0", .a(minor), nil, at: World.start + .seconds(1)))
+        }
+        // Who loses its name as strangers begin to be tracked stays, and who gets one as they cease to be.
+        buffer.removeAll()
+        try engine.apply(setups(.track), naming: [], at: World.start + .seconds(2), into: &buffer)
+        #expect(visits(buffer) == [])
+        _ = engine.perform(.sighted("hci0", .a(2), nil, at: World.start + .seconds(3)))
+        buffer.removeAll()
+        try engine.apply(setups(.refuse), naming: [.a(2)], at: World.start + .seconds(4), into: &buffer)
+        #expect(visits(buffer) == [.a(1)])
+        #expect(engine.snapshot.conditions[0].beacons.map(\.beacon) == [.a(2)])
+    }
+
+    // MARK: Restarts
+
+    @Test func `P4: over a restart with fewer places the named and the latest stay, and the others' visits end`() throws
+    {
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
+        let setups = [MonitorSetup(name: try Identifier("site"), conditions: [condition])]
+        var engine = MonitorEngine(start: World.start)
+        var buffer = ActionBuffer()
+        try engine.begin(setups, naming: [.a(1)], from: nil, at: World.start, into: &buffer)
+        for minor in 1...4 as ClosedRange<UInt16> {
+            _ = engine.perform(.sighted("hci0", .a(minor), nil, at: World.start + .seconds(Int(minor))))
+        }
+        var fewer = EngineSettings()
+        fewer.maxBeacons = 2
+        var next = MonitorEngine(settings: fewer, start: World.start + .seconds(9))
+        buffer.removeAll()
+        try next.begin(setups, naming: [.a(1)], from: engine.snapshot, at: World.start + .seconds(9), into: &buffer)
+        let visits = buffer.actions.compactMap { if case .visit(let visit) = $0 { visit } else { nil } }
+        #expect(visits.map(\.refinement) == [.a(2), .a(3)] && visits.allSatisfy { $0.reason == .displaced })
+        #expect(next.snapshot.conditions[0].beacons.map(\.beacon) == [.a(1), .a(4)])
+    }
+
+    @Test func `P4: a restart that ignores strangers ends the visits of those that were present`() throws {
+        func setups(_ strangers: Strangers) throws -> [MonitorSetup] {
+            var settings = ConditionSettings()
+            settings.perBeacon = true
+            settings.strangers = strangers
+            let condition = try MonitorSetup.Condition(.anyA, identifier: "lobby", settings: settings)
+            return [MonitorSetup(name: try Identifier("site"), conditions: [condition])]
+        }
+        var engine = MonitorEngine(start: World.start)
+        var buffer = ActionBuffer()
+        try engine.begin(setups(.track), naming: [.a(1)], from: nil, at: World.start, into: &buffer)
+        for minor in [1, 2] as [UInt16] {
+            _ = engine.perform(.sighted("hci0", .a(minor), nil, at: World.start + .seconds(1)))
+        }
+        var next = MonitorEngine(start: World.start + .seconds(2))
+        buffer.removeAll()
+        try next.begin(
+            setups(.ignore), naming: [.a(1)], from: engine.snapshot, at: World.start + .seconds(2), into: &buffer)
+        let visits = buffer.actions.compactMap { if case .visit(let visit) = $0 { visit } else { nil } }
+        #expect(visits.map(\.refinement) == [.a(2)] && visits.map(\.reason) == [.removed])
+        #expect(next.snapshot.conditions[0].beacons.map(\.beacon) == [.a(1)])
+    }
+}
