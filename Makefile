@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits docs fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits flood docs fuzz release install uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -118,6 +118,11 @@ bench: deps release ## Measures replay beside others, durability, the daemon's c
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
+
+flood: deps build ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
+	@# What it would write without the bound, and what it writes with the live default.
+	$(PYTHON) Tests/Benchmark/flood $(BUILD_DIR)/debug/beacon-gateway --tokens 0
+	$(PYTHON) Tests/Benchmark/flood $(BUILD_DIR)/debug/beacon-gateway --tokens 2000
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)

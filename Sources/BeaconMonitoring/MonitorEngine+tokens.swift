@@ -47,6 +47,14 @@ extension MonitorEngine {
         return tokens.left(at: present)
     }
 
+    /// The flags that hold now, whatever becomes of whom: those that the world outside raises, and
+    /// `trackingLimitExceeded` while a limit is run into (rules P2, P4, P5).
+    public var presentDiagnostics: Diagnostics {
+        let isRefusing = refusingCount > 0 && present - lastRefusal < Self.quietAfterRefusal
+        return overflowingCount > 0 || isRefusing
+            ? ambientDiagnostics.union(.trackingLimitExceeded) : ambientDiagnostics
+    }
+
     /// Whether a subject whose sightings suffice may enter: a beacon without a name needs a token, and stays on its way in
     /// where none is left.
     @inline(__always)

@@ -14,7 +14,7 @@ extension Daemon {
         defer { tell { () throws(Errno) in try notifier.ready(status: saidStatus) } }
         let new: Configuration
         do throws(ExitFailure) {
-            new = try ConfigurationFile.load(path, isReplay: false)
+            new = try ConfigurationFile.loadWithNames(path, isReplay: false)
         } catch {
             log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
             return
@@ -33,7 +33,7 @@ extension Daemon {
             guard replaceEngine(wanted, at: now) else { return }
         } else {
             do throws(MonitorError) {
-                try monitor.apply(wanted.setups, at: now)
+                try monitor.apply(wanted.setups, naming: wanted.beacons.beacons, at: now)
             } catch {
                 // Every bound was checked when the file was read.
                 log(.error, "\(path) was applied in part: \(error)")
@@ -78,7 +78,8 @@ extension Daemon {
                 settings: wanted.liveEngineSettings, start: now, clockOffset: wallClock.offset))
         replacement.engine.ambientDiagnostics = monitor.engine.ambientDiagnostics
         do throws(MonitorError) {
-            try replacement.begin(wanted.setups, from: monitor.engine.snapshot, at: now)
+            try replacement.begin(
+                wanted.setups, naming: wanted.beacons.beacons, from: monitor.engine.snapshot, at: now)
         } catch {
             log(.error, "\(path) was not applied, and what runs stays: \(error)")
             return false
@@ -97,6 +98,9 @@ extension Daemon {
         let after = Dictionary(
             configuration.monitors.flatMap(\.conditions).map { ($0.identifier, $0) },
             uniquingKeysWith: { first, _ in first })
+        if old.beacons != configuration.beacons {
+            log(.notice, "named beacons: \(configuration.beacons.count), before \(old.beacons.count)")
+        }
         let added = after.keys.filter { before[$0] == nil }
         let removed = before.keys.filter { after[$0] == nil }
         let changed = after.filter { identifier, condition in

@@ -18,7 +18,8 @@ extension Daemon {
     /// Starts the engine on what survived (rule N4).
     func begin(from snapshot: MonitorSnapshot?, at now: Instant) throws(ExitFailure) {
         do throws(MonitorError) {
-            try monitor.begin(configuration.setups, from: snapshot, at: now)
+            try monitor.begin(
+                configuration.setups, naming: configuration.beacons.beacons, from: snapshot, at: now)
         } catch {
             throw ExitFailure(.configurationInvalid, error.description)
         }

@@ -58,7 +58,7 @@ extension Daemon {
         json.write("uptime", seconds: now - startTime)
         json.write("started", Self.text(of: WallDate(startTime, offset: wallClock.offset)))
         json.write("state", status?.isListening ?? false ? "listening" : "waiting")
-        json.write("diagnostics", monitor.engine.ambientDiagnostics.listed)
+        json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
         if let status { write(status, at: now, to: &json) }
         writeLocation(at: now, to: &json)
         writeMonitors(withConditions ? configuration.monitors : [], to: &json)
@@ -70,6 +70,9 @@ extension Daemon {
             json.write("reportsOfOthers", monitor.reportsOfOthers)
             json.write("lateInputs", monitor.engine.lateInputs)
             json.write("untrackedBeacons", monitor.engine.untrackedBeacons)
+            json.write("displacedBeacons", monitor.engine.displacedBeacons)
+            json.write("refusedBeacons", monitor.engine.refusedBeacons)
+            if let left = monitor.engine.newBeaconsLeft { json.write("newBeaconsLeft", left) }
             if let ranging {
                 json.write("rangingLines", rangingLines)
                 json.write("rangingUnplaced", ranging.unplaced)
@@ -222,7 +225,7 @@ extension Daemon {
             """)
         if let trouble = journal.trouble { lines.append("  \(trouble)") }
         if let publishing = publishingPage() { lines.append(publishing) }
-        let diagnostics = monitor.engine.ambientDiagnostics.listed
+        let diagnostics = monitor.engine.presentDiagnostics.listed
         lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
         return lines.joined(separator: "\n") + "\n"
     }

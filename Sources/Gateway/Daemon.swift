@@ -84,7 +84,7 @@ public final class Daemon {
         self.path = path
         self.makeScanner = makeScanner
         self.log = log
-        configuration = try ConfigurationFile.load(path, isReplay: false)
+        configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
         if let name = configuration.gatewayName { gateway = name } else { gateway = try Self.hostName() }
         notifier = ServiceNotifier()
         do throws(Errno) {

@@ -167,8 +167,8 @@ extension Doctor {
             )
         case .trackingLimitExceeded:
             (
-                .warning, "more beacons under conditions than are held",
-                "raise monitor.max_beacons, or narrow the conditions"
+                .warning, "more beacons under conditions than are followed",
+                "name those that count (beacons), raise monitor.max_beacons or max_new_beacons, or narrow the conditions"
             )
         case .locationUnavailable: (.wrong, "circles are monitored and there is no fix", "cgps, and a view of the sky")
         case .conditionLimitExceeded, .conditionUnsupported, .clockUnsynchronized:

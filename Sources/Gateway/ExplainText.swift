@@ -252,8 +252,12 @@ struct ExplainText {
             lines.append("Why: the condition was replaced by one of another identity (rule C2); nobody left.")
         case .displaced:
             lines.append(
-                "Why: as many beacons were followed as max_beacons allows, and a beacon that has a name took its place"
-                    + " (rule P4); nobody left.")
+                "Why: as many beacons were followed as max_beacons allows, and a beacon that has a name took its place "
+                    + "(rule P4); nobody left.")
+            if let following = finding.following, case .event(let event) = following.entry, event.time == visit.time {
+                lines.append("     Line \(following.sequence ?? 0) says who that was.")
+            }
+            lines.append("     What would have kept it: a name of its own (beacons), or a higher max_beacons.")
         }
         if let following = finding.following, case .condition(let change) = following.entry,
             change.identifier == visit.identifier

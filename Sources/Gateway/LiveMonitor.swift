@@ -36,14 +36,17 @@ struct LiveMonitor: ReportHandler {
 
     /// Starts the engine on what survived (rule N4).
     mutating func begin(
-        _ setups: [MonitorSetup], from snapshot: MonitorSnapshot?, at time: Instant
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity> = [], from snapshot: MonitorSnapshot?,
+        at time: Instant
     ) throws(MonitorError) {
-        try engine.begin(setups, from: snapshot, at: time, into: &actions)
+        try engine.begin(setups, naming: names, from: snapshot, at: time, into: &actions)
     }
 
-    /// Makes the conditions those of `setups` (rules C2, C3).
-    mutating func apply(_ setups: [MonitorSetup], at time: Instant) throws(MonitorError) {
-        try engine.apply(setups, at: time, into: &actions)
+    /// Makes the conditions those of `setups` (rules C2, C3), and the beacons that have names those of `names` (rule P4).
+    mutating func apply(
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity>, at time: Instant
+    ) throws(MonitorError) {
+        try engine.apply(setups, naming: names, at: time, into: &actions)
     }
 
     /// An adapter's name, as rule L4 has it.

@@ -124,6 +124,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         engine = MonitorEngine(settings: engine.settings, start: time)
         do {
             guard let configuration else { return try engine.addMonitor(monitor) }
+            engine.name(configuration.beacons.beacons, at: time, into: &actions)
             for monitor in configuration.monitors {
                 try engine.addMonitor(monitor.name, settings: monitor.settings)
                 for condition in monitor.conditions {
@@ -364,6 +365,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             }
         }
         statistics.untracked = engine.untrackedBeacons
+        statistics.displaced = engine.displacedBeacons
+        statistics.refused = engine.refusedBeacons
         try deliver(isUrgent: true)
     }
 }

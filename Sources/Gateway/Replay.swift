@@ -229,6 +229,13 @@ public struct Replay {
         if statistics.untracked > 0 {
             remarks.append("\(statistics.untracked) times a beacon did not fit; see max_beacons in the configuration")
         }
+        if statistics.displaced > 0 {
+            remarks.append("\(statistics.displaced) times a beacon lost its place to a named one; see max_beacons")
+        }
+        if statistics.refused > 0 {
+            remarks.append(
+                "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
+        }
         return Outcome(statistics: statistics, damages: counts.damages, remarks: remarks)
     }
 }

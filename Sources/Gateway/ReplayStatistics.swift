@@ -39,6 +39,10 @@ public struct ReplayStatistics: Sendable {
     public var unmonitored = 0
     /// Beacons under conditions that did not fit (rule P2).
     public var untracked = 0
+    /// How many beacons lost their place to a named one (rule P4).
+    public var displaced = 0
+    /// How many times a beacon without a name was kept from entering (rule P5).
+    public var refused = 0
     /// The gaps between the sightings of each beacon.
     var gaps: GapTable?
 
@@ -64,5 +68,7 @@ public struct ReplayStatistics: Sendable {
         releasedEarly += other.releasedEarly
         unmonitored += other.unmonitored
         untracked += other.untracked
+        displaced += other.displaced
+        refused += other.refused
     }
 }

@@ -62,6 +62,7 @@ extension Reader {
         configuration.mqtt = mqtt(root)
         (configuration.monitors, configuration.engine) = monitors(
             root, hasLocation: locatesOtherwise || root[.location] != nil, accuracy: configuration.location?.accuracy)
+        beacons(root, in: &configuration)
         noteUnused(UnusedSettings.keys(of: "", RootKey.self), of: root)
         return configuration
     }

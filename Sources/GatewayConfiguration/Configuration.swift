@@ -15,6 +15,11 @@ public struct Configuration: Sendable {
     public var engine = EngineConfiguration()
     /// The monitors, in the order of the file; at least one.
     public var monitors: [MonitorConfiguration] = []
+    /// The beacons that have names, where the file lists them; where it names a file, those of that, once
+    /// ``readBeacons(_:file:)`` was given it.
+    public internal(set) var beacons = BeaconNames()
+    /// The file that has the names.
+    public internal(set) var beaconsFile: BeaconsFile?
     /// Where the event files go.
     public var output = OutputConfiguration()
     /// The broker; absent: files only.
@@ -22,7 +27,9 @@ public struct Configuration: Sendable {
 
     /// The settings for an engine of a gateway that runs: circles can be evaluated where there is a location source.
     public var liveEngineSettings: EngineSettings {
-        var settings = engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter)
+        var settings = engine.settings(
+            deafAfterUnlessSet: EngineConfiguration.liveDeafAfter,
+            maxNewBeaconsUnlessSet: EngineConfiguration.liveMaxNewBeacons)
         settings.locationSource = location?.name
         return settings
     }
@@ -47,6 +54,8 @@ public struct EngineConfiguration: Sendable, Hashable {
 
     /// What holds live where the file sets no `deaf_after` (rule L5).
     public static let liveDeafAfter: Duration = .seconds(10)
+    /// What holds live where the file sets no `max_new_beacons` (rule P5).
+    public static let liveMaxNewBeacons = 2000
 
     /// What the file says of `deaf_after`.
     public var deafAfter: DeafAfter = .unset
@@ -54,13 +63,18 @@ public struct EngineConfiguration: Sendable, Hashable {
     public var conditionLimit = 0
     /// How many beacons under conditions are held (rule P2).
     public var maxBeacons = 10_000
+    /// How many beacons without a name may enter in a row (rule P5), 0: any number. Absent where the file does not say:
+    /// ``EngineConfiguration/liveMaxNewBeacons`` live, any number in a replay.
+    public var maxNewBeacons: Int?
 
-    /// The settings for an engine, with `deafAfterUnlessSet` where the file does not say (absent: never).
-    public func settings(deafAfterUnlessSet: Duration?) -> EngineSettings {
+    /// The settings for an engine, with `deafAfterUnlessSet` (absent: never) and `maxNewBeaconsUnlessSet` (0: any number)
+    /// where the file does not say.
+    public func settings(deafAfterUnlessSet: Duration?, maxNewBeaconsUnlessSet: Int = 0) -> EngineSettings {
         var settings = EngineSettings()
         settings.deafAfter = effectiveDeafAfter(unlessSet: deafAfterUnlessSet)
         settings.conditionLimit = conditionLimit
         settings.maxBeacons = maxBeacons
+        settings.maxNewBeacons = maxNewBeacons ?? maxNewBeaconsUnlessSet
         return settings
     }
 

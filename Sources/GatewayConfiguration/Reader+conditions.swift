@@ -71,6 +71,7 @@ extension Reader {
         if section[.uuid] == nil, section[.center] != nil || section[.radius] != nil {
             warnAboutCircle(section, at: node, context)
             (settings.enterRSSI, settings.exitRSSI, settings.perBeacon, ranging) = (nil, nil, false, false)
+            settings.strangers = .track
             checkWindow(own, context, &inherited)
         } else {
             checkCondition(own, context, &inherited)
@@ -219,7 +220,7 @@ extension Reader {
                 at: document.offset(of: node), "this circle will be unmonitored: the file names no location source",
                 hint: "add location, or take the circle out")
         }
-        for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .ranging] {
+        for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .strangers, .ranging] {
             guard let value = section[key] else { continue }
             warnings.report(
                 at: document.offset(of: value - 1), "conditions.\(key.name) has no part in a circle",

@@ -14,6 +14,7 @@ extension Reader {
         var deafAfter: Setting<EngineConfiguration.DeafAfter> = .absent
         var conditionLimit: Setting<Int> = .absent
         var maxBeacons: Setting<Int> = .absent
+        var maxNewBeacons: Setting<Int> = .absent
         var defaults = Overridable()
         /// The list of its conditions.
         var conditions: Int?
@@ -102,6 +103,7 @@ extension Reader {
         draft.deafAfter = setting(.deafAfter, of: section, Self.deafAfter)
         draft.conditionLimit = setting(.conditionLimit, of: section, Self.integer(in: 0...1_000_000))
         draft.maxBeacons = setting(.maxBeacons, of: section, Self.integer(in: 1...1_000_000))
+        draft.maxNewBeacons = setting(.maxNewBeacons, of: section, Self.integer(in: 0...1_000_000))
         draft.defaults = overridable(section)
         draft.conditions = conditions ?? section[.conditions]
         if place == .listedMonitor, let map = section.node, draft.conditions == nil, !document.nodes[map].isOpen {
@@ -126,6 +128,7 @@ extension Reader {
         if let value = agreed(drafts, \.deafAfter, .deafAfter) { engine.deafAfter = value }
         if let value = agreed(drafts, \.conditionLimit, .conditionLimit) { engine.conditionLimit = value }
         if let value = agreed(drafts, \.maxBeacons, .maxBeacons) { engine.maxBeacons = value }
+        engine.maxNewBeacons = agreed(drafts, \.maxNewBeacons, .maxNewBeacons)
         return engine
     }
 

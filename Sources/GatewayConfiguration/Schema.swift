@@ -17,6 +17,7 @@ enum Schema {
         Section(path: "monitor", keys: MonitoringPlace.monitor.keys.map(\.name)),
         Section(path: "conditions", keys: MonitoringPlace.condition.keys.map(\.name)),
         Section(path: "monitors", keys: MonitoringPlace.listedMonitor.keys.map(\.name)),
+        Section(path: "beacons", keys: BeaconsKey.allCases.map(\.name)),
         Section(path: "output", keys: OutputKey.allCases.map(\.name)),
         Section(path: "mqtt", keys: MQTTKey.allCases.map(\.name)),
         Section(path: "mqtt.tls", keys: TLSKey.allCases.map(\.name)),

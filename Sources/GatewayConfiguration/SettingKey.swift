@@ -22,7 +22,7 @@ extension SettingKey {
 
 /// The sections of the file.
 enum RootKey: UInt8, SettingKey {
-    case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, conditions
+    case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, conditions, beacons
 
     static let names = table()
     var name: String {
@@ -36,6 +36,24 @@ enum RootKey: UInt8, SettingKey {
         case .output: "output"
         case .mqtt: "mqtt"
         case .conditions: "conditions"
+        case .beacons: "beacons"
+        }
+    }
+}
+
+/// In each of `beacons`; `file` under `beacons`, where it is a map.
+enum BeaconsKey: UInt8, SettingKey {
+    case uuid, major, minor, name, group, file
+
+    static let names = table()
+    var name: String {
+        switch self {
+        case .uuid: "uuid"
+        case .major: "major"
+        case .minor: "minor"
+        case .name: "name"
+        case .group: "group"
+        case .file: "file"
         }
     }
 }
@@ -172,8 +190,8 @@ enum TLSKey: UInt8, SettingKey {
 
 /// Under `monitor`, in each of `monitors`, and in each of `conditions`: which may stand where is ``MonitoringPlace``'s.
 enum MonitoringKey: UInt8, SettingKey {
-    case name, outageTimeout, deafAfter, forgetAfter, conditionLimit, maxBeacons, conditions
-    case exitTimeout, enterCount, enterWindow, enterRSSI, exitRSSI, perBeacon, ranging
+    case name, outageTimeout, deafAfter, forgetAfter, conditionLimit, maxBeacons, maxNewBeacons, conditions
+    case exitTimeout, enterCount, enterWindow, enterRSSI, exitRSSI, perBeacon, strangers, ranging
     case identifier, uuid, major, minor, center, radius, assuming
 
     static let names = table()
@@ -185,6 +203,7 @@ enum MonitoringKey: UInt8, SettingKey {
         case .forgetAfter: "forget_after"
         case .conditionLimit: "condition_limit"
         case .maxBeacons: "max_beacons"
+        case .maxNewBeacons: "max_new_beacons"
         case .conditions: "conditions"
         case .exitTimeout: "exit_timeout"
         case .enterCount: "enter_count"
@@ -192,6 +211,7 @@ enum MonitoringKey: UInt8, SettingKey {
         case .enterRSSI: "enter_rssi"
         case .exitRSSI: "exit_rssi"
         case .perBeacon: "per_beacon"
+        case .strangers: "strangers"
         case .ranging: "ranging"
         case .identifier: "identifier"
         case .uuid: "uuid"

@@ -66,7 +66,8 @@ extension SourceText {
     ///
     /// Source: YAML 1.2.2 §5.1, without the line breaks that YAML 1.1 knew (U+0085, U+2028, U+2029): libyaml ends a
     /// line there, in the middle of a comment too, where no editor shows one.
-    func problem() -> (offset: Int, message: String, hint: String)? {
+    /// - Parameter isYAML: whether lines may not begin with %, since libyaml is to see them.
+    func problem(isYAML: Bool = true) -> (offset: Int, message: String, hint: String)? {
         guard bytes.count <= Self.lengthMost else {
             return (0, "the file has \(bytes.count) octets", "expected at most 64MiB")
         }
@@ -82,7 +83,7 @@ extension SourceText {
                 index += 1
                 continue
             }
-            if byte == 0x25, beginsLine {
+            if byte == 0x25, beginsLine, isYAML {
                 // libyaml compares each %TAG directive with all before it.
                 return (index, "the line begins with %, a YAML directive", "take the line out, or quote the value")
             }

@@ -13,14 +13,17 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            let configuration = try ConfigurationFile.load(file, isReplay: false)
+            let configuration = try ConfigurationFile.loadWithNames(file, isReplay: false)
             for warning in configuration.warnings { Terminal.say("warning: \(warning)") }
             for exposure in configuration.mqtt?.exposures ?? [] { Terminal.say("warning: \(exposure)") }
+            let namesExposure = configuration.namesExposure(besides: file)
+            if let namesExposure { Terminal.say("warning: \(namesExposure)") }
             for setting in configuration.withoutEffect { Terminal.say("note: \(setting)") }
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             print(
                 """
                 \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
+                \(configuration.beacons.count > 0 ? "named beacons: \(configuration.beacons.count), " : "")\
                 warnings: \(configuration.warnings.count)
                 """)
         }

@@ -77,7 +77,7 @@ struct ReplayCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             var options = ReplayOptions(inputs: files.map { ReplayOptions.Input(argument: $0) })
-            options.configuration = try config.map { try ConfigurationFile.load($0, isReplay: true) }
+            options.configuration = try config.map { try ConfigurationFile.loadWithNames($0, isReplay: true) }
             options.outputDirectory = output
             options.speed = speed
             options.settles = settle

@@ -290,6 +290,7 @@ import Testing
     @Test(arguments: [
         ("deaf_after", "10s", "11s"), ("deaf_after", "off", "11s"), ("condition_limit", "20", "0"),
         ("max_beacons", "5", "6"),
+        ("max_new_beacons", "0", "6"),
     ])
     func `what holds for the whole gateway must not differ between monitors`(key: String, first: String, second: String)
     {

@@ -31,6 +31,8 @@ enum Sample {
         #expect(sample.engine.deafAfter == .after(.seconds(10)))
         #expect(sample.engine.conditionLimit == 0)
         #expect(sample.engine.maxBeacons == 10_000)
+        #expect(sample.engine.maxNewBeacons == nil)
+        #expect(sample.beacons.all.map(\.name) == ["Forklift 7"])
         #expect(sample.ranging == RangingSettings())
         #expect(sample.output == OutputConfiguration())
         let mqtt = try #require(sample.mqtt)
@@ -99,10 +101,11 @@ enum Sample {
     @Test func `each setting that the sample leaves out can be set by taking its # out`() throws {
         let lines = try Sample.text().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         // What needs other lines changed: the track needs its source, the map of tls stands in for the flag, exit_rssi
-        // needs an enter_rssi, the coefficients need their model, and monitors stands in for monitor.
+        // needs an enter_rssi, the coefficients need their model, the file of beacons stands in for their list, and
+        // monitors stands in for monitor.
         let others = [
             "file:", "speed:", "loop:", "pace:", "tls:", "exit_rssi:", "ca_file", "ca_directory", "certificate_file",
-            "key_file", "server_name", "coefficients:", "duty_cycle:",
+            "key_file", "server_name", "coefficients:", "duty_cycle:", "beacons:",
         ]
         var tried = 0
         for (index, line) in lines.enumerated() {

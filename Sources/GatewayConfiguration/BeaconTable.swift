@@ -1,0 +1,175 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+extension Configuration {
+    /// Takes the names of beacons out of the file that ``beaconsFile`` names, as spreadsheets write it.
+    ///
+    /// The first row names the columns: `uuid`, `major`, `minor`, `name`, `group` in any order, in upper or lower case;
+    /// more are passed over. `group` may be missing, and `uuid` where the conditions name only one. Fields stand between
+    /// commas or semicolons, in quotation marks or not (RFC 4180); a byte order mark and any line ends will do; rows
+    /// without anything in them are passed over. At most ``BeaconNames/countMost`` rows.
+    /// - Parameters:
+    ///   - bytes: the file as it was read.
+    ///   - file: what mistakes call it.
+    /// - Throws: every mistake with its row; nothing has changed then.
+    public mutating func readBeacons(_ bytes: [UInt8], file: String) throws(Mistakes) {
+        let source = SourceText(bytes)
+        var table = BeaconTable(source, uuids: beaconUUIDs)
+        if let (offset, message, hint) = source.problem(isYAML: false) {
+            table.mistakes.report(at: offset, message, hint: hint)
+        } else {
+            table.read()
+        }
+        guard table.mistakes.isEmpty else { throw Mistakes(table.mistakes, in: source, file: file) }
+        beacons = table.names
+        if let warning = namesWarning {
+            warnings.append(
+                Mistake(
+                    file: file, position: source.position(of: source.start), message: warning.message,
+                    hint: warning.hint))
+        }
+    }
+}
+
+/// Reads a table of beacons with names.
+struct BeaconTable {
+    private enum Column: String, CaseIterable { case uuid, major, minor, name, group }
+
+    let source: SourceText
+    var mistakes = Findings()
+    private(set) var names = BeaconNames()
+    private let uuids: Set<ProximityUUID>
+    private let separator: UInt8
+    /// Each column's place in a row, by its place among all cases.
+    private var places = [Int?](repeating: nil, count: Column.allCases.count)
+    /// Where each of ``names`` stands.
+    private var offsets: [Int] = []
+
+    init(_ source: SourceText, uuids: Set<ProximityUUID>) {
+        self.source = source
+        self.uuids = uuids
+        separator = TableRows.separator(in: source)
+    }
+
+    mutating func read() {
+        var rows = TableRows(source, separator: separator)
+        guard rows.next(), readHeader(rows) else {
+            if let offset = rows.unclosed { reportUnclosed(offset) }
+            if mistakes.isEmpty { mistakes.report(at: source.start, "the file is empty", hint: Self.headerHint) }
+            return
+        }
+        while rows.next() {
+            if let offset = rows.unclosed { return reportUnclosed(offset) }
+            if !rows.isBlank { read(rows) }
+            if offsets.count > BeaconNames.countMost { return }
+        }
+    }
+
+    private static let headerHint = "the first row names the columns: uuid,major,minor,name,group"
+
+    private mutating func reportUnclosed(_ offset: Int) {
+        mistakes.report(
+            at: offset, "this quotation mark is never closed",
+            hint: "close it; one within quotation marks is written twice")
+    }
+
+    private mutating func readHeader(_ rows: TableRows) -> Bool {
+        for (place, field) in rows.fields.enumerated() {
+            guard let column = Column(rawValue: String(decoding: rows.text(of: field), as: UTF8.self).lowercased())
+            else {
+                continue
+            }
+            let index = Column.allCases.firstIndex(of: column) ?? 0
+            if places[index] != nil {
+                mistakes.report(at: field.start, "the column \(column.rawValue) stands twice", hint: "take one out")
+            }
+            places[index] = place
+        }
+        for column in [Column.major, .minor, .name] where place(of: column) == nil {
+            mistakes.report(
+                at: source.start, "the column \(column.rawValue) is missing", hint: Self.headerHint)
+        }
+        if place(of: .uuid) == nil, uuids.count != 1 {
+            mistakes.report(at: source.start, "the column uuid is missing", hint: NameSyntax.uuidHint(uuids.count))
+        }
+        return mistakes.isEmpty
+    }
+
+    private func place(of column: Column) -> Int? { places[Column.allCases.firstIndex(of: column) ?? 0] }
+
+    private mutating func read(_ rows: TableRows) {
+        let row = rows.row
+        guard offsets.count < BeaconNames.countMost else {
+            report(
+                row, at: rows.start, "there are more than \(BeaconNames.countMost) beacons",
+                "name those alone that must never lose their place")
+            offsets.append(rows.start)
+            return
+        }
+        if let stray = rows.stray {
+            report(row, at: stray, "something stands behind a closing quotation mark", "quote the whole field")
+        }
+        let major = value(.major, rows) { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: 0...65535)
+        }
+        let minor = value(.minor, rows) { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: 0...65535)
+        }
+        let name = value(.name, rows, NameSyntax.name)
+        var group: String?
+        if let field = field(.group, rows), !field.isEmpty { group = value(.group, rows, NameSyntax.name) }
+        guard let uuid = uuid(rows), let major, let minor, let name else { return }
+        let beacon = BeaconIdentity(
+            uuid: uuid, major: UInt16(truncatingIfNeeded: major), minor: UInt16(truncatingIfNeeded: minor))
+        if let first = names.add(NamedBeacon(beacon, name: name, group: group)) {
+            let source = source
+            let other = offsets[first]
+            report(
+                row, at: rows.start, "this beacon has a name at line \(source.line(of: other)) already", "take one out")
+        } else {
+            offsets.append(rows.start)
+        }
+    }
+
+    private mutating func uuid(_ rows: TableRows) -> ProximityUUID? {
+        if field(.uuid, rows)?.isEmpty ?? true, uuids.count == 1 { return uuids.first }
+        let count = uuids.count
+        return value(.uuid, rows) { (text) throws(ScalarProblem) in
+            guard !text.isEmpty else { throw ScalarProblem(NameSyntax.uuidHint(count)) }
+            let uuid = try ScalarSyntax.uuid(text)
+            return ProximityUUID(high: uuid.high, low: uuid.low)
+        }
+    }
+
+    private func field(_ column: Column, _ rows: TableRows) -> TableRows.Field? {
+        guard let place = place(of: column), place < rows.fields.count else { return nil }
+        return rows.fields[place]
+    }
+
+    private mutating func value<Value>(
+        _ column: Column, _ rows: TableRows, _ parse: (ArraySlice<UInt8>) throws(ScalarProblem) -> Value
+    ) -> Value? {
+        guard let field = field(column, rows) else {
+            report(rows.row, at: rows.start, "\(column.rawValue) is missing", "add it; the row is too short")
+            return nil
+        }
+        let text = rows.text(of: field)
+        do {
+            return try parse(text)
+        } catch {
+            report(
+                rows.row, at: field.start,
+                text.isEmpty ? "\(column.rawValue) is empty" : "\(column.rawValue) is \(Reader.shown(text))",
+                error.expected)
+            return nil
+        }
+    }
+
+    /// A mistake with its place; where a field goes over several lines, the row that a spreadsheet shows is another number
+    /// than the line's.
+    private mutating func report(
+        _ row: Int, at offset: Int, _ message: @autoclosure () -> String, _ hint: @autoclosure () -> String
+    ) {
+        let source = source
+        mistakes.report(
+            at: offset, (source.line(of: offset) == row ? "" : "row \(row): ") + message(), hint: hint())
+    }
+}

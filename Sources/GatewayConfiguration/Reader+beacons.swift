@@ -1,0 +1,130 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// `beacons`: a list of beacons with names, or the file that has them.
+extension Reader {
+    mutating func beacons(_ root: Section<RootKey>, in configuration: inout Configuration) {
+        guard let node = root[.beacons] else { return }
+        guard document.kind(of: node) != .mapping else {
+            let section = section(BeaconsKey.self, at: node, path: "beacons")
+            for key in BeaconsKey.allCases where key != .file {
+                guard let value = section[key] else { continue }
+                mistakes.report(
+                    at: document.offset(of: value - 1), "beacons.\(key.name) can't stand here",
+                    hint: "make a list of it: - {\(key.name): …}")
+            }
+            if section[.file] == nil, section.node != nil, !document.nodes[node].isOpen {
+                mistakes.report(
+                    at: document.offset(of: node), "beacons is a map without file",
+                    hint: "add file: and its path, or make it a list")
+            }
+            guard case .value(let path, let offset) = setting(.file, of: section, Self.filePath) else { return }
+            configuration.beaconsFile = BeaconsFile(path: path, position: source.position(of: offset))
+            return
+        }
+        guard let entries = list(at: node, called: "beacons", example: "- {major: 1, minor: 17, name: Ada}") else {
+            return
+        }
+        let uuids = configuration.beaconUUIDs
+        var offsets: [Int] = []
+        for entry in entries {
+            guard configuration.beacons.count < BeaconNames.countMost else {
+                mistakes.report(
+                    at: document.offset(of: entry), "beacons has more than \(BeaconNames.countMost) entries",
+                    hint: "name those alone that must never lose their place")
+                return
+            }
+            guard let beacon = namedBeacon(entry, uuids) else { continue }
+            if let first = configuration.beacons.add(beacon) {
+                let source = source
+                mistakes.report(
+                    at: document.offset(of: entry),
+                    "this beacon has a name at line \(source.line(of: offsets[first])) already", hint: "take one out")
+            } else {
+                offsets.append(document.offset(of: entry))
+            }
+        }
+        if let warning = configuration.namesWarning {
+            warnings.report(at: document.offset(of: node), warning.message, hint: warning.hint)
+        }
+    }
+
+    private mutating func namedBeacon(_ node: Int, _ uuids: Set<ProximityUUID>) -> NamedBeacon? {
+        let section = section(
+            BeaconsKey.self, at: node, path: "beacons", called: "an entry of beacons",
+            refusal: { $0 == .file ? "it stands in the place of the list" : nil })
+        guard section.node != nil else { return nil }
+        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
+        let major = setting(.major, of: section, Self.integer(in: 0...65535))
+        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        let name = setting(.name, of: section, NameSyntax.name)
+        let group = setting(.group, of: section, NameSyntax.name)
+        if !document.nodes[node].isOpen {
+            for (key, isAbsent) in [
+                (BeaconsKey.major, major.isAbsent), (.minor, minor.isAbsent), (.name, name.isAbsent),
+            ]
+            where isAbsent {
+                mistakes.report(at: document.offset(of: node), "this beacon has no \(key.name)", hint: "add it")
+            }
+            if uuid.isAbsent, uuids.count != 1 {
+                mistakes.report(
+                    at: document.offset(of: node), "this beacon has no uuid", hint: NameSyntax.uuidHint(uuids.count))
+            }
+        }
+        guard let major = major.value, let minor = minor.value, let name = name.value, !uuid.isMistaken,
+            let uuid = uuid.value.map({ ProximityUUID(high: $0.high, low: $0.low) })
+                ?? (uuids.count == 1 ? uuids.first : nil)
+        else { return nil }
+        let beacon = BeaconIdentity(
+            uuid: uuid, major: UInt16(truncatingIfNeeded: major), minor: UInt16(truncatingIfNeeded: minor))
+        return NamedBeacon(beacon, name: name, group: group.value)
+    }
+
+    /// A path, which may begin at the configuration's own folder.
+    private static func filePath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        guard (1...4095).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw ScalarProblem("expected a path of at most 4095 octets, such as /etc/beacon-gateway/beacons.csv")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// What names are, in a list and in a file.
+enum NameSyntax {
+    /// 1 to 128 octets without control characters.
+    static func name(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        guard (1...128).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw ScalarProblem("expected 1 to 128 octets without control characters")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// What to do where a UUID is left out and the conditions name not just one.
+    static func uuidHint(_ count: Int) -> String {
+        count == 0
+            ? "add it: no condition has one"
+            : "add it: the conditions have \(count) of them, so none goes without saying"
+    }
+}
+
+extension Configuration {
+    /// The UUIDs that the conditions name.
+    var beaconUUIDs: Set<ProximityUUID> {
+        var uuids: Set<ProximityUUID> = []
+        for monitor in monitors {
+            for condition in monitor.conditions {
+                if case .beacon(let identity) = condition.condition { uuids.insert(identity.uuid) }
+            }
+        }
+        return uuids
+    }
+
+    /// What is doubtful about the names.
+    var namesWarning: (message: String, hint: String)? {
+        guard beacons.count > engine.maxBeacons else { return nil }
+        return (
+            "\(beacons.count) beacons have names, and max_beacons is \(engine.maxBeacons)",
+            "where that many are here some are not followed; raise max_beacons"
+        )
+    }
+}

@@ -1,0 +1,150 @@
+import BeaconMonitoring
+import BluetoothLE
+import Testing
+
+@testable import GatewayConfiguration
+
+/// `beacons:` and the settings of those that have no name.
+@Suite struct BeaconNamesTests {
+    private static let badges = ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E")
+    private static let others = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
+    private static let twoUUIDs = """
+
+        conditions:
+          - {identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}
+          - {identifier: b, uuid: 2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6, major: 1}
+        """
+
+    // MARK: The list
+
+    @Test func `a list names beacons, their UUID left out where the conditions have one`() throws {
+        let made = try configuration(
+            file(
+                """
+                beacons:
+                  - {major: 1, minor: 17, name: "Ada L.", group: staff}
+                  - {uuid: \(Self.others), major: 0, minor: 65535, name: 007}
+                """))
+        let badges = try #require(Self.badges)
+        #expect(made.beacons.count == 2)
+        let first = made.beacons[BeaconIdentity(uuid: badges, major: 1, minor: 17)]
+        #expect(first?.name == "Ada L." && first?.group == "staff")
+        let others = try #require(ProximityUUID(Self.others))
+        let second = made.beacons[BeaconIdentity(uuid: others, major: 0, minor: 65535)]
+        #expect(second?.name == "007" && second?.group == nil)
+        #expect(made.beacons.beacons == Set(made.beacons.all.map(\.beacon)))
+        #expect(made.beaconsFile == nil && made.warnings == [])
+    }
+
+    @Test func `each mistake in a list has its line`() {
+        let found = mistakes(
+            """
+            beacons:
+              - {minor: 17, name: Ada}
+              - {major: 1, minor: 70000, name: Ada}
+              - {uuid: 77, major: 1, minor: 1, name: "", colour: red}
+              - {major: 1, minor: 17, name: Ada, file: x}
+              - Ada
+            """ + Self.twoUUIDs)
+        #expect(
+            found == [
+                "g.yaml:2:5: this beacon has no major; add it",
+                "g.yaml:2:5: this beacon has no uuid; "
+                    + "add it: the conditions have 2 of them, so none goes without saying",
+                "g.yaml:3:5: this beacon has no uuid; "
+                    + "add it: the conditions have 2 of them, so none goes without saying",
+                "g.yaml:3:23: beacons.minor is 70000; expected 0…65535",
+                "g.yaml:4:12: beacons.uuid is 77; expected 32 hexadecimal digits, such as "
+                    + "F7826DA6-4FA2-4E98-8024-BC5B71E0893E; these are 2",
+                "g.yaml:4:42: beacons.name is “”; expected 1 to 128 octets without control characters",
+                "g.yaml:4:46: the key colour in beacons is unknown; expected uuid, major, minor, name or group",
+                "g.yaml:5:5: this beacon has no uuid; "
+                    + "add it: the conditions have 2 of them, so none goes without saying",
+                "g.yaml:5:38: beacons.file can't stand here; it stands in the place of the list",
+                "g.yaml:6:5: an entry of beacons is a single value; expected a map, key: value",
+            ])
+    }
+
+    @Test func `a beacon is named once, and two may be called alike`() {
+        #expect(
+            mistakes(
+                file(
+                    """
+                    beacons:
+                      - {major: 1, minor: 17, name: Ada}
+                      - {major: 1, minor: 18, name: Ada}
+                      - {major: 1, minor: 17, name: Bob}
+                    """))
+                == ["g.yaml:4:5: this beacon has a name at line 2 already; take one out"])
+    }
+
+    @Test func `what is neither a list nor a file is a mistake`() {
+        #expect(
+            mistakes(file("beacons: Ada"))
+                == [
+                    "g.yaml:1:10: beacons is a single value; expected a list, such as - {major: 1, minor: 17, name: Ada}"
+                ])
+        #expect(
+            mistakes(file("beacons: {name: Ada}")) == [
+                "g.yaml:1:10: beacons is a map without file; add file: and its path, or make it a list",
+                "g.yaml:1:11: beacons.name can't stand here; make a list of it: - {name: …}",
+            ])
+        #expect(
+            mistakes(file("beacons: {file: \"\"}")) == [
+                "g.yaml:1:17: beacons.file is “”; expected a path of at most 4095 octets, such as "
+                    + "/etc/beacon-gateway/beacons.csv"
+            ])
+    }
+
+    @Test func `more names than places are a warning`() throws {
+        let made = try configuration(
+            file(
+                """
+                monitor: {max_beacons: 1}
+                beacons: [{major: 1, minor: 1, name: a}, {major: 1, minor: 2, name: b}]
+                """))
+        #expect(
+            made.warnings.map(\.description) == [
+                "g.yaml:2:10: 2 beacons have names, and max_beacons is 1; "
+                    + "where that many are here some are not followed; raise max_beacons"
+            ])
+        var other = try configuration(file("monitor: {max_beacons: 1}\nbeacons: {file: b.csv}"))
+        try other.readBeacons(Array("major,minor,name\n1,1,a\n1,2,b".utf8), file: "b.csv")
+        #expect(other.warnings.map(\.line) == [1] && other.warnings.map(\.file) == ["b.csv"])
+    }
+
+    // MARK: The settings
+
+    @Test func `strangers is the monitor's or a condition's`() throws {
+        let made = try configuration(
+            """
+            monitor: {strangers: ignore, per_beacon: true}
+            conditions:
+              - {identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}
+              - {identifier: b, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, strangers: refuse}
+              - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, strangers: track}
+            """)
+        #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
+        #expect(try configuration(file("")).monitors[0].conditions[0].settings.strangers == .track)
+        #expect(
+            mistakes(condition("strangers: deny"))
+                == ["g.yaml:5:16: conditions.strangers is deny; expected track, ignore or refuse"])
+    }
+
+    @Test func `P5: max_new_beacons holds live and not in a replay, unless it is set`() throws {
+        let unset = try configuration(file(""))
+        #expect(unset.liveEngineSettings.maxNewBeacons == 2000)
+        #expect(unset.engine.settings(deafAfterUnlessSet: nil).maxNewBeacons == 0)
+        for count in [0, 1, 1_000_000] {
+            let set = try configuration(file("monitor: {max_new_beacons: \(count)}"))
+            #expect(set.liveEngineSettings.maxNewBeacons == count)
+            #expect(set.engine.settings(deafAfterUnlessSet: nil).maxNewBeacons == count)
+        }
+        #expect(
+            mistakes(file("monitor: {max_new_beacons: 1000001}"))
+                == ["g.yaml:1:28: monitor.max_new_beacons is 1000001; expected 0…1000000"])
+        #expect(
+            mistakes(condition("max_new_beacons: 1"))
+                == ["g.yaml:5:5: conditions.max_new_beacons can't stand here; it belongs to the monitor alone"])
+    }
+}

@@ -1,0 +1,185 @@
+import BluetoothLE
+import Testing
+
+@testable import GatewayConfiguration
+
+/// The file with the names of beacons, as spreadsheets write it.
+@Suite struct BeaconTableTests {
+    private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+    private static let other = "2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"
+
+    private static func twoUUIDs() throws -> Configuration {
+        try configuration(
+            """
+            beacons: {file: beacons.csv}
+            conditions:
+              - {identifier: a, uuid: \(uuid)}
+              - {identifier: b, uuid: \(other)}
+            """)
+    }
+
+    private func read(_ bytes: [UInt8], _ configuration: Configuration? = nil) throws -> [NamedBeacon] {
+        var made = try configuration ?? GatewayConfigurationTests.configuration(file("beacons: {file: beacons.csv}"))
+        #expect(made.beaconsFile?.path == "beacons.csv")
+        try made.readBeacons(bytes, file: "beacons.csv")
+        return made.beacons.all
+    }
+
+    private func problems(_ bytes: [UInt8], _ configuration: Configuration? = nil) throws -> [String] {
+        do {
+            _ = try read(bytes, configuration)
+            return []
+        } catch let mistakes as Mistakes {
+            return mistakes.description.split(separator: "\n").map(String.init)
+        }
+    }
+
+    private func problems(_ text: String, _ configuration: Configuration? = nil) throws -> [String] {
+        try problems(Array(text.utf8), configuration)
+    }
+
+    private static func badge(_ minor: UInt16, major: UInt16 = 1, uuid: String = uuid) throws -> BeaconIdentity {
+        BeaconIdentity(uuid: try #require(ProximityUUID(uuid)), major: major, minor: minor)
+    }
+
+    @Test(arguments: [",", ";"], ["\n", "\r\n", "\r"])
+    func `columns in any order, more of them, either separator, any line ends`(
+        _ separator: String, _ end: String
+    ) throws {
+        let rows = [
+            ["Group", "shoe size", "NAME", "minor", "uuid", " major "], ["staff", "39", "Ada", "17", Self.uuid, "1"],
+            ["", "", "\"Bob \"\"the\"\" Builder\(separator) Jr.\"", "0", Self.other.lowercased(), " 65535 "],
+            ["", "", "", "", "", ""], ["x", "\"41\n42\"", "Zoë", "18", "", "1"],
+        ]
+        let text = rows.map { $0.joined(separator: separator) }.joined(separator: end)
+        for file in [text, text + end, "\u{FEFF}" + text] {
+            #expect(
+                try read(Array(file.utf8)) == [
+                    NamedBeacon(try Self.badge(17), name: "Ada", group: "staff"),
+                    NamedBeacon(
+                        try Self.badge(0, major: 65535, uuid: Self.other),
+                        name: "Bob \"the\" Builder\(separator) Jr."),
+                    NamedBeacon(try Self.badge(18), name: "Zoë", group: "x"),
+                ])
+        }
+    }
+
+    @Test func `each mistake has its row`() throws {
+        let text = """
+            uuid;major;minor;name;group
+            \(Self.uuid);1;17;Ada;staff
+            \(Self.uuid);1;70000;Bob;staff
+            xyz;1;19;;staff
+            \(Self.uuid);1;17;Ada again;
+            \(Self.uuid);1
+            \(Self.uuid);;20;"Eve\u{9}";
+            \(Self.uuid);1;21;"Gus"x;
+            \(Self.uuid);1;22;\(String(repeating: "ä", count: 65));
+            """
+        #expect(
+            try problems(text) == [
+                "beacons.csv:3:40: minor is 70000; expected 0…65535",
+                "beacons.csv:4:1: uuid is xyz; expected 32 hexadecimal digits, such as \(Self.uuid); these are 0",
+                "beacons.csv:4:10: name is empty; expected 1 to 128 octets without control characters",
+                "beacons.csv:5:1: this beacon has a name at line 2 already; take one out",
+                "beacons.csv:6:1: minor is missing; add it; the row is too short",
+                "beacons.csv:6:1: name is missing; add it; the row is too short",
+                "beacons.csv:7:38: major is empty; expected 0…65535, a whole number in decimal digits",
+                "beacons.csv:8:48: something stands behind a closing quotation mark; quote the whole field",
+                "beacons.csv:9:43: name is “\(String(repeating: "ä", count: 48))…”; "
+                    + "expected 1 to 128 octets without control characters",
+            ])
+    }
+
+    @Test func `a name holds no control character, and a row over several lines is told by its number`() throws {
+        #expect(
+            try problems("major,minor,name,note\n1,1,a,\"x\ny\"\n1,2,\"b\nc\",\n1,x,d,")
+                == [
+                    "beacons.csv:4:6: row 3: name is “b⟨U+000A⟩c”; expected 1 to 128 octets without control characters",
+                    "beacons.csv:6:3: row 4: minor is x; expected 0…65535, a whole number in decimal digits",
+                ])
+    }
+
+    @Test func `a file without its heading, an empty one, and a mark that is never closed`() throws {
+        let hint = "the first row names the columns: uuid,major,minor,name,group"
+        #expect(
+            try problems("\(Self.uuid),1,17,Ada")
+                == ["major", "minor", "name"].map {
+                    "beacons.csv:1:1: the column \($0) is missing; \(hint)"
+                })
+        #expect(try problems("") == ["beacons.csv:1:1: the file is empty; \(hint)"])
+        #expect(
+            try problems("major,major,minor,name\n")
+                == ["beacons.csv:1:7: the column major stands twice; take one out"])
+        #expect(
+            try problems("major,minor,name\n1,1,\"Ada\n1,2,Bob")
+                == [
+                    "beacons.csv:2:5: this quotation mark is never closed; "
+                        + "close it; one within quotation marks is written twice"
+                ])
+    }
+
+    @Test func `a UUID may be left out where the conditions have one, and not where they have two`() throws {
+        #expect(try read(Array("name,major,minor\nAda,1,17".utf8)).map(\.beacon) == [try Self.badge(17)])
+        #expect(
+            try problems("name,major,minor\nAda,1,17", Self.twoUUIDs())
+                == [
+                    "beacons.csv:1:1: the column uuid is missing; "
+                        + "add it: the conditions have 2 of them, so none goes without saying"
+                ])
+        #expect(
+            try problems("name,major,minor,uuid\nAda,1,17,", Self.twoUUIDs())
+                == [
+                    "beacons.csv:2:10: uuid is empty; "
+                        + "add it: the conditions have 2 of them, so none goes without saying"
+                ])
+    }
+
+    @Test func `what is not UTF-8 is a mistake where it stands`() throws {
+        let latin = Array("major,minor,name\n1,1,Zo".utf8) + [0xEB, 0x0A]
+        #expect(try problems(latin) == ["beacons.csv:2:7: the file is not UTF-8 here; save it as UTF-8"])
+        #expect(try problems([0xFF, 0xFE, 0x6D, 0]) == ["beacons.csv:1:1: the file is UTF-16; save it as UTF-8"])
+    }
+
+    @Test func `a hundred thousand rows are read, and one more is a mistake`() throws {
+        var text = "uuid,major,minor,name,group\r\n"
+        for number in 0..<BeaconNames.countMost {
+            text += "\(Self.uuid),\(number >> 16),\(number & 0xFFFF),Badge \(number),staff\r\n"
+        }
+        #expect(try read(Array(text.utf8)).count == BeaconNames.countMost)
+        text += "\(Self.uuid),9,9,One more,\r\n\(Self.uuid),9,10,Another,\r\n"
+        #expect(
+            try problems(text) == [
+                "beacons.csv:100002:1: there are more than 100000 beacons; name those alone that must never lose their place"
+            ])
+    }
+
+    @Test func `whatever stands in the file, nothing traps, and every mistake lies within it`() throws {
+        let seed = Array(
+            "uuid,major,minor,name,group\n\(Self.uuid),1,17,\"A \"\"d\"\" a\",staff\r\n;\"x\ny\",,\n".utf8)
+        let made = try configuration(file("beacons: {file: beacons.csv}"))
+        var state: UInt64 = 7
+        func next(_ count: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % UInt64(count))
+        }
+        for _ in 0..<2000 {
+            var bytes = seed
+            for _ in 0...next(6) {
+                let place = next(bytes.count)
+                switch next(3) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert([0x22, 0x2C, 0x3B, 0x0A, 0x0D, 0x00, 0xFF, 0x20][next(8)], at: place)
+                default: bytes[place] = UInt8(next(256))
+                }
+            }
+            var other = made
+            do {
+                try other.readBeacons(bytes, file: "beacons.csv")
+                #expect(other.beacons.all.allSatisfy { (1...128).contains($0.name.utf8.count) })
+            } catch {
+                #expect(error.listed.allSatisfy { $0.line >= 1 && $0.line <= bytes.count + 1 })
+            }
+        }
+    }
+}
