@@ -66,6 +66,20 @@ extension PresentState {
         return true
     }
 
+    /// A `visit` line. One that no leaving event ended is the last word on its beacon: what was said of that is cleared
+    /// (rules C3, P4).
+    mutating func takeVisit() -> Bool {
+        guard let (identifier, _, _) = subject(), let reason = parser.text.find("reason", in: parser.payload) else {
+            return false
+        }
+        guard parser.text.isText("beacon", at: parser.text.find("scope", in: parser.payload)),
+            !parser.text.isText("exitTimeout", at: reason), !parser.text.isText("left", at: reason)
+        else { return true }
+        guard let beacon = parser.text.beacon(parser.text.find("refinement", in: parser.payload)) else { return false }
+        forget(beacon, under: identifier)
+        return true
+    }
+
     /// Whom the line is about.
     private func subject() -> (identifier: Identifier, monitor: String, condition: Condition)? {
         guard let text = parser.text.string(parser.text.find("identifier", in: parser.payload)),
@@ -155,6 +169,18 @@ extension PresentState {
         for beacon in inView + away { touch(.trackerEntity(identifier, beacon)) }
         for beacon in inView + away { touch(.tracker(identifier, beacon)) }
         for beacon in inView { touch(.beacon(identifier, beacon)) }
+    }
+
+    /// A beacon under a condition is no more, its tracker included.
+    mutating func forget(_ beacon: BeaconIdentity, under identifier: Identifier) {
+        let wasInView = conditions[identifier]?.beacons.removeValue(forKey: beacon) != nil
+        let wasAway = conditions[identifier]?.away.removeValue(forKey: beacon) != nil
+        guard wasInView || wasAway else { return }
+        if wasInView { beaconCount -= 1 }
+        if wasAway { awayCount -= 1 }
+        touch(.trackerEntity(identifier, beacon))
+        touch(.tracker(identifier, beacon))
+        if wasInView { touch(.beacon(identifier, beacon)) }
     }
 
     /// A beacon forgotten, its tracker with it.

@@ -95,7 +95,8 @@ public struct PresentState: Sendable {
         switch parser.head.kind {
         case .event: isUnderstood = takeEvent()
         case .condition: isUnderstood = takeChange()
-        case .visit, .adapter, .clock, .ranging, .evidence: isUnderstood = true
+        case .visit: isUnderstood = takeVisit()
+        case .adapter, .clock, .ranging, .evidence: isUnderstood = true
         // A later version's: what it says may matter, but not to this one.
         case nil: isUnderstood = true
         }

@@ -34,8 +34,11 @@ struct PresentWorld {
     /// All lines, from number 1 on, without their ends.
     private(set) var lines: [[UInt8]] = []
 
-    init(gateway: String = "lobby", prefix: String = "beacons", envelope: Bool = true) throws {
-        engine = MonitorEngine(start: Self.start)
+    init(gateway: String = "lobby", prefix: String = "beacons", envelope: Bool = true, maxBeacons: Int = 10_000) throws
+    {
+        var settings = EngineSettings()
+        settings.maxBeacons = maxBeacons
+        engine = MonitorEngine(settings: settings, start: Self.start)
         try engine.addMonitor(Identifier("site"))
         adapter = try engine.adapter(named: "hci0")
         var options = LineEncoder.Options(gateway: try Identifier(gateway))
@@ -83,6 +86,10 @@ struct PresentWorld {
                     rssi: RSSI(dBm: -61)),
                 into: &actions)
         }
+    }
+
+    mutating func name(_ beacons: Set<BeaconIdentity>, at second: Double) {
+        perform { world, actions in world.engine.name(beacons, at: Self.time(second), into: &actions) }
     }
 
     mutating func advance(to second: Double) {

@@ -73,6 +73,27 @@ import Testing
                 """)
     }
 
+    @Test func `P4: what was said of a beacon is cleared when a named one takes its place`() throws {
+        var (world, broker) = (try PresentWorld(maxBeacons: 1), RetainingBroker())
+        var state = try make { $0.homeAssistant = HomeAssistantOptions() }
+        world.name([.badge(9)], at: 0)
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.retained[badge] != nil)
+        let trackers = broker.topics("device_tracker").count
+        #expect(trackers == 1)
+        world.sighted(.badge(9), at: 3)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "satisfied", badge.dropLast() + "9": "satisfied"])
+        // Its tracker went with it, and there is one of the other's.
+        #expect(broker.topics("device_tracker").count == trackers)
+        #expect(broker.topics("device_tracker").allSatisfy { broker.retained[$0]?.contains("100/9") == true })
+        #expect(state.counters == PresentStateCounters())
+    }
+
     @Test func `C1: what is assumed is said to be, until something is observed`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", assuming: .satisfied, at: 1)
