@@ -119,10 +119,10 @@ bench: deps release ## Measures replay beside others, durability, the daemon's c
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
-flood: deps build ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
+flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
 	@# What it would write without the bound, and what it writes with the live default.
-	$(PYTHON) Tests/Benchmark/flood $(BUILD_DIR)/debug/beacon-gateway --tokens 0
-	$(PYTHON) Tests/Benchmark/flood $(BUILD_DIR)/debug/beacon-gateway --tokens 2000
+	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 0
+	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 2000
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
