@@ -27,14 +27,24 @@ static inline int copenssl_is_handshaking(const SSL *connection) { return SSL_in
 
 static inline int copenssl_wants_write(const SSL *connection) { return SSL_want_write(connection); }
 
-// A key that needs a password is refused; the library would ask for it on the terminal.
-static inline int copenssl_no_password(char *buffer, int size, int isWriting, void *user) {
-    (void)buffer, (void)size, (void)isWriting, (void)user;
+// A key that needs a password is refused, and that is noted in `wasWanted`; the library would ask for it on the terminal.
+static inline int copenssl_no_password(char *buffer, int size, int isWriting, void *wasWanted) {
+    (void)buffer, (void)size, (void)isWriting;
+    if (wasWanted) *(int *)wasWanted = 1;
     return -1;
 }
 
 static inline void copenssl_refuse_passwords(SSL_CTX *context) {
     SSL_CTX_set_default_passwd_cb(context, copenssl_no_password);
+}
+
+// Takes the key of a file; in `wasWanted`, whether it would have needed a password.
+static inline int copenssl_use_key(SSL_CTX *context, const char *path, int *wasWanted) {
+    *wasWanted = 0;
+    SSL_CTX_set_default_passwd_cb_userdata(context, wasWanted);
+    int result = SSL_CTX_use_PrivateKey_file(context, path, SSL_FILETYPE_PEM);
+    SSL_CTX_set_default_passwd_cb_userdata(context, NULL);
+    return result;
 }
 
 // The names and addresses that a certificate is for, with commas between them, as many as fit.

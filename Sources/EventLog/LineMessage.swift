@@ -11,7 +11,7 @@ public struct LineMessage {
     public private(set) var topic: [UInt8] = []
     /// The octets of the line that are published.
     public private(set) var payload: Range<Int> = 0..<0
-    /// Whether it is published at all; `evidence` is not.
+    /// Whether it is published at all; `evidence` is not, nor what has no topic that MQTT has.
     public private(set) var isPublished = false
 
     // MQTT 5 §1.5.4.
@@ -52,16 +52,30 @@ public struct LineMessage {
         guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
             line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
         else { return false }
-        for index in start..<end where line[index] == UInt8(ascii: "+") || line[index] == UInt8(ascii: "#") {
-            return false
-        }
-        guard end - start <= Self.topicMax else { return false }
         sequence = number
+        guard Self.isTopic(line[start..<end]) else { return true }
         topic.append(contentsOf: line[start..<end])
         topic.append(0)
         payload = payloadStart..<line.count - 1
         isPublished = true
         return true
+    }
+
+    /// Whether these octets name a topic that can be published to: UTF-8 without control characters (MQTT 5 §1.5.4) and
+    /// without wildcards (§4.7.1), 1 to 65,535 octets.
+    private static func isTopic(_ octets: ArraySlice<UInt8>) -> Bool {
+        guard (1...topicMax).contains(octets.count) else { return false }
+        var isPlain = true
+        for octet in octets {
+            switch octet {
+            case ..<0x20, UInt8(ascii: "+"), UInt8(ascii: "#"): return false
+            case 0x7F...: isPlain = false
+            default: break
+            }
+        }
+        if isPlain { return true }
+        guard let text = String(validating: octets, as: UTF8.self) else { return false }
+        return text.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) }
     }
 
     private mutating func skip(_ text: StaticString, _ line: [UInt8]) -> Bool {
@@ -107,9 +121,7 @@ public struct LineMessage {
         isPublished = parser.head.kind != .evidence
         guard isPublished else { return true }
         let path = text.string(text.find("topic", in: 0)) ?? composedTopic()
-        guard let path, !path.isEmpty, path.utf8.count <= Self.topicMax,
-            !path.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
-        else {
+        guard let path, Self.isTopic(Array(path.utf8)[...]), !Self.isRepaired(path, line) else {
             isPublished = false
             return sequence != nil
         }
@@ -117,6 +129,11 @@ public struct LineMessage {
         topic.append(0)
         payload = text.range(of: parser.payload)
         return true
+    }
+
+    /// Whether octets of `line` that are no UTF-8 came out of it as U+FFFD, which would make it another topic.
+    private static func isRepaired(_ path: String, _ line: [UInt8]) -> Bool {
+        path.unicodeScalars.contains("\u{FFFD}") && String(validating: line, as: UTF8.self) == nil
     }
 
     /// The topic of a line that is a payload alone.

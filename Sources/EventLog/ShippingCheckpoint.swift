@@ -26,8 +26,14 @@ public struct ShippingCheckpoint: Sendable, Hashable {
     /// The last line that the broker acknowledged, with all before it.
     public var position: LinePosition
 
+    /// The broker that was last heard to speak MQTT 5, as `host:port`; absent where none was.
+    public var five: String?
+
     /// Makes one.
-    public init(position: LinePosition) { self.position = position }
+    public init(position: LinePosition, five: String? = nil) {
+        self.position = position
+        self.five = five
+    }
 
     /// Reads the one at `path`; `nil` where there is none.
     ///
@@ -49,7 +55,8 @@ public struct ShippingCheckpoint: Sendable, Hashable {
         return ShippingCheckpoint(
             position: LinePosition(
                 sequence: sequence, segment: text.string(text.find("segment", in: 0)) ?? "",
-                offset: text.integer(text.find("offset", in: 0)) ?? 0))
+                offset: text.integer(text.find("offset", in: 0)) ?? 0),
+            five: text.string(text.find("five", in: 0)))
     }
 
     /// Puts it in place of what the file at `path` says; it is on the disk when this returns.
@@ -63,6 +70,11 @@ public struct ShippingCheckpoint: Sendable, Hashable {
         buffer.append(escaped: position.segment)
         buffer.append("\",\"offset\":")
         buffer.append(position.offset)
+        if let five {
+            buffer.append(",\"five\":\"")
+            buffer.append(escaped: five)
+            buffer.append("\"")
+        }
         buffer.append("}\n")
         try WholeFile.replace(path, with: buffer.bytes, files: files)
     }

@@ -148,6 +148,7 @@ extension Daemon {
             json.write("since", seconds: now - status.since)
             json.write("version", status.version)
             json.write("trouble", status.trouble)
+            json.write("limitation", status.limitation)
             json.write("localTrouble", status.localTrouble)
             if let next = status.nextAttempt { json.write("nextAttempt", seconds: max(next - now, .zero)) }
             json.write("shipped", status.shipped)
@@ -158,6 +159,7 @@ extension Daemon {
             json.write("refusals", status.refusals)
             json.write("missed", status.missed)
             json.write("damaged", status.damaged)
+            json.write("setAside", status.setAside)
             json.write("dropped", status.dropped)
             json.write("retained", status.retained)
             json.write("connections", status.connections)
@@ -173,7 +175,9 @@ extension Daemon {
         lines.append("  \(mqtt.host):\(mqtt.port): \(status.state.rawValue) for \((now - status.since).inWords)\(next)")
         lines.append(
             "  shipped up to line \(status.shipped), \(max(0, journal.durableSequence - status.shipped)) wait")
-        for trouble in [status.trouble, status.localTrouble] { if let trouble { lines.append("  \(trouble)") } }
+        for trouble in [status.trouble, status.limitation, status.localTrouble] {
+            if let trouble { lines.append("  \(trouble)") }
+        }
         return lines.joined(separator: "\n")
     }
 }

@@ -16,6 +16,12 @@ extension PublisherOptions {
         self.init(
             directory: directory, checkpoint: checkpoint, host: mqtt.host, port: mqtt.port,
             clientID: mqtt.clientID ?? clientID)
+        version =
+            switch mqtt.version {
+            case .auto: .auto
+            case .five: .five
+            case .three: .three
+            }
         username = mqtt.username
         passwordFile = mqtt.passwordFile ?? Self.credential()
         keepAlive = mqtt.keepAlive

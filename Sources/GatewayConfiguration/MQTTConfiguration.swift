@@ -17,12 +17,24 @@ public struct MQTTConfiguration: Sendable, Hashable {
         public init() {}
     }
 
+    /// Which version of MQTT is spoken.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
+        case auto
+        /// 5 alone.
+        case five = "5"
+        /// 3.1.1 alone, in which a broker can't say that it denies a topic.
+        case three = "3.1.1"
+    }
+
     /// The broker's name or address.
     public var host: String
     /// Its TCP port; where the file does not say, 8883 with TLS and 1883 without.
     public var port: UInt16
     /// How the connection is protected; absent: it is not.
     public var tls: TLS?
+    /// Which version of MQTT is spoken: `protocol`.
+    public var version = Version.auto
     /// Who logs in; absent: nobody does.
     public var username: String?
     /// The file that holds the password, an absolute path; absent: `mqtt.password` in systemd's credentials directory,

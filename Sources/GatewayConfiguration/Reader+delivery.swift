@@ -54,6 +54,8 @@ extension Reader {
         let tls = tls(section)
         var mqtt = MQTTConfiguration(host: host.value ?? "", port: port.value ?? (tls == nil ? 1883 : 8883))
         mqtt.tls = tls
+        let version = setting(.version, of: section, Self.choice(MQTTConfiguration.Version.self))
+        if let version = version.value { mqtt.version = version }
         mqtt.username = setting(.username, of: section, Self.word).value
         let passwordFile = setting(.passwordFile, of: section, isSecret: true, Self.path)
         mqtt.passwordFile = passwordFile.value

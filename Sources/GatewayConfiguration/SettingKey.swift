@@ -152,7 +152,7 @@ enum OutputKey: UInt8, SettingKey {
 /// Under `mqtt`.
 enum MQTTKey: UInt8, SettingKey {
     case host, port, tls, username, passwordFile, prefix, homeAssistant, homeAssistantPrefix, clientID, keepAlive
-    case messageExpiry
+    case messageExpiry, version
 
     static let names = table()
     var name: String {
@@ -168,6 +168,7 @@ enum MQTTKey: UInt8, SettingKey {
         case .clientID: "client_id"
         case .keepAlive: "keep_alive"
         case .messageExpiry: "message_expiry"
+        case .version: "protocol"
         }
     }
 }

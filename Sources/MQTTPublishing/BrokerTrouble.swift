@@ -8,28 +8,52 @@ public enum BrokerTrouble: Error, Sendable, Hashable {
     case silent(String)
     /// The connection ended: what is known of it.
     case lost(String)
+    /// It ended the connection: the reason code (MQTT 5 §3.14.2.1), and its name.
+    case ended(UInt8, String)
+    /// It closed the connection that it was asked for, without an answer: where, and what TLS was like.
+    case unanswered(String, Security)
+    /// It closed so many connections in a row soon after it had taken them: the client identifier.
+    case closedSoon(Int, clientID: String)
+    /// Another client connected with the same client identifier, which is told.
+    case takenOver(clientID: String)
+    /// Not MQTT is spoken there: where, and what is.
+    case otherProtocol(String, String)
     /// TLS came to nothing.
     case tls(TLSTrouble)
     /// A setting's file can't be used: the setting, the file, why.
     case file(String, String, String)
+    /// The key needs a password: the file.
+    case keyNeedsPassword(String)
     /// It refused the connection: the reason code (MQTT 5 §3.2.2.2), and its name.
     case refused(UInt8, String)
     /// It speaks another version of the protocol.
     case versionRefused
+    /// It keeps no retained messages (MQTT 5 §3.2.2.3.5), and the last will is one.
+    case retainRefused
     /// It refuses a message: its topic, the reason code (MQTT 5 §3.4.2.1), and its name.
     case publishRefused(topic: String, UInt8, String)
     /// A message that it can't take: its topic, and why.
     case unacceptable(topic: String, String)
+
+    /// How a connection was protected.
+    public enum Security: Sendable, Hashable {
+        /// Not at all.
+        case none
+        /// With TLS, and whether a client certificate was offered.
+        case tls(hasCertificate: Bool)
+    }
 }
 
 extension BrokerTrouble {
     /// Whether it does not pass by itself: somebody has to change something, here or at the broker.
     public var needsSomebody: Bool {
         switch self {
-        case .unresolved, .unreachable, .silent, .lost, .versionRefused: false
-        case .tls, .file, .publishRefused, .unacceptable: true
+        case .unresolved, .unreachable, .silent, .lost, .unanswered, .closedSoon, .versionRefused, .retainRefused: false
+        case .tls, .file, .keyNeedsPassword, .publishRefused, .unacceptable, .takenOver, .otherProtocol: true
         // Server unavailable, busy, shutting down, quota, moved, rate: they pass.
         case .refused(let code, _): ![0x03, 0x88, 0x89, 0x8B, 0x97, 0x9C, 0x9D, 0x9F].contains(code)
+        // Not authorized, administrative action.
+        case .ended(let code, _): [0x87, 0x98].contains(code)
         }
     }
 
@@ -38,24 +62,45 @@ extension BrokerTrouble {
         switch self {
         case .unresolved: "compare mqtt.host with the broker's name; see whether this machine's name server answers"
         case .unreachable: "compare mqtt.host and mqtt.port with the broker's, and see whether it runs"
-        case .silent, .lost, .versionRefused: nil
+        case .silent, .lost: nil
+        case .versionRefused: "set mqtt.protocol to auto, or to the version that the broker speaks"
+        case .retainRefused: "have the broker keep retained messages where states are wanted"
+        case .ended(let code, _): code == 0x87 ? Self.rights : nil
+        case .unanswered(_, .none):
+            "where the broker speaks TLS at that port, set mqtt.tls: true; else ask the broker's log why"
+        case .unanswered(_, .tls(true)):
+            "see whether the broker knows the authority of mqtt.tls.certificate_file; its log says why"
+        case .unanswered(_, .tls(false)):
+            "where the broker demands a client certificate, set mqtt.tls.certificate_file and key_file; its log says why"
+        case .closedSoon(_, let clientID), .takenOver(let clientID):
+            "see whether another gateway connects as \(clientID), and give each a gateway.name or mqtt.client_id of its own"
+        case .otherProtocol(_, let what):
+            what == "TLS"
+                ? "set mqtt.tls: true, or mqtt.port to where the broker speaks MQTT without TLS (mostly 1883)"
+                : "set mqtt.port to the broker's (mostly 8883 with TLS, 1883 without)"
         case .tls(let trouble): trouble.remedy
+        case .file(let setting, let path, "Permission denied"):
+            "have the gateway's user read \(path), or set another \(setting)"
         case .file(let setting, _, _): "mend the file, or the setting \(setting)"
-        case .refused(let code, _):
-            switch code {
-            // 3.1.1: identifier rejected, bad user name or password, not authorized (§3.2.2.3); 5: the same.
-            case 0x02, 0x85: "set another mqtt.client_id"
-            case 0x04, 0x86: "compare mqtt.username and the password with the broker's"
-            case 0x05, 0x87: "have the broker let this username and client identifier connect; it may want a password"
-            case 0x8A: "the broker has banned this client; ask who runs it"
-            case 0x90: "have the broker let this username publish below mqtt.prefix; it refuses the last will's topic"
-            default: "ask the broker's log why"
-            }
-        case .publishRefused(_, let code, _):
-            code == 0x87
-                ? "have the broker let this username publish below mqtt.prefix"
-                : "ask the broker's log why"
+        case .keyNeedsPassword(let path):
+            "write it without one: openssl pkey -in \(path) -out FILE, for the gateway's user alone to read"
+        case .refused(let code, _): Self.remedy(code)
+        case .publishRefused(_, let code, _): code == 0x87 ? Self.rights : "ask the broker's log why"
         case .unacceptable: "raise the broker's limit"
+        }
+    }
+
+    private static let rights = "have the broker let this username publish below mqtt.prefix"
+
+    private static func remedy(_ code: UInt8) -> String {
+        switch code {
+        // 3.1.1: identifier rejected, bad user name or password, not authorized (§3.2.2.3); 5: the same.
+        case 0x02, 0x85: "set another mqtt.client_id"
+        case 0x04, 0x86: "compare mqtt.username and the password with the broker's"
+        case 0x05, 0x87: "have the broker let this username and client identifier connect; it may want a password"
+        case 0x8A: "the broker has banned this client; ask who runs it"
+        case 0x90: "\(rights); it refuses the last will's topic"
+        default: "ask the broker's log why"
         }
     }
 }
@@ -68,10 +113,23 @@ extension BrokerTrouble: CustomStringConvertible {
         case .unreachable(let place, let why): "the broker at \(place) can't be reached: \(why)"
         case .silent(let what): "the broker does not answer: \(what)"
         case .lost(let why): "the connection to the broker ended: \(why)"
+        case .ended(let code, let name): "the broker ended the connection: \(name) (\(Self.hexadecimal(code)))"
+        case .unanswered(let place, let security):
+            "the broker at \(place) closed the connection without an answer"
+                + (security == .none ? "" : ", once TLS was agreed upon")
+        case .closedSoon(let count, let clientID):
+            "the broker closed \(count) connections of \(clientID) in a row soon after it had taken them, as it does where "
+                + "two clients have one client identifier"
+        case .takenOver(let clientID):
+            "another client has connected to the broker as \(clientID) and taken the session over (0x8E)"
+        case .otherProtocol(let place, let what): "\(what) is spoken at \(place), where MQTT was expected"
         case .tls(let trouble): trouble.description
         case .file(let setting, let path, let why): "\(path) (\(setting)) can't be used: \(why)"
+        case .keyNeedsPassword(let path):
+            "\(path) (mqtt.tls.key_file) can't be used: the key is encrypted, and nobody is there to type its password"
         case .refused(let code, let name): "the broker refuses the connection: \(name) (\(Self.hexadecimal(code)))"
         case .versionRefused: "the broker does not speak this version of MQTT"
+        case .retainRefused: "the broker keeps no retained messages"
         case .publishRefused(let topic, let code, let name):
             "the broker refuses messages to \(topic): \(name) (\(Self.hexadecimal(code)))"
         case .unacceptable(let topic, let why): "the broker can't take a message to \(topic): \(why)"
@@ -80,58 +138,5 @@ extension BrokerTrouble: CustomStringConvertible {
 
     private static func hexadecimal(_ code: UInt8) -> String {
         "0x" + (code < 16 ? "0" : "") + String(code, radix: 16, uppercase: true)
-    }
-}
-
-/// Why a TLS connection came to nothing.
-public enum TLSTrouble: Error, Sendable, Hashable {
-    /// Nobody that is trusted here vouches for the broker's certificate.
-    case authorityUnknown(String)
-    /// It is another's: the name that was expected, and the names that it has.
-    case nameMismatch(expected: String, found: String)
-    /// It is over: whose, and when it ended.
-    case expired(String)
-    /// It is not valid yet; or this machine's clock is behind.
-    case notYetValid(String)
-    /// It does not hold for another reason: whose, and OpenSSL's words.
-    case certificate(String, String)
-    /// The broker sent an alert: its name (RFC 8446 §6), and whether a client certificate was offered.
-    case alert(String, hasCertificate: Bool)
-    /// Something else: OpenSSL's words.
-    case failed(String)
-
-    var remedy: String? {
-        switch self {
-        case .authorityUnknown: "set mqtt.tls.ca_file to the certificate of the authority that vouches for the broker"
-        case .nameMismatch(let expected, _):
-            "use the broker's own name in place of \(expected): mqtt.host, or mqtt.tls.server_name"
-        case .expired: "renew the certificate"
-        case .notYetValid: "compare this machine's clock: timedatectl"
-        case .certificate: nil
-        case .alert(_, let hasCertificate):
-            hasCertificate
-                ? "see whether the broker knows the authority of mqtt.tls.certificate_file, and whether that has expired"
-                : "the broker may demand a client certificate: set mqtt.tls.certificate_file and key_file"
-        case .failed: "see whether there is TLS at mqtt.port, and the broker's log"
-        }
-    }
-}
-
-extension TLSTrouble: CustomStringConvertible {
-    /// What is the matter, in one line.
-    public var description: String {
-        switch self {
-        case .authorityUnknown(let whose):
-            "the broker's certificate (\(whose)) is vouched for by an unknown authority"
-        case .nameMismatch(let expected, let found):
-            "the broker's certificate is for \(found.isEmpty ? "another name" : found), not for \(expected)"
-        case .expired(let whose): "the broker's certificate (\(whose)) has expired"
-        case .notYetValid(let whose): "the broker's certificate (\(whose)) is not valid yet"
-        case .certificate(let whose, let why): "the broker's certificate (\(whose)) does not hold: \(why)"
-        case .alert(let name, let hasCertificate):
-            "the broker ended TLS with the alert \"\(name)\""
-                + (hasCertificate ? "" : "; no client certificate was offered, and it may demand one")
-        case .failed(let why): "TLS with the broker failed: \(why)"
-        }
     }
 }

@@ -10,47 +10,82 @@ public struct ConnectionPlan: Sendable {
         case three = "3.1.1"
     }
 
+    /// How far an attempt came.
+    public enum Reach: Sendable, Hashable {
+        /// No broker was asked for a connection: there was no way to it, or no TLS.
+        case nobody
+        /// One was asked, and gave no answer.
+        case unanswered
+        /// One answered.
+        case answered
+    }
+
     // A connection that held so long was a good one, even if nothing was to be sent.
     static let steadyAfter: Duration = .seconds(60)
-    // Brokers learn new versions; until then an attempt in vain at each connection would be a waste.
-    static let remembersVersion: Duration = .seconds(86_400)
-    // Old brokers close the connection at a version they do not know, without a word. So do others, for other reasons.
-    static let silentEndsMax = 2
+    // What goes wrong once by chance goes right the second time.
+    static let unansweredMax = 2
+    // One broker that restarts, and one that restarts again, are no sign of another client.
+    static let soonEndsMax = 3
 
     private let options: PublisherOptions.BackOff
+    private let choice: PublisherOptions.VersionChoice
     private var random: SplitMix
     private var failures = 0
-    private var silentEnds = 0
+    private var unanswered = 0
     private var connectedAt: Instant?
-    private var threeUntil: Instant?
     private var triesThree = false
+    // Whether this broker takes 3.1.1 and did not answer 5.
+    private var answersThreeAlone = false
 
     /// When the next attempt is due; absent while one is under way or stands.
     public private(set) var nextAttempt: Instant?
+    /// Whether the broker was heard to speak MQTT 5, in this process or before.
+    public private(set) var hasSeenFive: Bool
+    /// Whether the next attempt does without retained messages, which the broker refused.
+    public private(set) var isWithoutRetained = false
+    /// How many connections in a row the broker closed soon after it had taken them, and said no reason.
+    public private(set) var soonEnds = 0
 
     /// A plan that begins with an attempt at `now`.
-    public init(_ options: PublisherOptions.BackOff, seed: UInt64, at now: Instant) {
+    ///
+    /// - Parameters:
+    ///   - options: the delays.
+    ///   - choice: which version is spoken.
+    ///   - hasSeenFive: whether this broker is known to speak MQTT 5.
+    ///   - seed: determines the delays.
+    ///   - now: the present.
+    public init(
+        _ options: PublisherOptions.BackOff, _ choice: PublisherOptions.VersionChoice = .auto,
+        hasSeenFive: Bool = false,
+        seed: UInt64, at now: Instant
+    ) {
         self.options = options
+        self.choice = choice
+        self.hasSeenFive = hasSeenFive
         random = SplitMix(state: seed)
         nextAttempt = now
     }
 
     /// The version that the next attempt speaks.
-    public func version(at now: Instant) -> Version {
-        if triesThree { return .three }
-        return threeUntil.map { now < $0 } ?? false ? .three : .five
+    public var version: Version {
+        switch choice {
+        case .auto: triesThree ? .three : .five
+        case .five: .five
+        case .three: .three
+        }
     }
 
     /// An attempt begins.
     public mutating func begin() { nextAttempt = nil }
 
-    /// The broker took the connection.
+    /// The broker took the connection; the next one begins with MQTT 5 and with retained messages again.
     public mutating func connected(_ version: Version, at now: Instant) {
         connectedAt = now
-        silentEnds = 0
-        if version == .three, threeUntil == nil { threeUntil = now + Self.remembersVersion }
-        if version == .five { threeUntil = nil }
+        unanswered = 0
+        if version == .five { hasSeenFive = true }
+        answersThreeAlone = version == .three
         triesThree = false
+        isWithoutRetained = false
     }
 
     /// The broker acknowledged a message: what failed before is over.
@@ -61,27 +96,45 @@ public struct ConnectionPlan: Sendable {
     /// - Parameters:
     ///   - trouble: why.
     ///   - version: what the attempt spoke.
-    ///   - wasAnswered: whether the broker had answered to the connection's request.
+    ///   - reach: how far it came.
+    ///   - wasWithoutRetained: whether it did without retained messages.
     ///   - now: the present.
-    public mutating func failed(_ trouble: BrokerTrouble, _ version: Version, wasAnswered: Bool, at now: Instant) {
-        if let connectedAt, now - connectedAt >= Self.steadyAfter { failures = 0 }
-        connectedAt = nil
-        if threeUntil.map({ now >= $0 }) ?? false { threeUntil = nil }
-        if trouble == .versionRefused, version == .five {
-            // Not a failure: the other version, at once.
+    /// - Returns: whether it goes on at once, in another way: then this was no failure.
+    @discardableResult public mutating func failed(
+        _ trouble: BrokerTrouble, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
+    ) -> Bool {
+        noteEnd(trouble, at: now)
+        if trouble == .versionRefused, version == .five, choice == .auto {
             triesThree = true
             nextAttempt = now
-            return
+            return true
         }
-        if case .lost = trouble, !wasAnswered, version == .five {
-            silentEnds += 1
-            triesThree = silentEnds >= Self.silentEndsMax
-            if triesThree { silentEnds = 0 }
-        } else {
-            triesThree = false
+        if trouble == .retainRefused, !wasWithoutRetained {
+            isWithoutRetained = true
+            triesThree = version == .three
+            nextAttempt = now
+            return true
+        }
+        isWithoutRetained = false
+        triesThree = false
+        // A broker that restarts behind a proxy is silent too. One that speaks 5 would be spoken to in a version in which it
+        // can't say no: lines would be lost.
+        if reach == .unanswered, version == .five, !hasSeenFive {
+            unanswered += 1
+            triesThree = answersThreeAlone || unanswered >= Self.unansweredMax
+            if triesThree { unanswered = 0 }
         }
         nextAttempt = now + delay(trouble.needsSomebody)
         failures += 1
+        return false
+    }
+
+    private mutating func noteEnd(_ trouble: BrokerTrouble, at now: Instant) {
+        guard let began = connectedAt else { return }
+        connectedAt = nil
+        let wasSteady = now - began >= Self.steadyAfter
+        if wasSteady { failures = 0 }
+        if !wasSteady, case .lost = trouble { soonEnds += 1 } else { soonEnds = 0 }
     }
 
     /// How long to wait after a refusal on a connection that goes on.

@@ -23,6 +23,10 @@ import SystemPackage
         var keepAlive: Int?
         /// How many messages it takes at a time, where it says so (MQTT 5 §3.2.2.3.3).
         var receiveMaximum: Int?
+        /// How many octets a packet may have, where it says so (MQTT 5 §3.2.2.3.6).
+        var maximumPacketSize: Int?
+        /// Whether it keeps retained messages (MQTT 5 §3.2.2.3.5).
+        var keepsRetained = true
     }
 
     /// What becomes of a call.
@@ -31,6 +35,8 @@ import SystemPackage
         case ended(Int32, Errno)
         /// The message can't be sent over this connection, for what it is.
         case unacceptable(String)
+        /// The message can't be sent over any connection: MQTT has no such thing.
+        case impossible(String)
     }
 
     /// What the broker said to the request for a connection; absent until it did.
@@ -45,6 +51,12 @@ import SystemPackage
     let tls: TLSContext?
     /// What is spoken.
     let version: ConnectionPlan.Version
+
+    /// As whom it connects.
+    let clientID: String
+
+    /// How many messages were handed to the library.
+    private(set) var published = 0
 
     private let handle: OpaquePointer
     private let messageExpiry: UInt32?
@@ -67,6 +79,7 @@ import SystemPackage
         unsafe handle = made
         self.version = version
         self.tls = tls
+        clientID = options.clientID
         messageExpiry =
             version == .five
             ? options.messageExpiry.map { UInt32(clamping: max($0.components.seconds, 1)) } : nil
@@ -223,13 +236,19 @@ import SystemPackage
             }
         }
         switch result {
-        case Int32(MOSQ_ERR_OVERSIZE_PACKET.rawValue): throw .unacceptable("it is larger than the broker takes")
-        case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .unacceptable("it is larger than MQTT can say")
-        case Int32(MOSQ_ERR_INVAL.rawValue), Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue):
-            throw .unacceptable("MQTT has no such topic")
+        case Int32(MOSQ_ERR_OVERSIZE_PACKET.rawValue):
+            throw .unacceptable(
+                "its payload has \(payload.count) octets, and the broker takes "
+                    + (answer?.maximumPacketSize.map { "packets of \($0) at most" } ?? "fewer"))
+        // MQTT 5 §1.5.5, §1.5.4: no broker takes it.
+        case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .impossible("it is larger than MQTT can say")
+        case Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue): throw .impossible("it has no topic that MQTT has")
+        case Int32(MOSQ_ERR_INVAL.rawValue): throw .unacceptable("MQTT has no such topic")
+        case Int32(MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker keeps no messages")
         case Int32(MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker takes no QoS 1")
         default: try check(result)
         }
+        published += 1
         return message
     }
 
@@ -265,10 +284,18 @@ import SystemPackage
                 properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &keepAlive, false)
             unsafe mosquitto_property_read_int16(
                 properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &receiveMaximum, false)
+            var packetSize: UInt32 = 0
+            var keepsRetained: UInt8 = 1
+            unsafe mosquitto_property_read_int32(
+                properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &packetSize, false)
+            unsafe mosquitto_property_read_byte(
+                properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &keepsRetained, false)
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().answer = Answer(
                 reason: UInt8(truncatingIfNeeded: reason),
                 keepAlive: keepAlive > 0 ? Int(keepAlive) : nil,
-                receiveMaximum: receiveMaximum > 0 ? Int(receiveMaximum) : nil)
+                receiveMaximum: receiveMaximum > 0 ? Int(receiveMaximum) : nil,
+                maximumPacketSize: packetSize > 0 ? Int(packetSize) : nil,
+                keepsRetained: keepsRetained != 0)
         }
         unsafe mosquitto_publish_v5_callback_set(handle) { _, user, message, reason, _ in
             guard let user = unsafe user else { return }
@@ -286,37 +313,6 @@ import SystemPackage
         unsafe mosquitto_log_callback_set(handle) { _, user, level, text in
             guard level == MOSQ_LOG_ERR, let user = unsafe user, let text = unsafe text else { return }
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().lastError = String(cString: text)
-        }
-    }
-
-    // MARK: In words
-
-    /// The name of a reason code.
-    static func name(_ reason: UInt8, _ version: ConnectionPlan.Version) -> String {
-        // 3.1.1 has five codes of its own (§3.2.2.3), numbered as MQTT 5 numbers none that could be meant.
-        let text =
-            unsafe reason < 0x80 && version == .three
-            ? mosquitto_connack_string(Int32(reason)) : mosquitto_reason_string(Int32(reason))
-        guard let text = unsafe text else { return "no reason is known" }
-        let words = unsafe String(cString: text)
-        return words.hasSuffix(".") ? String(words.dropLast()) : words
-    }
-
-    /// Why a connection ended.
-    func trouble(_ code: Int32, _ error: Errno) -> BrokerTrouble {
-        if let trouble = tls?.trouble { return .tls(trouble) }
-        if let answer, answer.reason != 0 {
-            // Versions that are not supported: 3.1.1's code, and MQTT 5's.
-            if answer.reason == 0x84 || version == .three && answer.reason == 0x01 { return .versionRefused }
-            return .refused(answer.reason, Self.name(answer.reason, version))
-        }
-        if let endReason { return .lost(Self.name(endReason, .five)) }
-        switch code {
-        case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason is known"))
-        case Int32(MOSQ_ERR_ERRNO.rawValue): return .lost("\(error)")
-        case Int32(MOSQ_ERR_KEEPALIVE.rawValue): return .silent("nothing came within mqtt.keep_alive")
-        case Int32(MOSQ_ERR_CONN_LOST.rawValue), Int32(MOSQ_ERR_NO_CONN.rawValue): return .lost("it was closed")
-        default: return .lost(unsafe String(cString: mosquitto_strerror(code)))
         }
     }
 }

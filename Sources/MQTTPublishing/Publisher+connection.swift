@@ -15,19 +15,22 @@ extension Publisher {
     func connect() {
         guard phase == .waiting, leave == .none else { return }
         plan.begin()
+        wasUnanswered = false
         // Waiting for a name server may take long; the state should say what is waited for.
         set(.connecting)
         mailbox.report(status)
         do throws(BrokerTrouble) {
             addresses = try Resolver.addresses(of: options.host)
         } catch {
-            return fail(error, wasAnswered: false)
+            return fail(error)
         }
         phase = .connecting
         connectToNext(after: .unreachable(place, "it has no address"))
     }
 
-    private var place: String {
+    private var place: String { Self.place(options) }
+
+    static func place(_ options: PublisherOptions) -> String {
         options.host.contains(":") ? "[\(options.host)]:\(options.port)" : "\(options.host):\(options.port)"
     }
 
@@ -42,9 +45,10 @@ extension Publisher {
                 trouble = error
                 // What is wrong here is wrong for all of them.
                 if case .file = error { break }
+                if case .keyNeedsPassword = error { break }
             }
         }
-        fail(trouble, wasAnswered: false)
+        fail(trouble)
     }
 
     private func connect(to address: String) throws(BrokerTrouble) {
@@ -52,15 +56,17 @@ extension Publisher {
         var tls: TLSContext?
         if let wanted = options.tls { tls = try TLSContext(wanted, host: options.host) }
         var will: String?
-        if case .topics(let stem, _, _, _) = options.retained { will = "\(stem)/availability" }
-        let client = try MosquittoClient(options, plan.version(at: now), tls, password: try password(), will: will)
+        isWithoutRetained = plan.isWithoutRetained
+        if case .topics(let stem, _, _, _) = options.retained, !isWithoutRetained { will = "\(stem)/availability" }
+        let client = try MosquittoClient(options, plan.version, tls, password: try password(), will: will)
         self.client = client
         isEstablished = false
+        hasLooked = tls != nil
         do throws(MosquittoClient.Failure) {
             try client.connect(address, options.port, keepAlive: Int(clamping: options.keepAlive.components.seconds))
         } catch {
             guard case .ended(let code, let error) = error else { return }
-            let trouble = client.trouble(code, error)
+            let trouble = client.trouble(code, error, isEstablished: false)
             if case .lost(let why) = trouble { throw .unreachable(place, why) }
             throw trouble
         }
@@ -92,7 +98,7 @@ extension Publisher {
             }
             interest = wanted
         } catch {
-            fail(.lost("its socket can't be waited for: \(error)"), wasAnswered: false)
+            fail(.lost("its socket can't be waited for: \(error)"))
         }
     }
 
@@ -107,13 +113,18 @@ extension Publisher {
                 // It goes on in the library's reading, whatever it waited for.
                 try client.read()
                 if client.isHandshaking, !readiness.isDisjoint(with: [.hangUp, .error]) {
-                    return failAddress(.tls(client.tls?.trouble ?? .failed("the connection was closed")))
+                    return failAddress(client.trouble(0, Errno(rawValue: 0), isEstablished: true))
                 }
                 return
             }
+            if !hasLooked, readiness.contains(.read), let what = Self.otherProtocol(descriptor) {
+                return failAddress(.otherProtocol(place, what))
+            }
             if readiness != .write {
+                hasLooked = true
                 hasHeard = true
                 lastHeard = loop.now
+                guard !client.hasHeardTooMuch else { return fail(.lost("it sent far more than it has to say")) }
                 try client.read()
             }
             if client.descriptor != nil, readiness.contains(.write) {
@@ -123,6 +134,16 @@ extension Publisher {
         } catch {
             over(error)
         }
+    }
+
+    /// What is spoken at the other end of a connection where it is not MQTT, by the first octets that came from there.
+    private static func otherProtocol(_ descriptor: FileDescriptor) -> String? {
+        var octets: [UInt8] = [0, 0, 0, 0]
+        let count = unsafe recv(descriptor.rawValue, &octets, octets.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+        guard count >= 2 else { return nil }
+        // A record of TLS: an alert or a handshake, and its version (RFC 8446 §5.1).
+        if octets[0] == 0x15 || octets[0] == 0x16, octets[1] == 0x03 { return "TLS" }
+        return octets[..<count].elementsEqual("HTTP".utf8) ? "HTTP" : nil
     }
 
     /// Sends what this turn made, in as few segments as it fills.
@@ -152,19 +173,38 @@ extension Publisher {
         // What it acknowledged before counts.
         takeAcknowledgements()
         guard self.client === client else { return }
-        let wasAnswered = client.answer != nil
-        fail(client.trouble(code, error), wasAnswered: wasAnswered)
+        var trouble = client.trouble(code, error, isEstablished: isEstablished)
+        noteSilence()
+        if case .lost = trouble, wasUnanswered, client.answer == nil {
+            trouble = .unanswered(place, client.tls.map { .tls(hasCertificate: $0.hasCertificate) } ?? .none)
+        }
+        fail(trouble)
+    }
+
+    /// Notes where a broker was asked for a connection and gave no answer.
+    func noteSilence() {
+        guard phase == .connecting, isEstablished, let client, client.answer == nil, client.tls?.isAgreed ?? true else {
+            return
+        }
+        wasUnanswered = true
     }
 
     /// An attempt or a connection is over: another one when the plan says so.
-    func fail(_ trouble: BrokerTrouble, wasAnswered: Bool) {
+    func fail(_ trouble: BrokerTrouble) {
         guard phase != .ended else { return }
-        let version = client?.version ?? plan.version(at: loop.now)
+        let version = client?.version ?? plan.version
+        let reach: ConnectionPlan.Reach =
+            client?.answer != nil ? .answered : wasUnanswered ? .unanswered : .nobody
         dropClient()
         addresses = []
-        status.failures += 1
-        plan.failed(trouble, version, wasAnswered: wasAnswered, at: loop.now)
-        if trouble != .versionRefused || version == .three { say(trouble) }
+        let goesOn = plan.failed(trouble, version, reach, wasWithoutRetained: isWithoutRetained, at: loop.now)
+        if !goesOn {
+            status.failures += 1
+            say(
+                plan.soonEnds >= ConnectionPlan.soonEndsMax
+                    ? .closedSoon(plan.soonEnds, clientID: options.clientID) : trouble)
+        }
+        status.limitation = nil
         phase = .waiting
         if let timeoutTimer { loop.set(timeoutTimer, at: nil) }
         if let planTimer { loop.set(planTimer, at: plan.nextAttempt) }
@@ -183,7 +223,7 @@ extension Publisher {
         client = nil
         isEstablished = false
         restartLines()
-        acceptedTopics = []
+        acceptedTopics.removeAll()
         hasHeard = false
         others = [:]
         hasCaughtUp = false
@@ -224,6 +264,8 @@ extension Publisher {
         othersPauseUntil = nil
         // It says that there is no connection.
         statusMessage = nil
+        noteLimitations(client, answer)
+        if client.version == .five, keptFive != place { keepFive() }
         if refused == nil {
             status.trouble = nil
             guard isInTrouble else { return }
@@ -234,6 +276,34 @@ extension Publisher {
             )
         }
     }
+
+    /// Says what this broker can't do, and what that costs.
+    private func noteLimitations(_ client: MosquittoClient, _ answer: MosquittoClient.Answer) {
+        if !answer.keepsRetained { isWithoutRetained = true }
+        var limitations: [String] = []
+        if case .topics = options.retained, isWithoutRetained {
+            limitations.append(Self.withoutRetained)
+            noteWithoutRetained()
+        }
+        if client.version == .three {
+            limitations.append(Self.withThree)
+            // Who has set it knows.
+            if options.version == .auto, isDue(.versionRefused) { note(true, Self.withThree) }
+        }
+        status.limitation = limitations.isEmpty ? nil : limitations.joined(separator: "; ")
+    }
+
+    /// Says that states are not published, once an hour at most.
+    func noteWithoutRetained() {
+        if status.limitation == nil { status.limitation = Self.withoutRetained }
+        if isDue(.retainRefused) { note(true, Self.withoutRetained) }
+    }
+
+    private static let withoutRetained =
+        "the broker keeps no retained messages: lines are shipped; states, availability and the status are not"
+    private static let withThree =
+        "the broker is spoken to in MQTT 3.1.1, in which it can't say that it denies a topic: what goes there is lost; see "
+        + "its rights, or set mqtt.protocol: 5 where it speaks that"
 
     // MARK: Silence
 
@@ -248,6 +318,9 @@ extension Publisher {
     /// Has the library ask whether the broker is there, or find that it is not.
     func checkSilence(at now: Instant) {
         guard phase == .connected, let client else { return }
+        if let since = unacknowledgedSince, now - since >= silenceMax * 2 {
+            return fail(.silent("it acknowledged nothing for \((now - since).components.seconds) s"))
+        }
         if now >= max(lastPing, min(lastSent, lastHeard)) + silenceMax {
             do throws(MosquittoClient.Failure) {
                 try client.keepAlive()
@@ -257,5 +330,15 @@ extension Publisher {
             lastPing = now
         }
         setSilenceTimer()
+    }
+
+    /// Notes whether something is under way. Answers to pings alone would keep such a connection for ever.
+    func noteUnacknowledged() {
+        let isWaiting = phase == .connected && !isPausing && (window.inFlight > 0 || !others.isEmpty)
+        if !isWaiting {
+            unacknowledgedSince = nil
+        } else if unacknowledgedSince == nil {
+            unacknowledgedSince = loop.now
+        }
     }
 }

@@ -41,6 +41,7 @@ extension Publisher {
     /// Publishes what is behind the lines, as far as there is room.
     func publishOthers() {
         guard phase == .connected, leave == .none, let client else { return }
+        if isWithoutRetained { return keepStateWhereDue() }
         publishStatus()
         if let othersPauseUntil, loop.now < othersPauseUntil { return }
         othersPauseUntil = nil
@@ -60,6 +61,10 @@ extension Publisher {
             if refused == nil { status.trouble = nil }
             publishAvailability(isOnline: true)
         }
+        keepStateWhereDue()
+    }
+
+    private func keepStateWhereDue() {
         if keptState == nil { keepState() }
         if let sequence = retained?.sequence, sequence - (keptState ?? 0) >= Self.stateLines { keepState() }
         if let stateTimer, retained != nil, loop.time(of: stateTimer) == nil, stateIsStale || isStateBehind {
@@ -71,7 +76,8 @@ extension Publisher {
 
     /// Publishes how the gateway stands, where there is news of it.
     func publishStatus() {
-        guard let stem, let text = statusMessage, !others.values.contains(.status), others.count < Self.othersMax,
+        guard !isWithoutRetained, let stem, let text = statusMessage, !others.values.contains(.status),
+            others.count < Self.othersMax,
             client?.wantsWrite == false
         else { return }
         statusMessage = nil
@@ -93,8 +99,13 @@ extension Publisher {
             others[number] = other
             lastSent = loop.now
         } catch {
-            guard case .unacceptable(let why) = error else { return over(error) }
-            refused(.unacceptable(topic: topic, why))
+            switch error {
+            case .ended: over(error)
+            case .unacceptable(let why): refused(.unacceptable(topic: topic, why))
+            case .impossible(let why):
+                noteSetAside("the message to \(topic) can't be published to any broker (\(why)): it is left out")
+                if case .state(let topic) = other { retained?.acknowledge(topic) }
+            }
         }
     }
 
@@ -107,6 +118,11 @@ extension Publisher {
                 case .availability: "\(stem ?? "")/availability"
                 case .status: "\(stem ?? "")/status"
                 }
+            if reason == MosquittoClient.retainNotSupported {
+                // It says so late: states are of no use where nobody keeps them.
+                isWithoutRetained = true
+                return noteWithoutRetained()
+            }
             return refused(.publishRefused(topic: topic, reason, MosquittoClient.name(reason, version)))
         }
         status.retained += 1

@@ -44,7 +44,8 @@ extension Publisher {
         if hasCaughtUp { publishOthers() } else { publishStatus() }
     }
 
-    /// Whether the line that was read is the first of its topic, and others are under way.
+    /// Whether the line that was read is the first of its topic (a condition's beacons count as one, ``AcceptedTopics``), and
+    /// others are under way.
     ///
     /// Rights are a topic's. What followed a line that is refused would be at the broker before it: so nothing does, until
     /// the broker has taken one of its topic. MQTT 3.1.1 has no refusal.
@@ -64,11 +65,7 @@ extension Publisher {
     }
 
     private func send(with client: MosquittoClient) throws {
-        guard message.isPublished else {
-            // Nothing to send, and a number all the same: it is done with when what came before it is.
-            damagedTopic()
-            return
-        }
+        guard message.isPublished else { return setAside("it has no topic that MQTT has") }
         let payload = line[message.payload]
         guard let sequence = message.sequence else {
             // After an outage nobody wants to know who was in view an hour ago; who ships files wants all that is in them.
@@ -77,19 +74,48 @@ extension Publisher {
                 status.dropped += 1
                 return
             }
-            _ = try client.publish(message.topic, payload, .atMostOnce, isRetained: false)
+            do throws(MosquittoClient.Failure) {
+                _ = try client.publish(message.topic, payload, .atMostOnce, isRetained: false)
+            } catch {
+                // It is not assured, and nothing waits for it.
+                if case .ended = error { throw error }
+                status.dropped += 1
+            }
             return
         }
         retained?.take(line, sequence: sequence)
-        let number = try client.publish(message.topic, payload, .atLeastOnce, isRetained: false, sequence: sequence)
-        window.sent(number, follower.position)
-        lastSent = loop.now
+        do throws(MosquittoClient.Failure) {
+            let number = try client.publish(message.topic, payload, .atLeastOnce, isRetained: false, sequence: sequence)
+            window.sent(number, follower.position)
+            lastSent = loop.now
+        } catch {
+            guard case .impossible(let why) = error else { throw error }
+            onTrial = nil
+            setAside(why)
+        }
     }
 
-    /// A line that has a number and no topic that MQTT has: it can't be shipped, to no broker and never.
-    private func damagedTopic() {
-        status.damaged += 1
-        note(true, "line \(follower.position.sequence) has no topic that MQTT has, and was passed over")
+    /// A line that has a number and can't be shipped, to no broker and never: it is done with when what came before it is.
+    private func setAside(_ why: String) {
+        let position = follower.position
+        if let sequence = message.sequence, !message.isPublished { retained?.take(line, sequence: sequence) }
+        window.setAside(position)
+        guard position.sequence > setAsideUpTo else { return }
+        setAsideUpTo = position.sequence
+        noteSetAside("line \(position.sequence) can't be published to any broker (\(why)): it is passed over")
+    }
+
+    // A condition whose name no topic can have would have each of its lines said.
+    private static let setAsideSaidMax = 10
+
+    /// Counts what was set aside, and says it, some times an hour.
+    func noteSetAside(_ text: String) {
+        status.setAside += 1
+        let now = loop.now
+        saidSetAside.removeAll { now - $0 >= .seconds(3600) }
+        guard saidSetAside.count < Self.setAsideSaidMax else { return }
+        saidSetAside.append(now)
+        note(true, "\(text); it stands in the files, and status counts what was set aside (\(status.setAside))")
     }
 
     private func failed(_ failure: MosquittoClient.Failure) {
@@ -104,6 +130,7 @@ extension Publisher {
     func takeAcknowledgements() {
         guard let client, client.hasAcknowledgements else { return }
         let before = window.shipped.sequence
+        unacknowledgedSince = nil
         client.takeAcknowledgements { message, reason in
             if !others.isEmpty, let other = others.removeValue(forKey: message) {
                 taken(other, reason, client.version)
@@ -119,7 +146,6 @@ extension Publisher {
         }
         guard window.shipped.sequence > before else { return }
         if let topic = onTrial, window.inFlight == 0 {
-            if acceptedTopics.count >= Self.acceptedTopicsMax { acceptedTopics = [] }
             acceptedTopics.insert(topic)
             onTrial = nil
         }
@@ -147,7 +173,7 @@ extension Publisher {
         refused = sequence
         isPausing = true
         // Rights are others now, perhaps for other topics too.
-        acceptedTopics = []
+        acceptedTopics.removeAll()
         say(trouble)
         if let pauseTimer { loop.set(pauseTimer, at: loop.now + plan.refusalDelay(refusals)) }
         refusals += 1
@@ -171,13 +197,21 @@ extension Publisher {
         }
     }
 
+    /// Puts on the disk that this broker speaks MQTT 5, once: silence will not be taken for another version then.
+    func keepFive() {
+        keptFive = Self.place(options)
+        isFiveStale = true
+        keep()
+    }
+
     /// Puts the checkpoint on the disk.
     func keep() {
-        guard window.unkept > 0 else { return }
+        guard window.unkept > 0 || isFiveStale else { return }
         if let keepTimer { loop.set(keepTimer, at: nil) }
         do throws(Errno) {
-            try ShippingCheckpoint(position: window.shipped).write(options.checkpoint)
+            try ShippingCheckpoint(position: window.shipped, five: keptFive).write(options.checkpoint)
             window.keep()
+            isFiveStale = false
             noteLocal(.checkpoint, nil)
             // There is room again. Where nothing is under way, nothing else would have it used.
             if phase == .connected, let turnTimer { loop.set(turnTimer, at: loop.now) }

@@ -48,8 +48,8 @@ public final class Publisher {
     // Where the broker names no limit. The library walks over all of them with each message and each acknowledgement, and
     // more are of no use: these fill a path of 10 MB/s with a round trip of 10 ms.
     static let atATimeMax = 256
-    // A hundred octets each, mostly. Where there are more, each is tried alone again.
-    static let acceptedTopicsMax = 4096
+    // A hundred octets each, mostly: 3 MB at most.
+    static let acceptedTopicsMax = 16_384
     // An attempt takes three round trips at most: longer than TCP takes to send a lost SYN thrice again (1, 2 and 4 s).
     static let connectTimeout: Duration = .seconds(15)
     static let leaveTimeout: Duration = .seconds(3)
@@ -83,6 +83,15 @@ public final class Publisher {
     var interest: EventLoop.Interest = []
     var addresses: [String] = []
     var isEstablished = false
+    /// Whether a broker was asked for a connection in this attempt, and closed it or kept silent.
+    var wasUnanswered = false
+    /// Whether what came first in this connection was looked at.
+    var hasLooked = false
+    /// Whether this attempt, or connection, does without retained messages.
+    var isWithoutRetained = false
+    /// The broker whose MQTT 5 the checkpoint tells of.
+    var keptFive: String?
+    var isFiveStale = false
     /// Whether something came in this turn.
     var hasHeard = false
     /// What was said of the broker lately, and when: what comes and goes is not said each time.
@@ -95,6 +104,8 @@ public final class Publisher {
     var lastHeard: Instant
     var lastPing: Instant
     var silenceMax: Duration
+    /// Since when something is under way and nothing was acknowledged.
+    var unacknowledgedSince: Instant?
 
     /// What is wrong with files here, by which they are.
     var localTroubles: [Place: String] = [:]
@@ -105,11 +116,17 @@ public final class Publisher {
     var isPausing = false
 
     // The first line of each topic goes alone in a connection that can say no.
-    var acceptedTopics: Set<[UInt8]> = []
+    var acceptedTopics = AcceptedTopics(capacity: Publisher.acceptedTopicsMax)
     /// The topic of the line that is under way alone.
     var onTrial: [UInt8]?
     /// Whether a line was read that waits until nothing is under way.
     var isHeld = false
+
+    // What MQTT can't carry.
+    /// The last line that was set aside: read again, it is not counted again.
+    var setAsideUpTo = 0
+    /// When it was said lately.
+    var saidSetAside: [Instant] = []
 
     // What is beside the lines.
     var retained: (any RetainedTopics)?
@@ -150,7 +167,10 @@ public final class Publisher {
         follower = LineFollower(options.directory, from: position)
         message = LineMessage(prefix: options.prefix)
         durable = options.isTold ? 0 : .max
-        plan = ConnectionPlan(options.backOff, seed: options.seed ?? .random(in: 0 ... .max), at: now)
+        keptFive = checkpoint?.five
+        plan = ConnectionPlan(
+            options.backOff, options.version, hasSeenFive: checkpoint?.five == Self.place(options),
+            seed: options.seed ?? .random(in: 0 ... .max), at: now)
         status = PublisherStatus(since: now)
         status.shipped = position.sequence
         (lastSent, lastHeard, lastPing) = (now, now, now)
@@ -193,6 +213,7 @@ public final class Publisher {
         }
         takeAnswers()
         if phase == .connected { ship() }
+        noteUnacknowledged()
         keepWhereDue()
         takeLeave()
         sendGathered()
@@ -222,7 +243,7 @@ public final class Publisher {
         case .none: break
         case .shipping:
             guard hasCaughtUp || refused != nil, window.inFlight == 0 || refused != nil, others.isEmpty else { return }
-            guard case .topics = options.retained else { return sayGoodbye() }
+            guard case .topics = options.retained, !isWithoutRetained else { return sayGoodbye() }
             leave = .offline
             publishAvailability(isOnline: false)
         case .offline:
@@ -239,7 +260,7 @@ public final class Publisher {
     /// Keeps what is known and stops.
     func end() {
         dropClient()
-        if window.unkept > 0 { keep() }
+        keep()
         keepState()
         phase = .ended
     }
@@ -247,6 +268,7 @@ public final class Publisher {
     private func timeOut() {
         switch phase {
         case .connecting:
+            noteSilence()
             failAddress(.silent("no answer to a connection within \(Self.connectTimeout.components.seconds) s"))
         // Without a goodbye the broker publishes the last will: right, for nothing else has said that this ends.
         case .connected where leave != .none: end()
@@ -310,11 +332,17 @@ public final class Publisher {
     func say(_ trouble: BrokerTrouble) {
         let text = trouble.remedy.map { "\(trouble); \($0)" } ?? trouble.description
         status.trouble = text
-        let now = loop.now
-        guard said[trouble].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return }
-        if said.count >= Self.saidMax { said = [:] }
-        said[trouble] = now
+        guard isDue(trouble) else { return }
         isInTrouble = true
         note(true, "\(text); nothing is lost, lines wait in the files")
+    }
+
+    /// Whether this was not said within the last hour; it is said now.
+    func isDue(_ trouble: BrokerTrouble) -> Bool {
+        let now = loop.now
+        guard said[trouble].map({ now - $0 >= Self.saysAgainAfter }) ?? true else { return false }
+        if said.count >= Self.saidMax { said = [:] }
+        said[trouble] = now
+        return true
     }
 }

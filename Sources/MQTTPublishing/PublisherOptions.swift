@@ -19,6 +19,16 @@ public struct PublisherOptions: Sendable {
         public init() {}
     }
 
+    /// Which version of MQTT is spoken.
+    public enum VersionChoice: String, Sendable, Hashable {
+        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
+        case auto
+        /// 5 alone.
+        case five = "5"
+        /// 3.1.1 alone.
+        case three = "3.1.1"
+    }
+
     /// What is done with present states and availability.
     public enum Retained: Sendable {
         /// Lines alone.
@@ -49,6 +59,8 @@ public struct PublisherOptions: Sendable {
     public var username: String?
     /// The file with the password in its first line; read at each connection.
     public var passwordFile: String?
+    /// Which version of MQTT is spoken.
+    public var version = VersionChoice.auto
     /// The client identifier.
     public var clientID: String
     /// How long the connection may be silent: whole seconds, 5 s … 65,535 s.

@@ -24,6 +24,8 @@ public struct PublisherStatus: Sendable, Hashable {
     public var since: Instant
     /// Why the broker does not take what is published, or did not lately, and what to do; absent where it does.
     public var trouble: String?
+    /// What this broker can't do, and what that costs; absent where it does all.
+    public var limitation: String?
     /// What is wrong here, with files; absent where nothing is.
     public var localTrouble: String?
     /// Why it ended by itself; absent where it was told to, or has shipped all that it was to ship.
@@ -48,6 +50,8 @@ public struct PublisherStatus: Sendable, Hashable {
     public var missed = 0
     /// Lines that could not be made sense of.
     public var damaged = 0
+    /// Lines and retained messages that MQTT can't carry, and that were passed over.
+    public var setAside = 0
     /// Lines without a number that were not sent, since there was no room for them or they were too old.
     public var dropped = 0
     /// Retained messages that the broker acknowledged.

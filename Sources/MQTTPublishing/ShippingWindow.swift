@@ -56,6 +56,17 @@ public struct ShippingWindow: Sendable {
         while index < entries.count, entries[index].message != message || entries[index].isAcknowledged { index += 1 }
         guard index < entries.count else { return false }
         entries[index].isAcknowledged = true
+        advance()
+        return true
+    }
+
+    /// A line that can't be sent is passed over in its order: it is done with when all before it are.
+    public mutating func setAside(_ position: LinePosition) {
+        entries.append(Entry(message: 0, position: position, isAcknowledged: true))
+        advance()
+    }
+
+    private mutating func advance() {
         while head < entries.count, entries[head].isAcknowledged {
             shipped = entries[head].position
             unkept += 1
@@ -65,7 +76,6 @@ public struct ShippingWindow: Sendable {
             entries.removeFirst(head)
             head = 0
         }
-        return true
     }
 
     /// The checkpoint at ``shipped`` is on the disk.

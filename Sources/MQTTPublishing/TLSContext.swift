@@ -1,4 +1,5 @@
 import COpenSSL
+import SystemPackage
 
 /// What TLS is to be like, for one connection; and why it came to nothing, where it did.
 ///
@@ -9,8 +10,13 @@ import COpenSSL
     let context: OpaquePointer
     /// Why the connection came to nothing, as far as that is known.
     private(set) var trouble: TLSTrouble?
+    /// Whether the broker answered in TLS.
+    private(set) var wasAnswered = false
+    /// Whether TLS was agreed upon.
+    private(set) var isAgreed = false
+    /// Whether a client certificate is offered where the broker asks for one.
+    let hasCertificate: Bool
     private let serverName: String
-    private let hasCertificate: Bool
 
     /// Makes a context of settings; the files are read now.
     ///
@@ -53,24 +59,52 @@ import COpenSSL
                 throw .tls(.failed(Self.lastError() ?? "the system's certificate authorities can't be read"))
             }
         }
-        if let file = options.caFile, unsafe SSL_CTX_load_verify_file(context, file) != 1 {
-            throw .file("mqtt.tls.ca_file", file, Self.lastError() ?? "there is no certificate in it")
+        if let file = options.caFile {
+            try Self.look(file, "mqtt.tls.ca_file")
+            guard unsafe SSL_CTX_load_verify_file(context, file) == 1 else {
+                throw .file("mqtt.tls.ca_file", file, Self.lastError() ?? "there is no certificate in it")
+            }
         }
-        if let directory = options.caDirectory, unsafe SSL_CTX_load_verify_dir(context, directory) != 1 {
-            throw .file("mqtt.tls.ca_directory", directory, Self.lastError() ?? "it can't be read")
+        if let directory = options.caDirectory {
+            try Self.look(directory, "mqtt.tls.ca_directory")
+            guard unsafe SSL_CTX_load_verify_dir(context, directory) == 1 else {
+                throw .file("mqtt.tls.ca_directory", directory, Self.lastError() ?? "it can't be read")
+            }
         }
     }
 
     private func loadCertificate(_ options: PublisherOptions.TLS) throws(BrokerTrouble) {
         guard let certificate = options.certificateFile, let key = options.keyFile else { return }
+        try Self.look(certificate, "mqtt.tls.certificate_file")
         guard unsafe SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
-            throw .file("mqtt.tls.certificate_file", certificate, Self.lastError() ?? "there is no certificate in it")
+            let why = Self.lastError()
+            throw .file(
+                "mqtt.tls.certificate_file", certificate,
+                why == nil || why == "no start line" || why == "PEM lib"
+                    ? "there is no certificate in it (PEM)" : why ?? "")
         }
-        guard unsafe SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
-            throw .file("mqtt.tls.key_file", key, Self.lastError() ?? "there is no key in it that needs no password")
+        try Self.look(key, "mqtt.tls.key_file")
+        var isEncrypted: Int32 = 0
+        guard unsafe copenssl_use_key(context, key, &isEncrypted) == 1 else {
+            let why = Self.lastError()
+            if isEncrypted != 0 { throw .keyNeedsPassword(key) }
+            // What OpenSSL says here ("PEM lib", "unsupported") names its own parts.
+            if why == "key values mismatch" {
+                throw .file("mqtt.tls.key_file", key, "it is not the key to \(certificate)")
+            }
+            throw .file("mqtt.tls.key_file", key, "there is no key in it (PEM)")
         }
         guard unsafe SSL_CTX_check_private_key(context) == 1 else {
             throw .file("mqtt.tls.key_file", key, "it is not the key to \(certificate)")
+        }
+    }
+
+    /// Whether a file is there and may be read: OpenSSL says of it that a "system lib" failed.
+    private static func look(_ path: String, _ setting: String) throws(BrokerTrouble) {
+        do {
+            try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking]).close()
+        } catch {
+            throw .file(setting, path, "\(error)")
         }
     }
 
@@ -118,11 +152,14 @@ import COpenSSL
             // The library names the address that it connects to; what is asked for is the name (RFC 6066 §3: no address).
             unsafe _ = copenssl_set_server_name(connection, Resolver.isAddress(serverName) ? nil : serverName)
         }
+        if place & SSL_CB_LOOP != 0, unsafe SSL_get_state(connection) == TLS_ST_CR_SRVR_HELLO { wasAnswered = true }
+        if place & SSL_CB_HANDSHAKE_DONE != 0 { isAgreed = true }
         if place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, trouble == nil {
             let name = unsafe SSL_alert_desc_string_long(value).map { unsafe String(cString: $0) } ?? "unknown"
             // The orderly end.
             guard name != "close notify" else { return }
-            trouble = .alert(name, hasCertificate: hasCertificate)
+            let number = UInt8(truncatingIfNeeded: value)
+            trouble = number == 70 ? .tooOld : .alert(number, name, hasCertificate: hasCertificate)
         }
     }
 

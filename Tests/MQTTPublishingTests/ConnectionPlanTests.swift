@@ -5,8 +5,10 @@ import Testing
 @Suite struct ConnectionPlanTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    private func plan(seed: UInt64 = 7) -> ConnectionPlan {
-        ConnectionPlan(PublisherOptions.BackOff(), seed: seed, at: start)
+    private func plan(
+        _ version: PublisherOptions.VersionChoice = .auto, hasSeenFive: Bool = false, seed: UInt64 = 7
+    ) -> ConnectionPlan {
+        ConnectionPlan(PublisherOptions.BackOff(), version, hasSeenFive: hasSeenFive, seed: seed, at: start)
     }
 
     /// The delay after each of some failures, one after the other.
@@ -15,7 +17,7 @@ import Testing
         var now = start
         return (0..<count).map { _ in
             plan.begin()
-            plan.failed(trouble, .five, wasAnswered: false, at: now)
+            plan.failed(trouble, .five, .nobody, at: now)
             let delay = (plan.nextAttempt ?? now) - now
             now = plan.nextAttempt ?? now
             return delay
@@ -24,7 +26,7 @@ import Testing
 
     @Test func `the first attempt is due at once`() {
         #expect(plan().nextAttempt == start)
-        #expect(plan().version(at: start) == .five)
+        #expect(plan().version == .five)
     }
 
     @Test func `what may pass by itself is tried after one second, then twice as long, up to a minute, less at random`()
@@ -50,46 +52,118 @@ import Testing
 
     @Test func `an acknowledgement ends the history, a connection alone does not`() {
         var plan = plan()
-        for _ in 0..<6 { plan.failed(.lost("closed"), .five, wasAnswered: true, at: start) }
+        for _ in 0..<6 { plan.failed(.lost("closed"), .five, .answered, at: start) }
         plan.connected(.five, at: start)
-        plan.failed(.lost("closed"), .five, wasAnswered: true, at: start + .seconds(1))
+        plan.failed(.lost("closed"), .five, .answered, at: start + .seconds(1))
         // The seventh in a row.
         #expect((plan.nextAttempt ?? start) - (start + .seconds(1)) >= .seconds(30))
         plan.connected(.five, at: start)
         plan.progressed()
-        plan.failed(.lost("closed"), .five, wasAnswered: true, at: start + .seconds(1))
+        plan.failed(.lost("closed"), .five, .answered, at: start + .seconds(1))
         #expect((plan.nextAttempt ?? .latest) - (start + .seconds(1)) <= .seconds(1))
     }
 
     @Test(arguments: [(59, false), (60, true)])
     func `a connection that held for a minute was a good one, even without lines`(_ seconds: Int, _ isGood: Bool) {
         var plan = plan()
-        for _ in 0..<6 { plan.failed(.lost("closed"), .five, wasAnswered: true, at: start) }
+        for _ in 0..<6 { plan.failed(.lost("closed"), .five, .answered, at: start) }
         plan.connected(.five, at: start)
         let end = start + .seconds(seconds)
-        plan.failed(.lost("closed"), .five, wasAnswered: true, at: end)
+        plan.failed(.lost("closed"), .five, .answered, at: end)
         #expect(((plan.nextAttempt ?? end) - end <= .seconds(1)) == isGood)
     }
 
-    @Test func `a refused version is no failure: 3.1.1 at once, and for a day`() {
+    @Test func `a refused version is no failure: 3.1.1 at once, and 5 is tried again at the next connection`() {
         var plan = plan()
-        plan.failed(.versionRefused, .five, wasAnswered: true, at: start)
+        #expect(plan.failed(.versionRefused, .five, .answered, at: start) == true)
         #expect(plan.nextAttempt == start)
-        #expect(plan.version(at: start) == .three)
+        #expect(plan.version == .three)
         plan.connected(.three, at: start)
-        plan.failed(.lost("closed"), .three, wasAnswered: true, at: start + .seconds(5))
-        #expect(plan.version(at: start + .seconds(86_399)) == .three)
-        #expect(plan.version(at: start + .seconds(86_400)) == .five)
+        plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(5))
+        #expect(plan.version == .five)
+        // Nor does it go round at once: what refuses both waits.
+        plan.failed(.versionRefused, .five, .answered, at: start)
+        #expect(plan.failed(.versionRefused, .three, .answered, at: start) == false)
+        #expect((plan.nextAttempt ?? start) > start)
     }
 
-    @Test func `a broker that hangs up twice at version 5 without a word is tried once with 3.1.1`() {
+    @Test func `a broker never heard in 5 that gives no answer twice is tried with 3.1.1, once`() {
         var plan = plan()
-        plan.failed(.lost("closed"), .five, wasAnswered: false, at: start)
-        #expect(plan.version(at: start) == .five)
-        plan.failed(.lost("closed"), .five, wasAnswered: false, at: start)
-        #expect(plan.version(at: start) == .three)
-        plan.failed(.lost("closed"), .three, wasAnswered: false, at: start)
-        #expect(plan.version(at: start) == .five)
+        plan.failed(.unanswered("a:1", .none), .five, .unanswered, at: start)
+        #expect(plan.version == .five)
+        plan.failed(.silent("no answer"), .five, .unanswered, at: start)
+        #expect(plan.version == .three)
+        plan.failed(.unanswered("a:1", .none), .three, .unanswered, at: start)
+        #expect(plan.version == .five)
+    }
+
+    @Test func `a broker that answered 3.1.1 alone is tried with 5 at each connection, once`() {
+        var plan = plan()
+        for _ in 0..<2 { plan.failed(.silent("no answer"), .five, .unanswered, at: start) }
+        plan.connected(.three, at: start)
+        plan.failed(.lost("closed"), .three, .answered, at: start)
+        #expect(plan.version == .five)
+        plan.failed(.silent("no answer"), .five, .unanswered, at: start)
+        #expect(plan.version == .three)
+    }
+
+    @Test(arguments: [true, false])
+    func `a broker that has spoken 5 is not downgraded by silence, here or in a process before`(isBefore: Bool) {
+        var plan = plan(hasSeenFive: isBefore)
+        if !isBefore {
+            plan.connected(.five, at: start)
+            plan.failed(.lost("closed"), .five, .answered, at: start)
+        }
+        for _ in 0..<20 {
+            plan.failed(.unanswered("a:1", .none), .five, .unanswered, at: start)
+            #expect(plan.version == .five)
+        }
+        // It says itself that it speaks 5 no more: it was replaced.
+        #expect(plan.failed(.versionRefused, .five, .answered, at: start) == true)
+        #expect(plan.version == .three)
+    }
+
+    @Test func `what comes to nothing before a broker was asked says nothing of its version`() {
+        var plan = plan()
+        for _ in 0..<20 {
+            plan.failed(.unreachable("a:1", "refused"), .five, .nobody, at: start)
+            #expect(plan.version == .five)
+        }
+    }
+
+    @Test func `a version that is set is the one that is spoken`() {
+        var (five, three) = (plan(.five), plan(.three))
+        #expect(three.version == .three)
+        #expect(five.failed(.versionRefused, .five, .answered, at: start) == false)
+        for _ in 0..<4 { five.failed(.silent("no answer"), .five, .unanswered, at: start) }
+        #expect(five.version == .five)
+        three.failed(.versionRefused, .three, .answered, at: start)
+        #expect(three.version == .three)
+    }
+
+    @Test func `no retained messages is no failure: without them at once, and with them at the next connection`() {
+        var plan = plan()
+        #expect(plan.failed(.retainRefused, .five, .answered, at: start) == true)
+        #expect(plan.isWithoutRetained && plan.nextAttempt == start)
+        // Said of a connection that did without them, it is a failure like others.
+        #expect(plan.failed(.retainRefused, .five, .answered, wasWithoutRetained: true, at: start) == false)
+        #expect(!plan.isWithoutRetained && (plan.nextAttempt ?? start) > start)
+        plan.failed(.retainRefused, .five, .answered, at: start)
+        plan.connected(.five, at: start)
+        #expect(!plan.isWithoutRetained)
+    }
+
+    @Test func `connections that are closed soon, one after the other, are counted until one holds`() {
+        var plan = plan()
+        for count in 1...4 {
+            plan.connected(.three, at: start)
+            plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(20))
+            #expect(plan.soonEnds == count)
+            plan.failed(.unreachable("a:1", "refused"), .three, .nobody, at: start + .seconds(21))
+        }
+        plan.connected(.three, at: start)
+        plan.failed(.lost("closed"), .three, .answered, at: start + .seconds(60))
+        #expect(plan.soonEnds == 0)
     }
 
     @Test(arguments: [

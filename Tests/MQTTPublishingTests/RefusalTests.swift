@@ -118,6 +118,46 @@ import Testing
         #expect(Array(came[first...]) == Array(21...120))
     }
 
+    @Test(arguments: [PublisherOptions.VersionChoice.five, .three])
+    func `two gateways with one client identifier are told of each other`(_ version: PublisherOptions.VersionChoice)
+        throws
+    {
+        let (folder, other) = (try TestFolder(), try TestFolder())
+        let broker = try Broker(folder)
+        var options = PublisherOptions(folder, port: broker.port)
+        options.version = version
+        try EventFiles(folder.file("events")).append(5)
+        try EventFiles(other.file("events")).append(5)
+        let first = try RunningPublisher(options)
+        try first.remark(with: "takes lines from 1 on")
+        options.directory = FilePath(other.file("events"))
+        options.checkpoint = FilePath(other.file("mqtt.json"))
+        let second = try RunningPublisher(options)
+        // mosquitto 2.0.11 says no reason in MQTT 5 either.
+        let said = try first.remark(with: "in a row soon after")
+        #expect(said.contains("gateway") && said.contains("gateway.name or mqtt.client_id of its own"), "\(said)")
+        try first.stop()
+        try second.stop()
+    }
+
+    @Test func `a session that is taken over is said with whose identifier it is, and not fought for`() throws {
+        let folder = try TestFolder()
+        try EventFiles(folder.file("events")).append(5)
+        let broker = ScriptedBroker { link, _ in
+            while let packet = link.packet(), link.answer(packet) {
+                guard packet.kind == 3 else { continue }
+                link.send([0xE0, 2, 0x8E, 0])
+                return
+            }
+        }
+        defer { broker.close() }
+        let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port))
+        let said = try publisher.remark(with: "taken the session over (0x8E)")
+        #expect(said.contains("as gateway") && said.contains("gateway.name or mqtt.client_id of its own"), "\(said)")
+        #expect(BrokerTrouble.takenOver(clientID: "gateway").needsSomebody)
+        try publisher.stop()
+    }
+
     @Test func `a secret's file that others may read is said`() throws {
         let folder = try TestFolder()
         let path = try folder.write("password", "x\n")

@@ -78,4 +78,20 @@ import Testing
         }
         #expect(window.shipped.sequence == 200_000)
     }
+
+    @Test func `what is set aside is done with when all before it are, and not before`() {
+        var window = window(1...2)
+        window.setAside(LinePosition(sequence: 3))
+        window.sent(104, LinePosition(sequence: 4))
+        #expect(window.shipped.sequence == 0)
+        // The library's numbers begin with 1: 0 is nobody's.
+        #expect(window.acknowledged(0) == false)
+        #expect(window.acknowledged(102) == true)
+        #expect(window.acknowledged(101) == true)
+        #expect(window.shipped.sequence == 3)
+        #expect(window.acknowledged(104) == true)
+        window.setAside(LinePosition(sequence: 5))
+        #expect(window.shipped.sequence == 5)
+        #expect(window.inFlight == 0)
+    }
 }

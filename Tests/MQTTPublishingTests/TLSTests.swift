@@ -86,7 +86,7 @@ import Testing
 
     @Test func `a missing client certificate is the broker's alert, with a hint`() throws {
         let world = try World(listener: "require_certificate true")
-        try world.refused(with: "no client certificate was offered", "mqtt.tls.certificate_file")
+        try world.refused(with: "no client certificate was offered", "set mqtt.tls.certificate_file and key_file")
     }
 
     @Test func `a client certificate lets in`() throws {
@@ -97,25 +97,59 @@ import Testing
         try world.ships()
     }
 
-    @Test func `a client certificate of another authority is the broker's alert`() throws {
+    @Test func `a client certificate of another authority is the broker's alert, with what it means`() throws {
         var world = try World(listener: "require_certificate true")
         try world.certificates.authority("other")
         try world.certificates.certificate("client", for: "DNS:gateway", by: "other")
         world.options.tls?.certificateFile = world.certificates.path("client.pem")
         world.options.tls?.keyFile = world.certificates.path("client.key")
-        try world.refused(with: "ended TLS with the alert", "authority of mqtt.tls.certificate_file")
+        try world.refused(
+            with: "does not know the authority of this gateway's certificate",
+            "have the broker know the authority of mqtt.tls.certificate_file")
     }
 
-    @Test func `files that can't be used are named with their settings`() throws {
+    @Test func `a client certificate that has expired is told from one of an unknown authority`() throws {
+        var world = try World(listener: "require_certificate true")
+        try world.certificates.certificate("client", for: "DNS:gateway", days: -1)
+        world.options.tls?.certificateFile = world.certificates.path("client.pem")
+        world.options.tls?.keyFile = world.certificates.path("client.key")
+        try world.refused(with: "this gateway's certificate has expired", "renew the certificate")
+    }
+
+    @Test func `files that can't be used are named with their settings, and with why`() throws {
         var world = try World()
         world.options.tls?.caFile = world.folder.file("absent.pem")
-        try world.refused(with: "absent.pem (mqtt.tls.ca_file) can't be used")
+        try world.refused(with: "absent.pem (mqtt.tls.ca_file) can't be used: No such file or directory")
         world.options.tls?.caFile = try world.folder.write("empty.pem", "")
         try world.refused(with: "empty.pem (mqtt.tls.ca_file) can't be used")
         world.options.tls?.caFile = world.certificates.path("ca.pem")
+        world.options.tls?.certificateFile = world.folder.file("absent.pem")
+        world.options.tls?.keyFile = world.folder.file("absent.key")
+        try world.refused(with: "absent.pem (mqtt.tls.certificate_file) can't be used: No such file or directory")
+        world.options.tls?.certificateFile = world.certificates.path("server.pem")
+        try world.refused(with: "absent.key (mqtt.tls.key_file) can't be used: No such file or directory")
+        world.options.tls?.keyFile = world.folder.file("empty.pem")
+        try world.refused(with: "empty.pem (mqtt.tls.key_file) can't be used: there is no key in it (PEM)")
+        world.options.tls?.certificateFile = world.folder.file("empty.pem")
+        try world.refused(
+            with: "empty.pem (mqtt.tls.certificate_file) can't be used: there is no certificate in it (PEM)")
         world.options.tls?.certificateFile = world.certificates.path("server.pem")
         world.options.tls?.keyFile = world.certificates.path("ca.key")
-        try world.refused(with: "ca.key (mqtt.tls.key_file) can't be used")
+        try world.refused(with: "ca.key (mqtt.tls.key_file) can't be used: it is not the key to ")
+    }
+
+    @Test(arguments: ["-aes256", "-traditional"])
+    func `a key with a password is said to have one, and what writes it without`(form: String) throws {
+        var world = try World()
+        let key = world.folder.file("encrypted.key")
+        let arguments = ["-in", world.certificates.path("server.key"), "-out", key, "-passout", "pass:secret"]
+        let child = try Child(
+            BrokerTools.openssl, form == "-traditional" ? ["ec", "-aes256"] + arguments : ["pkey", form] + arguments)
+        try #require(child.wait() == 0, "\(child.said)")
+        world.options.tls?.certificateFile = world.certificates.path("server.pem")
+        world.options.tls?.keyFile = key
+        try world.refused(
+            with: "encrypted.key (mqtt.tls.key_file) can't be used: the key is encrypted", "openssl pkey -in \(key)")
     }
 
     @Test func `a broker without TLS at that port is said to be none`() throws {
@@ -125,7 +159,65 @@ import Testing
         var options = PublisherOptions(folder, port: broker.port)
         options.tls = PublisherOptions.TLS()
         let publisher = try RunningPublisher(options)
-        try publisher.remark(with: "TLS with the broker failed")
+        let said = try publisher.remark(with: "as one does that speaks no TLS there")
+        #expect(said.contains("mqtt.tls: false"), "\(said)")
         try publisher.stop()
+    }
+
+    @Test func `what answers TLS with something else is said to speak none`() throws {
+        let folder = try TestFolder()
+        try EventFiles(folder.file("events")).append(1)
+        let broker = ScriptedBroker { link, _ in
+            link.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            link.drain(milliseconds: 200)
+        }
+        defer { broker.close() }
+        var options = PublisherOptions(folder, port: broker.port)
+        options.tls = PublisherOptions.TLS()
+        let publisher = try RunningPublisher(options)
+        let said = try publisher.remark(with: "no TLS is spoken at mqtt.port")
+        #expect(said.contains("mqtt.tls: false"), "\(said)")
+        try publisher.stop()
+    }
+
+    @Test func `a broker with TLS at that port is said to speak it, to a gateway that does not`() throws {
+        var world = try World()
+        world.options.tls = nil
+        let publisher = try RunningPublisher(world.options)
+        let said = try publisher.remark(with: "127.0.0.1:\(world.broker.port)")
+        #expect(said.contains("mqtt.tls: true"), "\(said)")
+        try publisher.stop()
+        #expect(publisher.status.connections == 0)
+    }
+
+    /// openssl's own server, in place of a broker.
+    private func server(_ arguments: String...) throws -> (Child, PublisherOptions, TestFolder) {
+        let folder = try TestFolder()
+        let certificates = try Certificates(folder)
+        try certificates.certificate("server", for: "IP:127.0.0.1")
+        try EventFiles(folder.file("events")).append(1)
+        let port = freePort()
+        let child = try Child(
+            BrokerTools.openssl,
+            [
+                "s_server", "-www", "-accept", "127.0.0.1:\(port)", "-cert", certificates.path("server.pem"), "-key",
+                certificates.path("server.key"),
+            ] + arguments)
+        try child.line(with: "ACCEPT")
+        var options = PublisherOptions(folder, port: port)
+        options.tls = PublisherOptions.TLS()
+        options.tls?.caFile = certificates.path("ca.pem")
+        return (child, options, folder)
+    }
+
+    @Test(arguments: ["-tls1", "-tls1_1"])
+    func `a broker whose TLS is too old is said to be that, and not to want a certificate`(version: String) throws {
+        let (server, options, folder) = try server(version, "-cipher", "ALL:@SECLEVEL=0")
+        let publisher = try RunningPublisher(options)
+        let said = try publisher.remark(with: "speaks no TLS that is safe")
+        #expect(said.contains("TLS 1.2 or 1.3") && !said.contains("certificate"), "\(said)")
+        try publisher.stop()
+        server.end(SIGKILL)
+        withExtendedLifetime(folder) {}
     }
 }

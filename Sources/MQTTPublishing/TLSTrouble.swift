@@ -1,0 +1,102 @@
+/// Why a TLS connection came to nothing.
+public enum TLSTrouble: Error, Sendable, Hashable {
+    /// Nobody that is trusted here vouches for the broker's certificate.
+    case authorityUnknown(String)
+    /// It is another's: the name that was expected, and the names that it has.
+    case nameMismatch(expected: String, found: String)
+    /// It is over: whose, and when it ended.
+    case expired(String)
+    /// It is not valid yet; or this machine's clock is behind.
+    case notYetValid(String)
+    /// It does not hold for another reason: whose, and OpenSSL's words.
+    case certificate(String, String)
+    /// The broker sent an alert: its number and name (RFC 8446 §6), and whether a client certificate was offered.
+    case alert(UInt8, String, hasCertificate: Bool)
+    /// The broker speaks nothing as new as TLS 1.2.
+    case tooOld
+    /// What is spoken there is no TLS: OpenSSL's words.
+    case notTLS(String)
+    /// The broker closed the connection where its first message was expected.
+    case closedAtOnce
+    /// Something else: OpenSSL's words.
+    case failed(String)
+
+    /// What OpenSSL says of a handshake (`error:0A000102:SSL routines::unsupported protocol`), sorted.
+    ///
+    /// - Parameters:
+    ///   - text: its words.
+    ///   - wasAnswered: whether the broker's ServerHello was read.
+    static func sorted(_ text: String, wasAnswered: Bool) -> TLSTrouble {
+        if text.contains("unsupported protocol") { return .tooOld }
+        if wasAnswered { return .failed(text) }
+        let foreign = ["wrong version number", "packet length too long", "unexpected message", "http request"]
+        if foreign.contains(where: { text.contains($0) }) { return .notTLS(text) }
+        return text.contains("unexpected eof") ? .closedAtOnce : .failed(text)
+    }
+
+    var remedy: String? {
+        switch self {
+        case .authorityUnknown: "set mqtt.tls.ca_file to the certificate of the authority that vouches for the broker"
+        case .nameMismatch(let expected, _):
+            "use the broker's own name in place of \(expected): mqtt.host, or mqtt.tls.server_name"
+        case .expired: "renew the certificate"
+        case .notYetValid: "compare this machine's clock: timedatectl"
+        case .certificate: nil
+        case .alert(let number, _, let hasCertificate): Self.remedy(number, hasCertificate)
+        case .tooOld: "have the broker offer TLS 1.2 or 1.3 (mosquitto: tls_version)"
+        case .notTLS, .closedAtOnce:
+            "set mqtt.port to where the broker speaks TLS 1.2 or 1.3 (mostly 8883), or mqtt.tls: false where it has none"
+        case .failed: "see whether there is TLS at mqtt.port, and the broker's log"
+        }
+    }
+
+    private static func remedy(_ number: UInt8, _ hasCertificate: Bool) -> String {
+        switch number {
+        case 45 where hasCertificate:
+            "renew the certificate of mqtt.tls.certificate_file; compare both machines' clocks"
+        case 48 where hasCertificate:
+            "have the broker know the authority of mqtt.tls.certificate_file (mosquitto: cafile), or use a certificate of one "
+                + "that it knows"
+        case 42...46 where hasCertificate, 51 where hasCertificate:
+            "the broker takes another client certificate than that of mqtt.tls.certificate_file; its log says why"
+        case 112: "set mqtt.tls.server_name to a name that the broker has a certificate for"
+        case 40 where hasCertificate, 47, 71: "compare the broker's TLS versions and ciphers; its log says why"
+        case 40, 42...46, 116:
+            "the broker may demand a client certificate: set mqtt.tls.certificate_file and key_file"
+        default: "the broker's log says why"
+        }
+    }
+}
+
+extension TLSTrouble: CustomStringConvertible {
+    /// What is the matter, in one line.
+    public var description: String {
+        switch self {
+        case .authorityUnknown(let whose):
+            "the broker's certificate (\(whose)) is vouched for by an unknown authority"
+        case .nameMismatch(let expected, let found):
+            "the broker's certificate is for \(found.isEmpty ? "another name" : found), not for \(expected)"
+        case .expired(let whose): "the broker's certificate (\(whose)) has expired"
+        case .notYetValid(let whose): "the broker's certificate (\(whose)) is not valid yet"
+        case .certificate(let whose, let why): "the broker's certificate (\(whose)) does not hold: \(why)"
+        case .alert(let number, let name, let hasCertificate):
+            "the broker ended TLS with the alert \"\(name)\": \(Self.meaning(number, hasCertificate))"
+        case .tooOld: "the broker speaks no TLS that is safe: 1.2 at least is needed, and it offers less"
+        case .notTLS(let why): "no TLS is spoken at mqtt.port: \(why)"
+        case .closedAtOnce:
+            "the broker closed the connection at TLS's first message, as one does that speaks no TLS there, or none that is safe"
+        case .failed(let why): "TLS with the broker failed: \(why)"
+        }
+    }
+
+    private static func meaning(_ number: UInt8, _ hasCertificate: Bool) -> String {
+        switch number {
+        case 45 where hasCertificate: "this gateway's certificate has expired, by the broker's clock"
+        case 48 where hasCertificate: "it does not know the authority of this gateway's certificate"
+        case 42...46 where hasCertificate, 51 where hasCertificate: "it does not take this gateway's certificate"
+        case 40, 42...46, 116: hasCertificate ? "nothing in common was found" : "no client certificate was offered"
+        case 112: "it has no certificate for the name"
+        default: "its own reason"
+        }
+    }
+}

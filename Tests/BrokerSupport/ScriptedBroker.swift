@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// A broker that does what a test says: octets in, octets out, over TCP. By itself it is a good one.
+package final class ScriptedBroker: Sendable {
+    /// What a client asked for.
+    package struct Connect: Sendable, Hashable {
+        /// 5, or 4 for MQTT 3.1.1.
+        package var version: UInt8
+        /// MQTT 5 §3.1.2.3.
+        package var flags: UInt8
+        package var hasWill: Bool { flags & 0x04 != 0 }
+        package var willIsRetained: Bool { flags & 0x20 != 0 }
+    }
+
+    /// A message that came.
+    package struct Message: Sendable, Hashable {
+        package var topic: String
+        package var payload: [UInt8]
+        package var isRetained: Bool
+        package var identifier: UInt16
+        /// The number of the line that it carries.
+        package var sequence: Int? {
+            let text = String(decoding: payload, as: UTF8.self)
+            guard let key = text.range(of: "\"sequence\":") else { return nil }
+            return Int(text[key.upperBound...].prefix { $0.isNumber })
+        }
+    }
+
+    /// All that came so far.
+    package struct Came: Sendable {
+        package var connects: [Connect] = []
+        package var messages: [Message] = []
+        package var numbers: [Int] { messages.compactMap(\.sequence) }
+    }
+
+    package let port: UInt16
+    package let came = Announced(Came())
+    private let listener: Int32
+    private let sockets = Mutex<Set<Int32>>([])
+    private let serve: @Sendable (ScriptedLink, Int) -> Void
+
+    /// Listens; `serve` is called with each connection, counted from 1, in a thread of its own.
+    package init(_ serve: @escaping @Sendable (ScriptedLink, Int) -> Void) {
+        self.serve = serve
+        listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = Glibc.bind(listener, pointer, size)
+                _ = Glibc.listen(listener, 16)
+                _ = getsockname(listener, pointer, &size)
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in accept() }
+    }
+
+    /// Takes no more connections, and ends those that stand.
+    package func close() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        sockets.withLock { for socket in $0 { shutdown(socket, Int32(SHUT_RDWR)) } }
+    }
+
+    private func accept() {
+        var count = 0
+        while true {
+            let socket = Glibc.accept(listener, nil, nil)
+            guard socket >= 0 else {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                break
+            }
+            // A child must not keep the connection open.
+            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+            count += 1
+            let number = count
+            var one: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+            sockets.withLock { _ = $0.insert(socket) }
+            Thread.detachNewThread { [self] in
+                let link = ScriptedLink(socket, came)
+                serve(link, number)
+                sockets.withLock { _ = $0.remove(socket) }
+                link.close()
+            }
+        }
+        Glibc.close(listener)
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// One connection of a scripted broker's; it belongs to the thread that serves it.
+package final class ScriptedLink {
+    /// What a good broker does otherwise.
+    package struct Manner: Sendable {
+        /// Properties of its CONNACK in MQTT 5, without their length.
+        package var properties: [UInt8] = []
+        /// The reason of the PUBACK to a message; 0 where it is taken, and `nil` where there is none at all.
+        package var reason: @Sendable (ScriptedBroker.Message) -> UInt8? = { _ in 0 }
+
+        package init() {}
+    }
+
+    /// A packet as it came.
+    package struct Packet {
+        package var type: UInt8
+        package var body: [UInt8]
+        package var kind: UInt8 { type >> 4 }
+    }
+
+    package let socket: Int32
+    private let came: Announced<ScriptedBroker.Came>
+    private var rest: [UInt8] = []
+    private var version: UInt8 = 5
+    private var isClosed = false
+
+    init(_ socket: Int32, _ came: Announced<ScriptedBroker.Came>) {
+        self.socket = socket
+        self.came = came
+    }
+
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Glibc.close(socket)
+    }
+
+    /// Ends the connection with RST.
+    package func reset() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Sends octets; whether the client took them.
+    @discardableResult package func send(_ octets: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < octets.count {
+            let part = octets.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress! + sent, octets.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard part > 0 else { return false }
+            sent += part
+        }
+        return true
+    }
+
+    /// Reads and throws away until the client ends the connection, or nothing came for so long.
+    package func drain(milliseconds: Int32) { while read(milliseconds) {} }
+
+    private func read(_ milliseconds: Int32) -> Bool {
+        var poll = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        guard Glibc.poll(&poll, 1, milliseconds) > 0 else { return false }
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = Glibc.recv(socket, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        rest += buffer[..<count]
+        return true
+    }
+
+    /// The next packet, noted; `nil` where the connection is over, or nothing comes for so long.
+    package func packet(milliseconds: Int32 = 60_000) -> Packet? {
+        while true {
+            if let (header, length) = Self.size(rest[...]) {
+                let packet = Packet(type: rest[0], body: Array(rest[header..<header + length]))
+                rest.removeFirst(header + length)
+                note(packet)
+                return packet
+            }
+            guard read(milliseconds) else { return nil }
+        }
+    }
+
+    /// What a packet asks for, done as a good broker does it; whether the connection goes on.
+    package func answer(_ packet: Packet, _ manner: Manner = Manner()) -> Bool {
+        switch packet.kind {
+        case 1:
+            let properties = version == 5 ? [UInt8(manner.properties.count)] + manner.properties : []
+            return send([0x20, UInt8(2 + properties.count), 0, 0] + properties)
+        case 3 where packet.type & 0x06 == 2:
+            guard let message = message(packet), let reason = manner.reason(message) else { return true }
+            let identifier = [UInt8(message.identifier >> 8), UInt8(message.identifier & 0xFF)]
+            return send(reason == 0 || version != 5 ? [0x40, 2] + identifier : [0x40, 3] + identifier + [reason])
+        case 12: return send([0xD0, 0])
+        case 14: return false
+        default: return true
+        }
+    }
+
+    /// A good broker, until the connection is over.
+    package func serve(_ manner: Manner = Manner()) {
+        while let packet = packet(), answer(packet, manner) {}
+    }
+
+    private func note(_ packet: Packet) {
+        switch packet.kind {
+        case 1 where packet.body.count > 7:
+            version = packet.body[6]
+            let connect = ScriptedBroker.Connect(version: version, flags: packet.body[7])
+            came.change { $0.connects.append(connect) }
+        case 3:
+            if let message = message(packet) { came.change { $0.messages.append(message) } }
+        default: break
+        }
+    }
+
+    package func message(_ packet: Packet) -> ScriptedBroker.Message? {
+        let body = packet.body
+        guard body.count >= 2 else { return nil }
+        let length = Int(body[0]) << 8 | Int(body[1])
+        var index = 2 + length
+        guard body.count >= index else { return nil }
+        let topic = String(decoding: body[2..<index], as: UTF8.self)
+        var identifier: UInt16 = 0
+        if packet.type & 0x06 != 0 {
+            guard body.count >= index + 2 else { return nil }
+            identifier = UInt16(body[index]) << 8 | UInt16(body[index + 1])
+            index += 2
+        }
+        // A length of properties in one octet: a number and an expiry are shorter than 128.
+        if version == 5 { index += body.count > index ? 1 + Int(body[index]) : 0 }
+        guard body.count >= index else { return nil }
+        return ScriptedBroker.Message(
+            topic: topic, payload: Array(body[index...]), isRetained: packet.type & 1 != 0, identifier: identifier)
+    }
+
+    /// How long the header and the body of the packet are that `octets` begin with, where it is whole.
+    private static func size(_ octets: ArraySlice<UInt8>) -> (Int, Int)? {
+        var (length, shift, index) = (0, 0, octets.startIndex + 1)
+        while true {
+            guard index < octets.endIndex, shift < 28 else { return nil }
+            length |= Int(octets[index] & 0x7F) << shift
+            shift += 7
+            index += 1
+            if octets[index - 1] & 0x80 == 0 { break }
+        }
+        let header = index - octets.startIndex
+        return octets.count >= header + length ? (header, length) : nil
+    }
+}

@@ -1,0 +1,49 @@
+import EventLog
+import Testing
+
+@testable import MQTTPublishing
+
+@Suite struct AcceptedTopicsTests {
+    private static let badge = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"
+
+    private func octets(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
+
+    @Test func `a condition's badges count as one topic, and as no other's`() {
+        var topics = AcceptedTopics(capacity: 8)
+        topics.insert(octets("beacons/lobby/event/staff/\(Self.badge)"))
+        #expect(topics.contains(octets("beacons/lobby/event/staff/f7826da6-4fa2-4e98-8024-bc5b71e0893e/0/65535")))
+        #expect(topics.contains(octets("beacons/lobby/event/staff")))
+        #expect(!topics.contains(octets("beacons/lobby/visit/staff/\(Self.badge)")))
+        #expect(!topics.contains(octets("beacons/lobby/event/staf/\(Self.badge)")))
+        #expect(topics.count == 1)
+    }
+
+    @Test(arguments: [
+        "a", "/", "1", "1/2", "a/1/2", "beacons/lobby/event/7/8",
+        "beacons/lobby/event/F7826DA6-4FA2-4E98-8024-BC5B71E0893E",
+        "beacons/lobby/event/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/7", "event/F7826DA604FA2-4E98-8024-BC5B71E0893E/1/2",
+        "event/G7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2", "event/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/123456",
+        "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2", "/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1/2",
+    ])
+    func `what is no badge's topic stands for itself`(topic: String) {
+        #expect(AcceptedTopics.subtree(of: octets(topic)) == octets(topic))
+    }
+
+    @Test func `where there is no more room one makes place, and none is taken for another`() {
+        var topics = AcceptedTopics(capacity: 100)
+        var found = 0
+        // Round a circle of more than there is room for: those that were taken are there, mostly, and no others ever.
+        for round in 0..<5 {
+            for number in 0..<110 {
+                let topic = octets("event/c\(number)")
+                if round == 0 { #expect(!topics.contains(topic)) }
+                if topics.contains(topic) { found += 1 } else { topics.insert(topic) }
+                #expect(topics.contains(topic))
+                #expect(topics.count <= 100)
+            }
+        }
+        #expect(found > 200, "\(found) of 440")
+        topics.removeAll()
+        #expect(!topics.contains(octets("event/c109")))
+    }
+}

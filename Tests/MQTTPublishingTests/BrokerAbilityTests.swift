@@ -1,0 +1,279 @@
+import BeaconMonitoring
+import BrokerSupport
+import EventLog
+import Foundation
+import MQTTPublishing
+import SystemPackage
+import Testing
+
+/// What a broker can't do, and what becomes of the lines then.
+@Suite struct BrokerAbilityTests {
+    private struct World {
+        let folder: TestFolder
+        let files: EventFiles
+        let broker: ScriptedBroker
+        var options: PublisherOptions
+
+        init(_ count: Int = 40, _ serve: @escaping @Sendable (ScriptedLink, Int) -> Void) throws {
+            folder = try TestFolder()
+            files = try EventFiles(folder.file("events"))
+            try files.append(count)
+            broker = ScriptedBroker(serve)
+            options = PublisherOptions(folder, port: broker.port)
+        }
+
+        func waits(for count: Int) -> Bool {
+            broker.came.wait(quiet: 30) { Set($0.numbers).count >= count ? true : nil } ?? false
+        }
+
+        func run(_ body: (RunningPublisher) throws -> Void) throws {
+            let publisher = try RunningPublisher(options)
+            defer { broker.close() }
+            try body(publisher)
+            try publisher.stop()
+        }
+    }
+
+    // MARK: The version
+
+    @Test func `a broker that has spoken 5 and closes without a word is not spoken to in 3-1-1, nor after a restart`()
+        throws
+    {
+        let world = try World { link, number in
+            // It restarts behind a proxy: the connections come to nothing.
+            if (2...6).contains(number) || (8...12).contains(number) {
+                _ = link.packet()
+                return
+            }
+            var manner = ScriptedLink.Manner()
+            // What is denied stays here.
+            manner.reason = { $0.topic.hasSuffix("/secret") ? 0x87 : 0 }
+            while let packet = link.packet(), link.answer(packet, manner) {
+                if number == 1, packet.kind == 3, link.message(packet)?.sequence == 10 { return }
+            }
+        }
+        try world.run { publisher in
+            #expect(world.waits(for: 40))
+            while publisher.status.shipped < 40 { try publisher.pause() }
+        }
+        let broker = world.broker
+        #expect(broker.came.now.connects.map(\.version) == Array(repeating: 5, count: 7))
+        #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
+    }
+
+    @Test func `what was heard of a broker holds after a restart, and for that broker alone`() throws {
+        let world = try World { link, number in
+            if number <= 4 { _ = link.packet() } else { link.serve() }
+        }
+        let place = "127.0.0.1:\(world.broker.port)"
+        try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
+        try world.run { _ in #expect(world.waits(for: 40)) }
+        #expect(world.broker.came.now.connects.map(\.version) == [5, 5, 5, 5, 5])
+
+        let other = try World { link, number in
+            guard let packet = link.packet() else { return }
+            // It knows 3.1.1 alone, and has no word for another.
+            if packet.body[6] == 4, link.answer(packet) { link.serve() }
+        }
+        try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(other.options.checkpoint)
+        try other.run { publisher in
+            #expect(other.waits(for: 40))
+            let said = try publisher.remark(with: "MQTT 3.1.1")
+            #expect(said.contains("lost") && said.contains("mqtt.protocol"), "\(said)")
+            #expect(publisher.status.limitation?.contains("3.1.1") == true)
+        }
+        #expect(other.broker.came.now.connects.map(\.version) == [5, 5, 4])
+    }
+
+    @Test func `5 is tried again at each connection`() throws {
+        let world = try World { link, number in
+            while let packet = link.packet() {
+                if packet.kind == 1, packet.body[6] == 5, number < 5 {
+                    link.send([0x20, 2, 0, 1])
+                    return
+                }
+                guard link.answer(packet) else { return }
+                if number == 2 || number == 4, packet.kind == 3 { return }
+            }
+        }
+        try world.run { _ in #expect(world.waits(for: 40)) }
+        #expect(world.broker.came.now.connects.map(\.version) == [5, 4, 5, 4, 5])
+    }
+
+    @Test(arguments: [PublisherOptions.VersionChoice.five, .three])
+    func `a version that is set is spoken alone, and what refuses it is said`(_ version: PublisherOptions.VersionChoice)
+        throws
+    {
+        var world = try World { link, _ in
+            guard let packet = link.packet(), packet.kind == 1 else { return }
+            link.send(packet.body[6] == 5 ? [0x20, 3, 0, 0x84, 0] : [0x20, 2, 0, 1])
+        }
+        world.options.version = version
+        try world.run { publisher in
+            let said = try publisher.remark(with: "does not speak this version of MQTT")
+            #expect(said.contains("mqtt.protocol"), "\(said)")
+            while world.broker.came.now.connects.count < 3 { try publisher.pause() }
+        }
+        #expect(Set(world.broker.came.now.connects.map(\.version)) == [version == .five ? 5 : 4])
+    }
+
+    // MARK: Retained messages
+
+    private static func retained(_ folder: TestFolder) throws -> PublisherOptions.Retained {
+        let options = PresentStateOptions(prefix: "beacons", gateway: try Identifier("lobby"), version: "1")
+        return .topics(
+            "beacons/lobby", file: FilePath(folder.file("mqtt-state.json")),
+            make: { _ in PresentState(options, lastWritten: 0) }, adopt: { _ in })
+    }
+
+    @Test(arguments: ["CONNACK", "property", "PUBACK", "DISCONNECT"])
+    func `where no message is retained lines are shipped, without will and states, and that is said`(_ how: String)
+        throws
+    {
+        var world = try World { link, _ in
+            var manner = ScriptedLink.Manner()
+            if how == "property" { manner.properties = [0x25, 0] }
+            if how == "PUBACK" { manner.reason = { $0.isRetained ? 0x9A : 0 } }
+            while let packet = link.packet() {
+                let willIsRetained = packet.kind == 1 && packet.body[7] & 0x20 != 0
+                if how == "CONNACK", willIsRetained {
+                    link.send([0x20, 3, 0, 0x9A, 0])
+                    return
+                }
+                if how == "DISCONNECT", packet.kind == 3, packet.type & 1 != 0 {
+                    link.send([0xE0, 2, 0x9A, 0])
+                    return
+                }
+                guard link.answer(packet, manner) else { return }
+            }
+        }
+        world.options.retained = try Self.retained(world.folder)
+        let (broker, files) = (world.broker, world.files)
+        try world.run { publisher in
+            #expect(world.waits(for: 40))
+            try publisher.remark(with: "the broker keeps no retained messages: lines are shipped")
+            #expect(publisher.status.limitation?.contains("retained") == true)
+            try files.append(10)
+            #expect(world.waits(for: 50))
+            // What is shipped may be deleted: the fold is kept all the same.
+            publisher.mailbox.tell(status: Array("{}".utf8))
+            while publisher.status.released < 50, publisher.status.shipped < 50 { try publisher.pause() }
+        }
+        let came = broker.came.now
+        if how == "CONNACK" {
+            #expect(came.connects.map(\.hasWill) == [true, false])
+            #expect(came.messages.allSatisfy { !$0.isRetained })
+        }
+        if how == "property" { #expect(came.messages.allSatisfy { !$0.isRetained }) }
+        #expect(Subscriber.distinct(came.numbers) == Array(1...50))
+        #expect(came.connects.count <= 2)
+    }
+
+    // MARK: What MQTT can't carry
+
+    private static func line(_ sequence: Int, _ topic: [UInt8]) -> [UInt8] {
+        let text = EventFiles.line(sequence, topic: "@")
+        let parts = text.split(separator: "@", maxSplits: 1).map { Array($0.utf8) }
+        return parts[0] + topic + parts[1] + [0x0A]
+    }
+
+    @Test(
+        arguments: [
+            Array("beacons/lobby/event/st".utf8) + [0xFF] + Array("ff".utf8), [0xC0, 0x80], [0xED, 0xA0, 0x80], [],
+            Array("a\\u0000b".utf8), Array("a/+/b".utf8), Array("a/#".utf8), Array("a\\u0007b".utf8),
+            Array("a\u{85}b".utf8),
+            Array("a\\u0041\u{FFFE}".utf8), Array("\u{FFFE}".utf8), Array(repeating: 0x61, count: 65_536),
+            Array("\\u0061".utf8) + [0xFF],
+        ] as [[UInt8]])
+    func `a line that no broker can take is passed over in order, counted and said, and not those behind it`(
+        _ topic: [UInt8]
+    ) throws {
+        let world = try World(0) { link, _ in link.serve() }
+        var octets: [UInt8] = []
+        for sequence in 1...9 {
+            octets +=
+                sequence % 3 == 2
+                ? Self.line(sequence, topic) : Self.line(sequence, Array("beacons/lobby/event/a".utf8))
+        }
+        // The last line too: nothing comes behind it.
+        octets += Self.line(10, topic)
+        try Data(octets).write(
+            to: URL(fileURLWithPath: world.folder.file("events") + "/events-000000000001-20261121T074627Z.jsonl"))
+        try world.run { publisher in
+            let said = try publisher.remark(with: "line 2 can't be published to any broker")
+            #expect(said.contains("no topic that MQTT has"), "\(said)")
+            #expect(world.waits(for: 6))
+            while publisher.status.shipped < 10 { try publisher.pause() }
+            #expect(publisher.status.setAside == 4)
+            #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
+        }
+        #expect(world.broker.came.now.numbers == [1, 3, 4, 6, 7, 9])
+        #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.position.sequence == 10)
+    }
+
+    @Test func `what this broker alone finds too large waits, and is said with its limit`() throws {
+        let world = try World(3) { link, number in
+            var manner = ScriptedLink.Manner()
+            // Maximum Packet Size, until somebody raises it.
+            if number == 1 { manner.properties = [0x27, 0, 0, 1, 0] }
+            while let packet = link.packet(), link.answer(packet, manner) {}
+        }
+        try world.run { publisher in
+            let said = try publisher.remark(with: "can't take a message")
+            #expect(said.contains("packets of 256 at most") && said.contains("raise the broker's limit"), "\(said)")
+            #expect(publisher.status.shipped == 0 && publisher.status.setAside == 0)
+            #expect(world.broker.came.now.messages.isEmpty)
+        }
+    }
+
+    @Test func `a broker that answers pings and acknowledges nothing is left, and another connection ships`() throws {
+        var world = try World(20) { link, number in
+            var manner = ScriptedLink.Manner()
+            // Two seconds, as MQTT 5 lets a broker have it (§3.2.2.3.14).
+            manner.properties = [0x13, 0, 2]
+            if number == 1 { manner.reason = { $0.sequence ?? 0 > 5 ? nil : 0 } }
+            link.serve(manner)
+        }
+        world.options.keepAlive = .seconds(5)
+        try world.run { publisher in
+            let said = try publisher.remark(with: "it acknowledged nothing for")
+            #expect(said.contains("does not answer"), "\(said)")
+            #expect(world.waits(for: 20))
+            while publisher.status.shipped < 20 { try publisher.pause() }
+        }
+        #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
+        #expect(world.broker.came.now.connects.count == 2)
+    }
+
+    // MARK: Topics
+
+    @Test func `each condition's first line goes alone in a connection, and not each badge's`() throws {
+        let limit = 8
+        let world = try World(0) { link, _ in
+            // PUBACKs come when so many are under way, or no more come.
+            var waiting: [ScriptedLink.Packet] = []
+            while true {
+                guard let packet = link.packet(milliseconds: waiting.isEmpty ? 60_000 : 200) else {
+                    if waiting.isEmpty { return }
+                    for packet in waiting { _ = link.answer(packet) }
+                    waiting = []
+                    continue
+                }
+                if packet.kind == 3 { waiting.append(packet) } else if !link.answer(packet) { return }
+                if waiting.count >= limit {
+                    for packet in waiting { _ = link.answer(packet) }
+                    waiting = []
+                }
+            }
+        }
+        let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+        try world.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
+        try world.run { publisher in
+            #expect(world.waits(for: 81))
+            while publisher.status.shipped < 81 { try publisher.pause() }
+            // The first alone; then all the others, which nothing kept back.
+            #expect(publisher.status.repeated == 0)
+        }
+        #expect(world.broker.came.now.numbers == Array(1...81))
+    }
+}
