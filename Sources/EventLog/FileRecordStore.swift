@@ -8,7 +8,7 @@ public import SystemPackage
 ///     let monitor = try BeaconMonitor("site", clock: clock, store: store)
 public final class FileRecordStore: RecordStore {
     private let directory: FilePath
-    private var lock: StateLock?
+    private var locks: [StateLock] = []
     private var journal: Journal?
 
     /// A store in a folder, which is made where it is not there. Several monitors may share one.
@@ -21,9 +21,12 @@ public final class FileRecordStore: RecordStore {
         _ monitor: Identifier, at now: Instant, offset: ClockOffset
     ) throws -> MonitorSnapshot? {
         let folder = directory.appending(monitor.text)
-        lock = try StateLock(monitor, in: folder, program: "a monitor")
-        let options = JournalOptions(
-            directory: folder.appending("events"), stateDirectory: folder, gateway: monitor)
+        let events = folder.appending("events")
+        locks = [
+            try StateLock(monitor, in: folder, program: "a monitor"),
+            try StateLock(events: events, program: "a monitor"),
+        ]
+        let options = JournalOptions(directory: events, stateDirectory: folder, gateway: monitor)
         let journal = try Journal(
             options, boot: try BootID.current(), now: now, clockOffset: offset, isClockSynchronized: true)
         self.journal = journal
@@ -63,6 +66,6 @@ public final class FileRecordStore: RecordStore {
     /// Keeps the last snapshot, closes the files and gives the name back.
     public func close(_ snapshot: MonitorSnapshot, at now: Instant) {
         journal?.close(snapshot, at: now)
-        lock?.release()
+        for lock in locks { lock.release() }
     }
 }

@@ -103,6 +103,8 @@ public final class Journal {
     public var shipped = 0
     /// Why lines or records can't be kept at present, for operators.
     public var trouble: String? { lineTrouble ?? stateTrouble }
+    /// Whether it is lines that can't be kept, which wait in memory then; `false` where it is records alone.
+    public var linesWait: Bool { lineTrouble != nil }
 
     /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.
     ///

@@ -84,6 +84,8 @@ public enum EventLogError: Error, Hashable {
     case newerVersion(String, Int)
     /// Another process, or this one, holds what only one may have (rule N1): what, who, where.
     case inUse(String, holder: String, lock: String)
+    /// What stands where a lock's file should be is none of ours: where, and why not.
+    case notALock(String, String)
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -97,7 +99,9 @@ extension EventLogError: CustomStringConvertible {
         case .newerVersion(let path, let version):
             "\(path) has version \(version), which this program does not know; use the one that wrote it, or a newer one"
         case .inUse(let what, let holder, let lock):
-            "\(what) is in use by \(holder) (\(lock)); end it first, or use another state directory"
+            "\(what) is in use by \(holder) (\(lock)); end it first, or name another folder"
+        case .notALock(let path, let why):
+            "\(path) can't be a lock: \(why); see who put it there, and remove it"
         }
     }
 }

@@ -34,7 +34,7 @@ extension Daemon {
         }
     }
 
-    /// One monitor of a name at a time on this machine (rule N1).
+    /// One monitor of a name at a time on this machine (rule N1), and one gateway in a folder of event files.
     static func locks(_ configuration: Configuration) throws(ExitFailure) -> [StateLock] {
         var locks: [StateLock] = []
         do throws(EventLogError) {
@@ -43,6 +43,8 @@ extension Daemon {
             for monitor in configuration.monitors {
                 locks.append(try StateLock(monitor.name, in: directory, program: "beacon-gateway run"))
             }
+            locks.append(
+                try StateLock(events: FilePath(configuration.output.directory), program: "beacon-gateway run"))
         } catch {
             throw ExitFailure(error)
         }

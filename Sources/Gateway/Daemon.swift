@@ -112,6 +112,7 @@ public final class Daemon {
         monitor = LiveMonitor(
             engine: MonitorEngine(
                 settings: configuration.liveEngineSettings, start: now, clockOffset: wallClock.offset))
+        for remark in locks.compactMap(\.remark) { log(.warning, remark) }
         for remark in journal.recovery.remarks { log(.warning, remark) }
         observeClock()
         try begin(from: journal.recovery.snapshot, at: now)
@@ -290,9 +291,11 @@ public final class Daemon {
         guard journal.trouble != saidTrouble else { return }
         saidTrouble = journal.trouble
         if let trouble = saidTrouble {
-            log(.error, "\(trouble); monitoring goes on, and lines wait in memory")
+            log(
+                .error, "\(trouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")"
+            )
         } else {
-            log(.notice, "lines are kept again")
+            log(.notice, "lines and records are kept again")
         }
         updateDiagnostics()
     }

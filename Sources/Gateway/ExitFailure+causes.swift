@@ -22,7 +22,7 @@ extension ExitFailure {
         switch error {
         case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
             self.init(.noPermission, error.description)
-        case .createFailed, .directoryNotEmpty: self.init(.cannotCreate, error.description)
+        case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
         case .writeFailed: self.init(.cannotWrite, error.description)
         case .readFailed: self.init(.inputMissing, error.description)
         case .newerVersion: self.init(.dataInvalid, error.description)

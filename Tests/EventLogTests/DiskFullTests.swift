@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// A small file system of its own, gone with this value.
-private final class SmallDisk {
+final class SmallDisk {
     let folder: Folder
 
     /// `nil` where this user may not mount.
@@ -25,6 +25,9 @@ private final class SmallDisk {
 
     /// Whether it can be had here at all.
     static let isPossible = SmallDisk(kilobytes: 64) != nil
+
+    /// From now on it takes no writing, root's neither.
+    func becomeReadOnly() -> Bool { mount("tmpfs", folder.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 }
 
     deinit { umount2(folder.path, 2) }
 }
