@@ -12,6 +12,8 @@ public final class SystemFiles: FileSystemCalls {
     public init() {}
 
     /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
+    ///
+    /// Who was here when is nobody's but the owner's and his group's: mode 0640, less what the umask takes.
     public func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
         let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
         return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
@@ -24,9 +26,9 @@ public final class SystemFiles: FileSystemCalls {
 
     private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
         #if canImport(Glibc)
-            unsafe Glibc.open(path, flags, 0o644)
+            unsafe Glibc.open(path, flags, 0o640)
         #else
-            unsafe Musl.open(path, flags, 0o644)
+            unsafe Musl.open(path, flags, 0o640)
         #endif
     }
 
@@ -124,9 +126,9 @@ public final class SystemFiles: FileSystemCalls {
         return names
     }
 
-    /// Makes a folder, where it is not there (mkdir(2)).
+    /// Makes a folder, where it is not there (mkdir(2)): mode 0750, less what the umask takes.
     public func makeDirectory(_ path: FilePath) throws(Errno) {
-        let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
+        let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o750) }
         if result != 0, errno != EEXIST { throw Errno(rawValue: errno) }
     }
 

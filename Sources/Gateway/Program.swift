@@ -1,5 +1,15 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
 /// The program.
 public enum Program {
     /// Its version.
     public static let version = "0.1.0"
+
+    /// Has every file and folder that this process makes be its user's and his group's alone, whatever it was started
+    /// with (umask(2)): who was here when is nobody else's. Files get 0640, folders 0750.
+    public static func protectFiles() { _ = umask(0o027) }
 }

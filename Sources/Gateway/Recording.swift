@@ -279,7 +279,7 @@ final class RecordingFile {
             do {
                 let made = try FileDescriptor.open(
                     FilePath(path), .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
-                    permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                    permissions: [.ownerReadWrite, .groupRead])
                 return (made, true)
             } catch Errno.fileExists {
                 return (try FileDescriptor.open(FilePath(path), .writeOnly, options: .closeOnExec), false)

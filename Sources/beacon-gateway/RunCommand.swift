@@ -24,6 +24,7 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
+            Program.protectFiles()
             let log = OperatorLog(atLeast: verbose ? .debug : .notice)
             let daemon = try Daemon(configuration: config, log: log.write)
             try daemon.run()
