@@ -14,7 +14,7 @@ extension Doctor {
         let wrong = findings.count { $0.state == .wrong }
         let warnings = findings.count { $0.state == .warning }
         lines.append(wrong == 0 ? "nothing is wrong; warnings: \(warnings)" : "wrong: \(wrong), warnings: \(warnings)")
-        return lines.joined(separator: "\n") + "\n"
+        return lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n"
     }
 
     /// The findings as one JSON object on one line: `docs/doctor.md`.
@@ -38,10 +38,10 @@ extension Doctor {
                 buffer.append("\"")
             }
             buffer.append("],\"summary\":\"")
-            buffer.append(escaped: finding.summary)
+            buffer.append(plain: finding.summary)
             if let remedy = finding.remedy {
                 buffer.append("\",\"remedy\":\"")
-                buffer.append(escaped: remedy)
+                buffer.append(plain: remedy)
             }
             buffer.append("\"}")
         }

@@ -23,7 +23,7 @@ struct ExplainText {
         lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")
     }
 
-    var text: String { lines.joined(separator: "\n") + "\n" }
+    var text: String { lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n" }
 
     private var number: String { finding.line.sequence.map { "Line \($0)" } ?? "The line" }
 

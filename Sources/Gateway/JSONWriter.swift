@@ -106,7 +106,7 @@ struct JSONWriter: ~Copyable {
 
     private mutating func append(_ text: String) {
         buffer.append(octet: UInt8(ascii: "\""))
-        buffer.append(escaped: text)
+        buffer.append(plain: text)
         buffer.append(octet: UInt8(ascii: "\""))
     }
 }

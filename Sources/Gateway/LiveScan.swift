@@ -236,7 +236,7 @@ public final class LiveScan: ScanHandler {
     private func note(_ level: LogLevel, _ text: String) {
         guard terminal != nil else { return log(level, text) }
         guard level <= .notice else { return }
-        lastWords = ScanText.safe(Array(text.utf8.prefix(512)))
+        lastWords = PlainText.safe(Array(text.utf8.prefix(512)))
     }
 
     // MARK: What is heard

@@ -24,7 +24,7 @@ public struct OperatorLog: Sendable {
     public func write(_ level: LogLevel, _ text: String) {
         guard level <= self.level else { return }
         let prefix = isJournal ? "<\(level.rawValue)>" : Self.word(level)
-        let lines = text.split(separator: "\n").map { "\(prefix)\($0)\n" }.joined()
+        let lines = PlainText.safe(lines: text).split(separator: "\n").map { "\(prefix)\($0)\n" }.joined()
         // There is nowhere else to say that this failed.
         _ = try? FileDescriptor.standardError.writeAll(lines.utf8)
     }

@@ -92,7 +92,7 @@ struct AdvertiserTable: Sendable {
         var name: [UInt8] = []
         for index in 0..<octets.count { name.append(octets[index]) }
         table[place].nameOctets = name
-        table[place].name = name.isEmpty ? nil : ScanText.safe(name)
+        table[place].name = name.isEmpty ? nil : PlainText.safe(name)
     }
 
     private static func isEqual(_ left: [UInt8], _ right: Span<UInt8>) -> Bool {

@@ -35,7 +35,8 @@ struct ScanPage {
             return line(
                 isWide ? uuid : uuid.prefix(8) + "..", "\(row.beacon.major)", "\(row.beacon.minor)",
                 row.strength.map(ScanText.tenths) ?? "-", row.proximity.rawValue, ScanText.distance(row.distance),
-                ScanText.tenths(row.rate), ScanText.seconds(row.age), row.conditions.joined(separator: ", "))
+                ScanText.tenths(row.rate), ScanText.seconds(row.age),
+                PlainText.safe(row.conditions.joined(separator: ", ")))
         }
     }
 

@@ -1,25 +1,7 @@
 import BluetoothLE
 
-/// Text for terminals: what came by radio made harmless, and put into columns.
+/// Text for terminals, put into columns.
 enum ScanText {
-    /// The text that UTF-8 octets spell, with an underscore in place of whatever a terminal would take for more than a
-    /// letter: control characters (escape sequences begin with one), characters that turn the direction of writing or
-    /// can't be seen, and what Unicode has not assigned. Octets that are no UTF-8 become U+FFFD.
-    static func safe(_ octets: [UInt8]) -> String {
-        var text = ""
-        for scalar in String(decoding: octets, as: UTF8.self).unicodeScalars {
-            text.unicodeScalars.append(isHarmless(scalar) ? scalar : "_")
-        }
-        return text
-    }
-
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-        default: true
-        }
-    }
-
     /// How many columns a terminal is likely to give a text: two to wide characters, none to combining ones.
     ///
     /// Terminals differ; one that differs here gets a line that is cut, and none that wraps.

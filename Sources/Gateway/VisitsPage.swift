@@ -62,7 +62,7 @@ struct VisitsPage {
         let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
         let zone = options.time.zone(at: Self.date(range.to))
         output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
-        output.buffer.append("<p class=\"range\">\(Self.escaped(title.dropFirst(7))) \(zone) · \(count) visits")
+        output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(count) visits")
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
@@ -101,7 +101,7 @@ struct VisitsPage {
             try output.flushIfFull()
             let name = VisitsWriter.name(subject)
             let kind = subject.beacon == nil ? "row" : "row beacon"
-            output.buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(Self.escaped(name))</div>")
+            output.buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(PlainText.html(name))</div>")
             Self.openDrawing(name, columns, into: &output.buffer)
             for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
             for bar in merged(bars[subject] ?? [], range) {
@@ -119,7 +119,7 @@ struct VisitsPage {
         for silence in silences { adapters[silence.adapter ?? "", default: []].append(silence) }
         for (adapter, silences) in adapters.sorted(by: { $0.key < $1.key }) {
             let name = adapter.isEmpty ? "not running" : "\(adapter) not listening"
-            output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(Self.escaped(name))</div>")
+            output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(PlainText.html(name))</div>")
             Self.openDrawing(name, columns, into: &output.buffer)
             for silence in silences {
                 let (from, to) = self.columns(silence, range)
@@ -136,7 +136,7 @@ struct VisitsPage {
     private static func openDrawing(_ name: String, _ columns: Int, into buffer: inout LineBuffer) {
         buffer.append(
             "<svg viewBox=\"0 0 \(columns) 10\" preserveAspectRatio=\"none\" role=\"img\" "
-                + "aria-label=\"\(escaped(name))\">")
+                + "aria-label=\"\(PlainText.html(name))\">")
     }
 
     private static func writeRectangle(
@@ -147,7 +147,7 @@ struct VisitsPage {
         buffer.append("<rect class=\"\(kind)\" x=\"\(place.from)\" width=\"\(width)\" y=\"0\" height=\"10\"")
         if let opacity { buffer.append(" fill-opacity=\"\(opacity)%\"") }
         buffer.append(">")
-        if let title { buffer.append("<title>\(escaped(title))</title>") }
+        if let title { buffer.append("<title>\(PlainText.html(title))</title>") }
         buffer.append("</rect>")
     }
 
@@ -264,7 +264,7 @@ struct VisitsPage {
         buffer.append("</thead><tbody>\n")
         for (subject, total) in totals.sorted(by: { $0.key < $1.key }).prefix(Self.rowsMax) {
             let last = total.open > 0 ? "still here" : total.last.map { options.time.text($0) } ?? "–"
-            buffer.append("<tr><td>\(Self.escaped(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
+            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
             buffer.append("<td>\(VisitsTime.text(seconds: total.duration / 1_000_000))</td><td>\(last)</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
@@ -276,7 +276,7 @@ struct VisitsPage {
         buffer.append("</thead><tbody>\n")
         for silence in silences.prefix(Self.listedMax) {
             let what = silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"
-            buffer.append("<tr><td>\(Self.escaped(what))</td><td>\(options.time.text(silence.from))</td>")
+            buffer.append("<tr><td>\(PlainText.html(what))</td><td>\(options.time.text(silence.from))</td>")
             buffer.append("<td>\(silence.to.map { options.time.text($0) } ?? "now")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
@@ -289,27 +289,12 @@ struct VisitsPage {
             let arrival = stay.arrival.map { options.time.text($0) } ?? "–"
             let departure = stay.end == .open ? "still here" : stay.departure.map { options.time.text($0) } ?? "–"
             let duration = stay.duration.map { VisitsTime.text(seconds: $0 / 1_000_000) } ?? "–"
-            buffer.append("<tr><td>\(Self.escaped(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
+            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
             buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
         if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }
-    }
-
-    /// Text between tags and in attributes.
-    static func escaped(_ text: some StringProtocol) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 
     private static let head = """

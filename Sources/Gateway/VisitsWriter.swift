@@ -50,7 +50,7 @@ struct VisitsWriter {
         line.reserveCapacity(128)
         for (cell, width) in zip(cells, widths) {
             // How wide a character is, a terminal knows; most have one octet and one column.
-            let octets = cell.utf8
+            let octets = PlainText.safe(cell).utf8
             let missing = max(0, width - octets.count { $0 & 0xC0 != 0x80 })
             // Numbers stand to the right.
             let isNumber = width == 12 || width == 7 || width == 6
@@ -77,7 +77,7 @@ struct VisitsWriter {
 
     private func writeObject(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
         buffer.append("{\"kind\":\"visit\",\"monitor\":\"")
-        buffer.append(escaped: stay.monitor)
+        buffer.append(plain: stay.monitor)
         buffer.append(octet: UInt8(ascii: "\""))
         append(stay.subject, into: &buffer)
         append("arrival", stay.arrival, into: &buffer)
@@ -98,7 +98,7 @@ struct VisitsWriter {
 
     private func append(_ subject: VisitsBook.Subject, into buffer: inout LineBuffer) {
         buffer.append(",\"identifier\":\"")
-        buffer.append(escaped: subject.identifier.text)
+        buffer.append(plain: subject.identifier.text)
         buffer.append(octet: UInt8(ascii: "\""))
         guard let beacon = subject.beacon else { return }
         buffer.append(",\"beacon\":{\"uuid\":\"\(beacon.uuid)\",\"major\":\(beacon.major),\"minor\":\(beacon.minor)}")
@@ -113,7 +113,7 @@ struct VisitsWriter {
 
     private func writeRecord(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
         let beacon = stay.subject.beacon
-        var fields = [Self.quoted(stay.monitor), Self.quoted(stay.subject.identifier.text)]
+        var fields = [PlainText.csv(stay.monitor), PlainText.csv(stay.subject.identifier.text)]
         fields += [
             beacon.map { "\($0.uuid)" } ?? "", beacon.map { "\($0.major)" } ?? "", beacon.map { "\($0.minor)" } ?? "",
         ]
@@ -125,14 +125,6 @@ struct VisitsWriter {
             stay.strength.map { "\($0.maximum)" } ?? "", stay.end.word,
         ]
         buffer.append(fields.joined(separator: ",") + "\r\n")
-    }
-
-    /// A field of RFC 4180; what a spreadsheet would take for a formula gets an apostrophe.
-    private static func quoted(_ text: String) -> String {
-        let isFormula = text.first.map { "=+-@\t\r".contains($0) } ?? false
-        let text = isFormula ? "'" + text : text
-        guard text.contains(where: { "\",\r\n".contains($0) }) || isFormula else { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
     private static func iso(_ date: WallDate?) -> String {
@@ -156,20 +148,20 @@ struct VisitsWriter {
             if silences == 0 { buffer.append("\nNot heard meanwhile:\n") }
             buffer.append(
                 "  \(time.text(silence.from)) … \(silence.to.map { time.text($0) } ?? "now                ")  "
-                    + "\(silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running")\n"
+                    + "\(PlainText.safe(silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"))\n"
             )
         case .json:
             buffer.append("{\"kind\":\"silence\"")
             if let adapter = silence.adapter {
                 buffer.append(",\"adapter\":\"")
-                buffer.append(escaped: adapter)
+                buffer.append(plain: adapter)
                 buffer.append(octet: UInt8(ascii: "\""))
             }
             append("from", silence.from, into: &buffer)
             append("to", silence.to, into: &buffer)
             if let reason = silence.reason {
                 buffer.append(",\"reason\":\"")
-                buffer.append(escaped: reason)
+                buffer.append(plain: reason)
                 buffer.append(octet: UInt8(ascii: "\""))
             }
             buffer.append("}\n")
@@ -233,6 +225,7 @@ struct VisitsWriter {
     }
 
     private static func totalRow(_ name: String, _ total: Visits.Total, _ more: String) -> String {
+        let name = PlainText.safe(name)
         let padding = String(repeating: " ", count: max(0, 32 - name.count))
         let open = total.open > 0 ? ", \(total.open == 1 ? "one" : "\(total.open)") still here" : ""
         return "  \(name)\(padding)  \(total.count) \(total.count == 1 ? "visit" : "visits"), "

@@ -26,8 +26,8 @@ enum Terminal {
         }
     }
 
-    /// Writes a line to standard error.
-    static func say(_ text: String) { write(text + "\n") }
+    /// Writes a line to standard error, or several: what of it came from a file can do a terminal no harm.
+    static func say(_ text: String) { write(PlainText.safe(lines: text) + "\n") }
 
     /// Writes to standard error.
     static func write(_ text: String) {
