@@ -54,6 +54,18 @@ public struct ScanStatus: Sendable, Hashable {
         public let backend: ScannerBackend
         /// In use, standing by, closed and why: for operators.
         public let standing: String
+        /// Whether it is begun.
+        public let isOpen: Bool
+        /// Whether this process has not the right to it, which does not come back.
+        public let isDenied: Bool
+
+        /// Makes one.
+        public init(backend: ScannerBackend, standing: String, isOpen: Bool, isDenied: Bool) {
+            self.backend = backend
+            self.standing = standing
+            self.isOpen = isOpen
+            self.isDenied = isDenied
+        }
     }
 
     /// The way that is in use; absent while none is open.

@@ -139,7 +139,9 @@ public final class ScanSupervisor {
         var status = overall
         status.backend = chooser.used.map { chooser.backend(of: $0) }
         status.ways = (0..<chooser.count).map {
-            ScanStatus.Way(backend: chooser.backend(of: $0), standing: chooser.standing(of: $0))
+            ScanStatus.Way(
+                backend: chooser.backend(of: $0), standing: chooser.standing(of: $0), isOpen: chooser.isBegun($0),
+                isDenied: chooser.isDenied($0))
         }
         status.obstacles = obstacles
         status.adapters = watches.map { watch in

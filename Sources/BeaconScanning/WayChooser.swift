@@ -50,6 +50,7 @@ struct WayChooser: Sendable {
     func backend(of index: Int) -> ScannerBackend { ways[index].backend }
     func isBegun(_ index: Int) -> Bool { ways[index].isBegun }
     func obstacles(of index: Int) -> Set<ScanObstacle> { ways[index].obstacles }
+    func isDenied(_ index: Int) -> Bool { ways[index].failure?.kind == .denied }
 
     /// The error of the best way, where none is open.
     var failure: ScannerError? { ways.contains { $0.isBegun } ? nil : ways.first?.failure }

@@ -95,16 +95,6 @@ extension Daemon {
             exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) }, log: log)
     }
 
-    /// With the management socket bound, nothing that this process may do beyond any user's is needed any more.
-    func dropCapabilities(of supervisor: ScanSupervisor) {
-        guard supervisor.status.backend == .management else { return }
-        do throws(Errno) {
-            try Capabilities.drop()
-        } catch {
-            log(.warning, "the capabilities can't be given up: \(error)")
-        }
-    }
-
     /// The session that a gateway holds: what its configuration asks of the scanners.
     static func session(_ configuration: Configuration, in service: ServiceRegistry) -> ServiceSession {
         let demand = configuration.scanner.demand

@@ -59,6 +59,10 @@ extension Daemon {
         json.write("started", Self.text(of: WallDate(startTime, offset: wallClock.offset)))
         json.write("state", status?.isListening ?? false ? "listening" : "waiting")
         json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
+        json.objects("capabilities", keptCapabilities?.needs ?? []) { json, need in
+            json.write("name", need.capability.name)
+            json.write("why", need.why)
+        }
         if let status { write(status, at: now, to: &json) }
         writeLocation(at: now, to: &json)
         writeMonitors(withConditions ? configuration.monitors : [], to: &json)
@@ -192,6 +196,9 @@ extension Daemon {
         guard let status = supervisor?.status else { return "" }
         var lines = ["\(gateway): \(statusText(status)); runs since \((now - startTime).inWords)"]
         for way in status.ways { lines.append("  \(way.backend.rawValue): \(way.standing)") }
+        for need in keptCapabilities?.needs ?? [] {
+            lines.append("  keeps \(need.capability.name): \(need.why)")
+        }
         lines.append("adapters")
         if status.adapters.isEmpty { lines.append("  none") }
         for adapter in status.adapters {

@@ -48,6 +48,8 @@ public final class Daemon {
     /// What the configuration asks of them.
     var session: ServiceSession
     var exitTimeouts: ExitTimeouts
+    /// The capabilities that are kept, once it is known what hears.
+    var keptCapabilities: CapabilityNeeds?
     /// The error that ends the daemon, where one does.
     var failure: ExitFailure?
     let notifier: ServiceNotifier
@@ -143,7 +145,7 @@ public final class Daemon {
             throw ExitFailure(error)
         }
         startLocation()
-        dropCapabilities(of: supervisor)
+        dropCapabilities()
         log(.notice, opening(supervisor.status))
         sayShortfalls(of: supervisor.status)
         do throws(Errno) {
@@ -225,7 +227,10 @@ public final class Daemon {
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
         setRangingTimer()
         // Reading all of it costs more than a report does.
-        if statusIsStale { sayStatus() }
+        if statusIsStale {
+            dropCapabilities()
+            sayStatus()
+        }
         statusIsStale = false
     }
 
