@@ -127,6 +127,11 @@ extension Doctor {
 
     mutating func examineDaemon() {
         let daemon = probes.daemon(statusSocket: output.statusSocket)
+        if let occupant = daemon.occupant {
+            return find(
+                "daemon", .wrong, "output.status_socket is \(output.statusSocket), which is \(occupant)",
+                remedy: "name a path where nothing is; the gateway removes nothing but a socket that nobody listens at")
+        }
         guard daemon.isRunning else {
             return find(
                 "daemon", .warning, "no gateway runs with this configuration",

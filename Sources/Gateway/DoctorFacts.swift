@@ -115,14 +115,19 @@ public enum DoctorFacts {
     public struct Daemon: Sendable, Hashable {
         /// Whether it answers at its status socket.
         public var isRunning: Bool
+        /// What stands in the status socket's place and is no socket; absent where nothing does.
+        public var occupant: String?
         /// The flags that it holds at present; absent where it was not asked.
         public var diagnostics: Diagnostics?
         /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
         public var brokerTrouble: String?
 
         /// Makes a daemon.
-        public init(isRunning: Bool, diagnostics: Diagnostics? = nil, brokerTrouble: String? = nil) {
+        public init(
+            isRunning: Bool, occupant: String? = nil, diagnostics: Diagnostics? = nil, brokerTrouble: String? = nil
+        ) {
             self.isRunning = isRunning
+            self.occupant = occupant
             self.diagnostics = diagnostics
             self.brokerTrouble = brokerTrouble
         }

@@ -22,24 +22,54 @@ public struct Status: Sendable {
     public static func ask(configuration path: String) throws(ExitFailure) -> Status {
         let configuration = try ConfigurationFile.load(path, isReplay: false)
         let socket = configuration.output.statusSocket
-        let answer: [UInt8]?
+        switch try answer(at: socket) {
+        case .nobody: return try last(configuration, socket: socket)
+        case .busy:
+            throw ExitFailure(
+                .serviceUnavailable,
+                "a gateway runs and is too busy to answer at \(socket): others ask it all the time, or it hangs; "
+                    + "see who does (ss -xp src \(socket)), and its log")
+        case .octets(let octets):
+            let end = octets.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? octets.endIndex
+            var page = octets[end...]
+            // The empty line that says that it is whole.
+            if isWhole(octets) { page.removeLast() }
+            return Status(
+                json: String(decoding: octets[..<end], as: UTF8.self),
+                page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)), remark: nil)
+        }
+    }
+
+    /// Asks again where the gateway ended its answer early, as it does with who is too slow while others wait.
+    private static func answer(at socket: String) throws(ExitFailure) -> UnixSocket.Answer {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var answer = UnixSocket.Answer.busy
         do throws(Errno) {
-            answer = try UnixSocket.read(from: socket, atMost: octetsMax)
+            for _ in 0..<attempts {
+                answer = try UnixSocket.ask(socket, atMost: octetsMax)
+                switch answer {
+                case .nobody: return answer
+                case .octets(let octets) where isWhole(octets): return answer
+                case .busy, .octets: guard clock.now - start < .seconds(UnixSocket.patience) else { break }
+                }
+            }
         } catch {
             throw ExitFailure(
                 error == .permissionDenied ? .noPermission : .serviceUnavailable, "\(socket) can't be asked: \(error)")
         }
-        guard let answer, !answer.isEmpty else { return try last(configuration, socket: socket) }
-        let end = answer.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? answer.endIndex
-        return Status(
-            json: String(decoding: answer[..<end], as: UTF8.self),
-            page: String(decoding: answer[end...], as: UTF8.self),
-            remark: nil)
+        // An answer of an older gateway, which ends without an empty line, has a whole object all the same.
+        if case .octets(let octets) = answer, !octets.contains(UInt8(ascii: "\n")) { return .busy }
+        return answer
     }
+
+    private static let attempts = 3
+
+    private static func isWhole(_ octets: [UInt8]) -> Bool { octets.suffix(2) == [0x0A, 0x0A] }
 
     /// The flags that the gateway behind a socket holds; `nil` where it does not say.
     static func diagnostics(at socket: String) -> Diagnostics? {
-        guard let answer = try? UnixSocket.read(from: socket, atMost: octetsMax) else { return nil }
+        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
         // The object is our own daemon's, which writes this key once before all text that comes from elsewhere.
         let text = String(decoding: answer.prefix(4096), as: UTF8.self)
         guard let key = text.firstRange(of: "\"diagnostics\":["),
@@ -54,7 +84,7 @@ public struct Status: Sendable {
 
     /// Why the broker of the gateway behind a socket does not take what it publishes; `nil` where it does.
     static func brokerTrouble(at socket: String) -> String? {
-        guard let answer = try? UnixSocket.read(from: socket, atMost: octetsMax) else { return nil }
+        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
         let text = String(decoding: answer.prefix { $0 != 0x0A }, as: UTF8.self)
         guard let object = text.ranges(of: "},\"mqtt\":{").last,
             let key = text[object.upperBound...].firstRange(of: "\"trouble\":\"")
@@ -100,6 +130,7 @@ public struct Status: Sendable {
             lines.append("  \(event.identifier): \(event.state) since \(Daemon.text(of: event.date))")
         }
         if state.events.isEmpty { lines.append("  none has had an event") }
-        return Status(json: json.finish(), page: lines.joined(separator: "\n") + "\n", remark: remark)
+        return Status(
+            json: json.finish(), page: PlainText.safe(lines: lines.joined(separator: "\n") + "\n"), remark: remark)
     }
 }

@@ -1,3 +1,4 @@
+import BluetoothLE
 import Polling
 import SystemPackage
 
@@ -7,100 +8,170 @@ import SystemPackage
     import Musl
 #endif
 
-/// Answers whoever connects to the status socket: with one JSON object, and the end.
+/// Answers whoever connects to the status socket: with one JSON object, a page, an empty line, and the end.
 ///
-/// Nothing is read: what is asked is always the same. Whoever does not take the answer within its socket's buffer is let
-/// go, so that nobody can hold the daemon up.
+/// Nothing is read: what is asked is always the same. Who may connect may also be hostile, or broken, and hearing must not
+/// suffer from either, so everything here is bounded: how many are taken on in a turn and in a second, how often the answer
+/// is made, how much of it is handed over in a turn, how many are served at a time, and for how long one may take nothing.
+/// Who waits to be taken on waits in the kernel, and costs nothing there.
 final class StatusServer {
+    /// What is spent at most, and on whom.
+    struct Limits {
+        /// How many connections are taken on in one turn of the loop.
+        var acceptedPerTurn = 4
+        /// For how long nobody is taken on where as many came.
+        var pause: Duration = .milliseconds(10)
+        /// How many are served at a time.
+        var clients = 64
+        /// How many octets one of them gets in a turn; who takes less is no faster than ``patienceWhereOthersWait``.
+        var portion = 64 << 10
+        /// For how long one may take less than a portion.
+        var patience: Duration = .seconds(5)
+        /// The same where all places are taken and somebody waits for one.
+        var patienceWhereOthersWait: Duration = .milliseconds(250)
+        /// How often an answer is made; who comes sooner waits, and gets it together with all others who do.
+        var interval: Duration = .seconds(1)
+        /// How many may be made without that where none was for as many intervals: `doctor` and `status` ask in a row.
+        var answers = 4
+    }
+
+    /// What it has done.
+    struct Counters {
+        /// Connections that were taken on.
+        var accepted = 0
+        /// How often the answer was made.
+        var rendered = 0
+        /// Who did not get it whole: he went, took it too slowly, or there was no descriptor for him.
+        var unanswered = 0
+        /// Those of them who had to go because they took it too slowly.
+        var dropped = 0
+    }
+
     private let loop: EventLoop
-    private let path: String
     private let answer: () -> String
-    private let listener: FileDescriptor
+    private let limits: Limits
+    private let listener: UnixSocket.Listener
     private var watch: EventLoop.Watch?
+    private var timer: EventLoop.Timer?
+    private var isAccepting = true
+    /// When others are taken on again.
+    private var resumesAt: Instant?
+    /// Whether that is because all places are taken.
+    private var isFull = false
     private var clients: [Client] = []
-    /// Who could not be answered whole.
-    private(set) var unanswered = 0
+    /// How many answers may be made, as of when.
+    private var renderings: (left: Int, time: Instant)
+    private(set) var counters = Counters()
 
     private struct Client {
         let descriptor: FileDescriptor
         let watch: EventLoop.Watch
-        var rest: [UInt8]
+        /// What he gets; empty until it is made.
+        var octets: [UInt8] = []
+        var sent = 0
+        /// How much he had when his patience was last measured, and when that was; absent until there is an answer.
+        var mark: (sent: Int, time: Instant)?
     }
 
-    // More than these at a time are let go unanswered.
-    private static let clientsMax = 16
+    /// How many are served at present, or wait for the answer.
+    var clientCount: Int { clients.count }
 
     /// Listens at `path`, in place of a socket that nobody listens at any more; its folder is made where it is missing, as
     /// it is without a service manager that has made it.
     ///
     /// - Throws: ``ExitFailure`` where that can't be, with what to do.
-    init(at path: String, on loop: EventLoop, answer: @escaping () -> String) throws(ExitFailure) {
+    init(
+        at path: String, on loop: EventLoop, limits: Limits = Limits(), answer: @escaping () -> String
+    ) throws(ExitFailure) {
         self.loop = loop
-        self.path = path
+        self.limits = limits
         self.answer = answer
-        do throws(Errno) {
-            listener = try UnixSocket.listen(at: path)
+        renderings = (limits.answers, loop.now)
+        do throws(UnixSocket.Failure) {
+            listener = try UnixSocket.Listener(at: path)
         } catch {
-            let code: ExitFailure.Code = error == .permissionDenied ? .noPermission : .cannotCreate
-            throw ExitFailure(
-                code,
-                error == .addressInUse
-                    ? "\(path) is answered by another gateway; output.status_socket tells them apart"
-                    : "the status socket \(path) can't be made: \(error); see output.status_socket")
+            throw ExitFailure(error, path)
         }
         do throws(Errno) {
-            watch = try loop.watch(listener, for: .read) { [unowned self] _ in accept() }
+            watch = try loop.watch(listener.descriptor, for: .read) { [unowned self] _ in accept() }
         } catch {
-            try? listener.close()
             throw ExitFailure(.failed, "the status socket can't be waited for: \(error)")
         }
+        timer = loop.makeTimer { [unowned self] now in look(at: now) }
     }
 
     deinit {
+        if let timer { loop.end(timer) }
         if let watch { loop.end(watch) }
         for client in clients { end(client) }
-        try? listener.close()
-        unsafe unlink(path)
     }
 
+    // MARK: Who comes
+
     private func accept() {
-        while true {
-            let made = Glibc.accept(listener.rawValue, nil, nil)
-            guard made >= 0 else { return }
-            _ = fcntl(made, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(made, F_SETFL, O_NONBLOCK)
-            let descriptor = FileDescriptor(rawValue: made)
-            guard clients.count < Self.clientsMax else {
-                unanswered += 1
-                try? descriptor.close()
-                continue
-            }
-            begin(descriptor)
+        let now = loop.now
+        defer {
+            serve(at: now)
+            setTimer()
         }
+        for _ in 0..<limits.acceptedPerTurn {
+            guard clients.count < limits.clients || dropSlowest(at: now) else { return waitForPlace(at: now) }
+            do throws(Errno) {
+                guard let descriptor = try listener.accept() else { return }
+                counters.accepted &+= 1
+                begin(descriptor)
+            } catch {
+                // Who can't be taken on (no descriptor is left) would call again at once.
+                return listen(at: now + limits.pause)
+            }
+        }
+        // More may come than is good.
+        listen(at: now + limits.pause)
     }
 
     private func begin(_ descriptor: FileDescriptor) {
-        var rest = Array(answer().utf8)
-        guard send(&rest, to: descriptor), !rest.isEmpty else {
-            if !rest.isEmpty { unanswered += 1 }
-            try? descriptor.close()
-            return
-        }
         do throws(Errno) {
             let raw = descriptor.rawValue
-            let watch = try loop.watch(descriptor, for: .write) { [unowned self] _ in goOn(raw) }
-            clients.append(Client(descriptor: descriptor, watch: watch, rest: rest))
+            let watch = try loop.watch(descriptor, for: []) { [unowned self] in goOn(raw, $0) }
+            clients.append(Client(descriptor: descriptor, watch: watch))
         } catch {
-            unanswered += 1
+            counters.unanswered &+= 1
             try? descriptor.close()
         }
     }
 
-    private func goOn(_ raw: Int32) {
-        guard let place = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
-        let isSent = send(&clients[place].rest, to: clients[place].descriptor)
-        guard !isSent || clients[place].rest.isEmpty else { return }
-        if !clients[place].rest.isEmpty { unanswered += 1 }
+    /// All places are taken, by some who may still be about to read.
+    private func waitForPlace(at now: Instant) {
+        isFull = true
+        let next = clients.compactMap { $0.mark?.time }.min().map { $0 + limits.patienceWhereOthersWait }
+        listen(at: max(next ?? now, now + limits.pause))
+    }
+
+    /// Takes nobody on until then; at once where absent.
+    private func listen(at time: Instant?) {
+        resumesAt = time
+        if time == nil { isFull = false }
+        guard isAccepting == (time != nil), let watch else { return }
+        isAccepting = time == nil
+        // It can't fail for a descriptor that is watched (epoll_ctl(2)).
+        try? loop.change(watch, to: isAccepting ? .read : [])
+    }
+
+    /// Has him go who has taken next to nothing for the longest, where that is long enough.
+    private func dropSlowest(at now: Instant) -> Bool {
+        var slowest: (place: Int, time: Instant)?
+        for (place, client) in clients.enumerated() {
+            guard let time = client.mark?.time, slowest.map({ time < $0.time }) ?? true else { continue }
+            slowest = (place, time)
+        }
+        guard let slowest, now - slowest.time >= limits.patienceWhereOthersWait else { return false }
+        drop(slowest.place)
+        return true
+    }
+
+    private func drop(_ place: Int) {
+        counters.unanswered &+= 1
+        counters.dropped &+= 1
         end(clients.remove(at: place))
     }
 
@@ -109,130 +180,92 @@ final class StatusServer {
         try? client.descriptor.close()
     }
 
-    /// Sends as much as goes; `false` where the other end is gone.
-    private func send(_ bytes: inout [UInt8], to descriptor: FileDescriptor) -> Bool {
-        while !bytes.isEmpty {
-            let count = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.send(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return errno == EAGAIN || errno == EINTR }
-            bytes.removeFirst(count)
+    /// What is due: an answer, who takes nothing goes, and others are taken on again.
+    private func look(at now: Instant) {
+        while let place = clients.firstIndex(where: { $0.mark.map { now - $0.time >= limits.patience } ?? false }) {
+            drop(place)
         }
+        if let resumesAt, resumesAt <= now { listen(at: nil) }
+        serve(at: now)
+        setTimer()
+    }
+
+    private func setTimer() {
+        guard let timer else { return }
+        var next = resumesAt
+        for client in clients {
+            let due = client.mark.map { $0.time + limits.patience } ?? renderings.time + limits.interval
+            next = min(next ?? due, due)
+        }
+        loop.set(timer, at: next)
+    }
+
+    // MARK: What they get
+
+    /// Makes the answer for all who wait for it, where it may be made.
+    private func serve(at now: Instant) {
+        guard clients.contains(where: { $0.mark == nil }) else { return }
+        while renderings.left < limits.answers, now - renderings.time >= limits.interval {
+            renderings = (renderings.left + 1, renderings.time + limits.interval)
+        }
+        if renderings.left == limits.answers { renderings.time = now }
+        guard renderings.left > 0 else { return }
+        renderings.left -= 1
+        counters.rendered &+= 1
+        let octets = Array(answer().utf8) + [0x0A]
+        for place in clients.indices where clients[place].mark == nil {
+            clients[place].octets = octets
+            clients[place].mark = (0, now)
+            // It can't fail for a descriptor that is watched (epoll_ctl(2)).
+            try? loop.change(clients[place].watch, to: .write)
+        }
+    }
+
+    private func goOn(_ raw: Int32, _ readiness: EventLoop.Readiness) {
+        guard let place = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
+        let isThere = readiness.isDisjoint(with: [.hangUp, .error]) && send(to: &clients[place])
+        let client = clients[place]
+        if isThere, client.sent < client.octets.count || client.mark == nil {
+            guard let mark = client.mark, client.sent - mark.sent >= limits.portion else { return }
+            clients[place].mark = (client.sent, loop.now)
+            return
+        }
+        if !isThere { counters.unanswered &+= 1 }
+        end(clients.remove(at: place))
+        // There is a place again.
+        if isFull { listen(at: min(resumesAt ?? .latest, loop.now + limits.pause)) }
+        setTimer()
+    }
+
+    /// Sends a portion at most; `false` where the other end is gone.
+    private func send(to client: inout Client) -> Bool {
+        let (sent, size) = (client.sent, min(client.octets.count - client.sent, limits.portion))
+        guard size > 0 else { return true }
+        let count = unsafe client.octets.withUnsafeBytes { bytes in
+            unsafe Glibc.send(
+                client.descriptor.rawValue, bytes.baseAddress.map { unsafe $0 + sent }, size, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return errno == EAGAIN || errno == EINTR }
+        client.sent += count
         return true
     }
 }
 
-/// Stream sockets in the file system (unix(7)).
-enum UnixSocket {
-    /// Listens at `path`. A socket that is there and that nobody listens at is removed before; its folder is made where it
-    /// alone is missing.
-    ///
-    /// - Throws: `Errno`: EADDRINUSE where somebody does listen, ENAMETOOLONG, and what bind(2) and mkdir(2) have.
-    static func listen(at path: String) throws(Errno) -> FileDescriptor {
-        let descriptor = try make()
-        do throws(Errno) {
-            let folder = FilePath(path).removingLastComponent()
-            if !folder.isEmpty {
-                let isMade = unsafe folder.withPlatformString { unsafe mkdir($0, 0o755) == 0 }
-                guard isMade || errno == EEXIST || errno == ENOENT else { throw Errno(rawValue: errno) }
-            }
-            if try !bind(descriptor, path) {
-                // It may be what a killed one left.
-                let probe = try make()
-                defer { _ = try? probe.close() }
-                let isAnswered = try connect(probe, path)
-                guard !isAnswered, unsafe unlink(path) == 0, try bind(descriptor, path) else {
-                    throw Errno.addressInUse
-                }
-            }
-            // Everybody on the machine may ask.
-            guard unsafe chmod(path, 0o666) == 0, Glibc.listen(descriptor.rawValue, 16) == 0 else {
-                throw Errno(rawValue: errno)
-            }
-            return descriptor
-        } catch {
-            _ = try? descriptor.close()
-            throw error
+extension ExitFailure {
+    /// Why there is no status socket at `path`.
+    init(_ failure: UnixSocket.Failure, _ path: String) {
+        switch failure {
+        case .answered:
+            self.init(
+                .cannotCreate, "\(path) is answered by another gateway; output.status_socket tells them apart")
+        case .occupied(let what):
+            self.init(
+                .cannotCreate,
+                "\(path) is \(what) and stays as it is; have output.status_socket name a path where nothing is")
+        case .system(let error):
+            self.init(
+                error == .permissionDenied ? .noPermission : .cannotCreate,
+                "the status socket \(path) can't be made: \(error); see output.status_socket")
         }
-    }
-
-    /// How many seconds a daemon may be silent before it is taken for one that hangs.
-    private static let patience = 10
-
-    /// All that the socket at `path` says until it ends; `nil` where nobody listens.
-    ///
-    /// - Throws: `Errno` of socket(2), connect(2) and read(2); ETIMEDOUT where nothing comes for ``patience``.
-    static func read(from path: String, atMost limit: Int) throws(Errno) -> [UInt8]? {
-        let descriptor = try make(isBlocking: true)
-        defer { _ = try? descriptor.close() }
-        // A daemon that hangs, or is stopped, must not take whoever asks with it.
-        var patience = timeval(tv_sec: patience, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            // It can't fail for a socket of ours (socket(7)).
-            _ = unsafe setsockopt(
-                descriptor.rawValue, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
-        }
-        guard try connect(descriptor, path) else { return nil }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 65_536)
-        while bytes.count < limit {
-            let count = unsafe part.withUnsafeMutableBytes {
-                unsafe Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count)
-            }
-            if count == 0 { break }
-            guard count > 0 else {
-                if errno == EINTR { continue }
-                throw errno == EAGAIN ? .timedOut : Errno(rawValue: errno)
-            }
-            bytes += part[..<count]
-        }
-        return bytes
-    }
-
-    private static func make(isBlocking: Bool = false) throws(Errno) -> FileDescriptor {
-        let type =
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-            | (isBlocking ? 0 : Int32(SOCK_NONBLOCK.rawValue))
-        let made = socket(AF_UNIX, type, 0)
-        guard made >= 0 else { throw Errno(rawValue: errno) }
-        return FileDescriptor(rawValue: made)
-    }
-
-    /// `false` where the address is in use.
-    private static func bind(_ descriptor: FileDescriptor, _ path: String) throws(Errno) -> Bool {
-        try unsafe withAddress(path) { address, length in
-            unsafe Glibc.bind(descriptor.rawValue, address, length)
-        } butFor: {
-            $0 == .addressInUse
-        }
-    }
-
-    /// `false` where nobody listens.
-    private static func connect(_ descriptor: FileDescriptor, _ path: String) throws(Errno) -> Bool {
-        try unsafe withAddress(path) { address, length in
-            unsafe Glibc.connect(descriptor.rawValue, address, length)
-        } butFor: {
-            $0 == .connectionRefused || $0 == .noSuchFileOrDirectory
-        }
-    }
-
-    private static func withAddress(
-        _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32, butFor isExpected: (Errno) -> Bool
-    ) throws(Errno) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(path.utf8)
-        let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        guard octets.count < capacity else { throw .fileNameTooLong }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe call($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        if result == 0 { return true }
-        let error = Errno(rawValue: errno)
-        guard isExpected(error) else { throw error }
-        return false
     }
 }

@@ -194,7 +194,9 @@ public struct SystemDoctorProbes: DoctorProbes {
 
     /// connect(2).
     public func daemon(statusSocket: String) -> DoctorFacts.Daemon {
-        guard LocalSocket.connectFailure(statusSocket) == nil else { return DoctorFacts.Daemon(isRunning: false) }
+        guard LocalSocket.connectFailure(statusSocket) == nil else {
+            return DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
+        }
         return DoctorFacts.Daemon(
             isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
             brokerTrouble: daemonBrokerTrouble?(statusSocket))

@@ -28,6 +28,7 @@ extension Configuration {
         var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
         var configuration = reader.configuration(locatesOtherwise: locatesOtherwise)
         guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
+        configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
         configuration.warnings = reader.warnings.finish(in: source, file: file).listed
         configuration.withoutEffect = reader.unused.finish(in: source, file: file)
         return .success(configuration)

@@ -34,6 +34,9 @@ public struct Configuration: Sendable {
         return settings
     }
 
+    /// Where the file names `output.status_socket`; absent where it does not.
+    public internal(set) var statusSocketPosition: Position?
+
     /// What is valid and yet hardly meant, in the order of the file; at most ``Mistakes/listedMost``.
     public internal(set) var warnings: [Mistake] = []
     /// The settings that the file sets and that have no effect in this version, each at its first place.

@@ -6,7 +6,9 @@ extension Reader {
         let sizes: ClosedRange<Int64> = (4 << 10)...(1 << 40)
         if let path = setting(.directory, of: section, Self.path).value { output.directory = path }
         if let path = setting(.stateDirectory, of: section, Self.path).value { output.stateDirectory = path }
-        if let path = setting(.statusSocket, of: section, Self.socketPath).value { output.statusSocket = path }
+        let socket = setting(.statusSocket, of: section, Self.socketPath)
+        if let path = socket.value { output.statusSocket = path }
+        statusSocket = socket.offset
         if let flag = setting(.envelope, of: section, ScalarSyntax.bool).value { output.envelope = flag }
         let rotateSize = setting(.rotateSize, of: section, Self.size(in: sizes))
         if let size = rotateSize.value { output.rotateSize = size }

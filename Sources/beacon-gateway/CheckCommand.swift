@@ -18,13 +18,15 @@ struct CheckCommand: ParsableCommand {
             for exposure in configuration.mqtt?.exposures ?? [] { Terminal.say("warning: \(exposure)") }
             let namesExposure = configuration.namesExposure(besides: file)
             if let namesExposure { Terminal.say("warning: \(namesExposure)") }
+            let obstacles = configuration.obstacles(in: file)
+            for obstacle in obstacles { Terminal.say("warning: \(obstacle)") }
             for setting in configuration.withoutEffect { Terminal.say("note: \(setting)") }
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             print(
                 """
                 \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
                 \(configuration.beacons.count > 0 ? "named beacons: \(configuration.beacons.count), " : "")\
-                warnings: \(configuration.warnings.count)
+                warnings: \(configuration.warnings.count + obstacles.count)
                 """)
         }
     }

@@ -162,11 +162,20 @@ final class RunningGateway {
     private let world: LiveWorld
     private let configuration: String
 
-    init(_ world: LiveWorld, configuration: String, environment: [String: String] = [:]) throws {
+    /// - Parameter umask: what the process is started with, in octal; as this one has it where absent.
+    init(
+        _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
+    ) throws {
         self.world = world
         self.configuration = configuration
-        process.executableURL = URL(fileURLWithPath: Gateway.path)
-        process.arguments = ["run", "--config", configuration]
+        let arguments = ["run", "--config", configuration]
+        if let umask {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "umask \(umask); exec \"$0\" \"$@\"", Gateway.path] + arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: Gateway.path)
+            process.arguments = arguments
+        }
         process.environment = ProcessInfo.processInfo.environment.merging(
             ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
         ) { $1 }
