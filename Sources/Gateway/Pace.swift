@@ -23,11 +23,18 @@ struct Pace {
             return
         }
         while let deadline = handler.nextDeadline, deadline < time {
-            sleep(until: begin.wall + (deadline - begin.time) / speed)
+            sleep(until: begin.wall + scaled(deadline - begin.time))
             try handler.advance(to: deadline)
             try handler.deliver(isUrgent: true)
         }
-        sleep(until: begin.wall + (time - begin.time) / speed)
+        sleep(until: begin.wall + scaled(time - begin.time))
+    }
+
+    // Captures may span centuries; nobody waits for so long, and the clock's numbers would not reach.
+    private static let longest: Double = 1e9
+
+    private func scaled(_ duration: Duration) -> Duration {
+        .nanoseconds(Int64(min(max(Double(duration.nanoseconds) / 1e9 / speed, 0), Self.longest) * 1e9))
     }
 
     private func sleep(until wall: ContinuousClock.Instant) {

@@ -36,6 +36,8 @@ public struct ReplayOptions: Sendable {
     public var outputDirectory: String?
     /// How many times as fast as it was; as fast as it goes where absent.
     public var speed: Double?
+    /// The speeds that are taken: at the lowest a day takes three years, and more would be beyond all times.
+    public static let speeds = 0.001...1_000_000
     /// Whether time goes on after the last record until nothing is left to become due (rule L4).
     public var settles = false
     /// Whether damage to a capture is no failure.

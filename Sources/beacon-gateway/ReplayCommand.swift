@@ -66,7 +66,9 @@ struct ReplayCommand: ParsableCommand {
     var fields: String?
 
     func validate() throws {
-        if let speed, !(speed > 0 && speed.isFinite) { throw ValidationError("--speed is \(speed); expected above 0") }
+        if let speed, !ReplayOptions.speeds.contains(speed) {
+            throw ValidationError("--speed is \(speed); expected \(ReplayOptions.speeds.lowerBound) to a million")
+        }
         if let pace, !(pace > 0 && pace.isFinite) { throw ValidationError("--pace is \(pace); expected above 0") }
         if sightings, output != nil { throw ValidationError("--sightings goes to standard output, not with --output") }
         if files.filter({ $0 == "-" || $0.hasSuffix("=-") }).count > 1 {

@@ -23,6 +23,8 @@ import Testing
         try check("replay", "--no-such-option", capture, status: 64)
         try check("replay", "--speed", "0", capture, status: 64, says: "--speed")
         try check("replay", "--speed", "nan", capture, status: 64)
+        // It is slower than all time there is.
+        try check("replay", "--speed", "1e-300", capture, status: 64, says: "--speed is 1e-300; expected 0.001")
         try check("replay", "--reorder", "5", capture, status: 64)
         try check("replay", "--fields", "nonsense", capture, status: 64, says: "--fields")
         try check("replay", "--sightings", "--output", scratch.path("o"), capture, status: 64, says: "--output")
