@@ -5,7 +5,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits flood docs fuzz release install uninstall clean
+.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits flood docs fuzz release \
+  install install-files install-running uninstall clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -32,6 +33,9 @@ DOCUMENTED := BackgroundActivity BeaconMonitoring BluetoothLE Captures EventLog 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 BINARY := $(BUILD_DIR)/release/beacon-gateway
+# Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
+# (ld(1): relro and now make what checksec calls full RELRO).
+HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 CONFIGURATION := $(SYSCONFDIR)/beacon-gateway/gateway.yaml
 CAPTURE := Tests/Fixtures/captures/rooms-2015-03-13-beacon5-run1.json.gz
 # The rooms' scanners wrote with names of their own, and some of their clocks ran behind.
@@ -67,7 +71,7 @@ build: deps-build ## Builds for debugging.
 
 run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
-	@set -x; $(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS) >&2
+	@set -x; $(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
 	if compgen -G '/sys/class/bluetooth/hci*' >/dev/null; then \
 	  say '' 'The beacons in range (q or Ctrl-C ends it). As a service: sudo make install, see README.md.' ''; \
@@ -157,7 +161,7 @@ lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): w
 	$(PYTHON) Tests/Lab/power --binary $(BINARY) --cuts $(CUTS)
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product beacon-gateway $(SWIFT_FLAGS)
+	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
 	strip $(BINARY)
 	@ls -l $(BINARY)
 
@@ -171,6 +175,27 @@ UNIT := $(UNITDIR)/beacon-gateway.service
 
 # The unit names the program and its documents, so it is written for the PREFIX that it is installed in.
 install: ## Installs what `make release` built, below PREFIX and DESTDIR; a configuration that is there already stays.
+install: install-running
+
+# Into the running system, as root: the user is made, and who reads such files reads them again. What is not there (no
+# systemd, a container, a machine that is only being put together) is passed over, and what fails is said: the files are
+# in place all the same, and the next start of the machine takes them up.
+install-running: install-files
+	@test -z '$(DESTDIR)' || exit 0; \
+	if test "$$(id -u)" != 0; then \
+	  echo 'not root: the user is not made, and nothing reads its files again; `sudo make install` does both' >&2; exit 0; fi; \
+	try() { command -v "$$1" >/dev/null || return 0; echo "$$*"; "$$@" || echo "it failed: $$*" >&2; }; \
+	try systemd-sysusers $(SYSUSERSDIR)/beacon-gateway.conf; \
+	if test -d /run/systemd/system; then try systemctl daemon-reload; fi; \
+	if test -S /run/udev/control; then try udevadm control --reload; fi; \
+	if test -S /run/dbus/system_bus_socket && test -d /run/systemd/system; then try systemctl reload dbus; fi; \
+	if command -v id >/dev/null && ! id beacon-gateway >/dev/null 2>&1; then \
+	  echo 'there is no user beacon-gateway; make one before the service is started: see $(SYSUSERSDIR)/beacon-gateway.conf' >&2; fi; \
+	printf '%s\n' '' 'What is left to do, as root:' \
+	  '  $${EDITOR:-nano} $(CONFIGURATION) && $(PREFIX)/bin/beacon-gateway check' \
+	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
+
+install-files:
 	@test -x $(BINARY) || { echo '$(BINARY) is not there; run `make release` first (not as root)' >&2; exit 1; }
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/beacon-gateway
 	install -d $(DESTDIR)$(UNITDIR)
@@ -184,11 +209,6 @@ install: ## Installs what `make release` built, below PREFIX and DESTDIR; a conf
 	install -m 644 README.md LICENSE $(wildcard docs/*.md docs/*.json) Config/gateway.yaml $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
 	else set -x; install -D -m 644 Config/gateway.yaml $(DESTDIR)$(CONFIGURATION); fi
-	@test -n '$(DESTDIR)' || printf '%s\n' '' 'What is left to do, as root:' \
-	  '  systemd-sysusers && systemctl daemon-reload && udevadm control --reload' \
-	  '  systemctl reload dbus' \
-	  '  $${EDITOR:-nano} $(CONFIGURATION) && $(PREFIX)/bin/beacon-gateway check' \
-	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
 
 uninstall: ## Removes what `make install` installed, but for the configuration, the events and the user.
 	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
