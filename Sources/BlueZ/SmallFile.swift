@@ -37,7 +37,8 @@ enum SmallFile {
         let temporary = FilePath(path.string + ".new")
         do {
             let file = try FileDescriptor.open(
-                temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite, .groupRead])
+                temporary, .writeOnly, options: [.create, .truncate, .closeOnExec],
+                permissions: [.ownerReadWrite, .groupRead])
             try file.closeAfter { _ = try file.writeAll(text.utf8) }
         } catch let error as Errno {
             throw error
