@@ -132,6 +132,11 @@ extension Doctor {
                 "daemon", .wrong, "output.status_socket is \(output.statusSocket), which is \(occupant)",
                 remedy: "name a path where nothing is; the gateway removes nothing but a socket that nobody listens at")
         }
+        if daemon.isForbidden {
+            return find(
+                "daemon", .warning, "this user may not ask the gateway at \(output.statusSocket)",
+                remedy: "sudo beacon-gateway doctor, or once: sudo usermod -aG beacon-gateway $USER, and log in again")
+        }
         guard daemon.isRunning else {
             return find(
                 "daemon", .warning, "no gateway runs with this configuration",

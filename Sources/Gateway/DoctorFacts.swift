@@ -117,6 +117,8 @@ public enum DoctorFacts {
         public var isRunning: Bool
         /// What stands in the status socket's place and is no socket; absent where nothing does.
         public var occupant: String?
+        /// Whether this user may not ask it.
+        public var isForbidden = false
         /// The flags that it holds at present; absent where it was not asked.
         public var diagnostics: Diagnostics?
         /// Why its broker does not take what it publishes; absent where it does, or it was not asked.

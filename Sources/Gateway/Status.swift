@@ -46,12 +46,12 @@ public struct Status: Sendable {
         let start = clock.now
         var answer = UnixSocket.Answer.busy
         do throws(Errno) {
-            for _ in 0..<attempts {
+            asking: for _ in 0..<attempts {
                 answer = try UnixSocket.ask(socket, atMost: octetsMax)
                 switch answer {
                 case .nobody: return answer
                 case .octets(let octets) where isWhole(octets): return answer
-                case .busy, .octets: guard clock.now - start < .seconds(UnixSocket.patience) else { break }
+                case .busy, .octets: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
                 }
             }
         } catch {

@@ -45,6 +45,8 @@ final class StatusServer {
         var unanswered = 0
         /// Those of them who had to go because they took it too slowly.
         var dropped = 0
+        /// How many octets were handed over.
+        var octets = 0
     }
 
     private let loop: EventLoop
@@ -247,6 +249,7 @@ final class StatusServer {
         }
         guard count > 0 else { return errno == EAGAIN || errno == EINTR }
         client.sent += count
+        counters.octets &+= count
         return true
     }
 }

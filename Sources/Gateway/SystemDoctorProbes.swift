@@ -194,8 +194,12 @@ public struct SystemDoctorProbes: DoctorProbes {
 
     /// connect(2).
     public func daemon(statusSocket: String) -> DoctorFacts.Daemon {
-        guard LocalSocket.connectFailure(statusSocket) == nil else {
-            return DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
+        let failure = LocalSocket.connectFailure(statusSocket)
+        // A full queue (EAGAIN) is one that is asked much.
+        guard failure == nil || failure == .wouldBlock else {
+            var daemon = DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
+            daemon.isForbidden = failure == .permissionDenied
+            return daemon
         }
         return DoctorFacts.Daemon(
             isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),

@@ -351,6 +351,25 @@ extension Doctor {
         #expect(probes.connectFailure(host: "a..b", port: port)?.hasPrefix("a..b has no address: ") ?? false)
     }
 
+    @Test func `a file in the status socket's place, and a socket that this user may not ask, are told`() throws {
+        let file = FileManager.default.temporaryDirectory.path + "/status-\(UInt32.random(in: 0 ... .max)).sock"
+        defer { unlink(file) }
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(probes.daemon(statusSocket: file) == .init(isRunning: false, occupant: "a file"))
+        var facts = DoctorFacts.Daemon(isRunning: false, occupant: "a file")
+        func finding() throws -> DoctorFinding {
+            var machine = ScriptedProbes()
+            machine.daemonFacts = facts
+            return try #require(Doctor(try configuration(""), probes: machine).findings.last { $0.check == "daemon" })
+        }
+        #expect(try finding().state == .wrong)
+        #expect(try finding().summary.hasSuffix("status.sock, which is a file"))
+        facts = DoctorFacts.Daemon(isRunning: false)
+        facts.isForbidden = true
+        #expect(try finding().state == .warning)
+        #expect(try finding().summary.hasPrefix("this user may not ask the gateway at "))
+    }
+
     @Test func `a status socket where somebody listens, and one where nobody does`() throws {
         let path = FileManager.default.temporaryDirectory.path + "/status-\(UInt32.random(in: 0 ... .max)).sock"
         #expect(!probes.daemon(statusSocket: path).isRunning)

@@ -77,9 +77,14 @@ private final class Desk {
 
     func end() { server = nil }
 
+    /// The most octets that were handed over in one turn.
+    var octetsMost = 0
+
     func turn(after duration: Duration = .zero) throws {
+        let before = server?.counters.octets ?? 0
         clock.now = clock.now + duration
         try loop.turn(waits: false)
+        octetsMost = max(octetsMost, (server?.counters.octets ?? 0) - before)
     }
 
     /// Takes turns until somebody has an answer, whole.
@@ -148,7 +153,7 @@ private final class Desk {
         }
     }
 
-    @Test func `a hundred that never read cost two megabytes a turn at most, and others are served`() throws {
+    @Test func `a hundred that never read keep nobody from an answer, and cost two MiB a turn at most`() throws {
         // As large as 3,000 conditions make it, so that no socket's buffer holds it.
         let desk = try Desk(size: 800_000)
         let hostile = (0..<100).map { _ in Caller(desk.path) }
@@ -164,6 +169,9 @@ private final class Desk {
         #expect(text.utf8.count > 800_000)
         #expect((desk.server?.counters.dropped ?? 0) >= 36)
         #expect(desk.answers <= 8)
+        // A turn takes up 32 that are ready, and each gets a portion.
+        #expect(desk.octetsMost > 0)
+        #expect(desk.octetsMost <= 32 * 64 << 10)
         // Without anybody who waits they are let be for five seconds, and then let go.
         for _ in 0..<600 { try desk.turn(after: .milliseconds(10)) }
         #expect(desk.server?.clientCount == 0)
@@ -236,6 +244,43 @@ private final class Desk {
         #expect(stat(desk.path, &status) == 0)
         #expect(status.st_mode & 0o777 == 0o660)
         withExtendedLifetime(server) {}
+    }
+
+    @Test func `status asks again where its answer ends early, and says that a gateway runs and is too busy`() throws {
+        let folder = "/tmp/bgs-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let file = folder + "/g.yaml"
+        try Data(
+            """
+            output: {directory: \(folder)/events, state_directory: \(folder)/state, status_socket: \(folder)/status.sock}
+            conditions: [{identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
+            """.utf8
+        ).write(to: URL(fileURLWithPath: file))
+        let listener = try UnixSocket.Listener(at: folder + "/status.sock")
+        /// Takes on who asks, and ends with these answers in turn.
+        func answer(_ answers: [String]) throws -> Ending {
+            let descriptor = listener.descriptor.rawValue
+            let thread = Thread {
+                for answer in answers {
+                    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                    guard poll(&entry, 1, 60_000) > 0 else { return }
+                    let client = accept(descriptor, nil, nil)
+                    let octets = Array(answer.utf8)
+                    _ = octets.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                    close(client)
+                }
+            }
+            thread.start()
+            return try Gateway.run("status", "--json", "--config", file)
+        }
+        let busy = try answer(["", "{\"type\":\"sta", ""])
+        #expect(busy.status == 69)
+        #expect(busy.errors.contains("a gateway runs and is too busy to answer"), "\(busy.errors)")
+        let whole = try answer(["{\"type\":\"sta", "{\"type\":\"status\"}\npage\n\n"])
+        #expect(whole.status == 0)
+        #expect(whole.text == "{\"type\":\"status\"}\n")
+        withExtendedLifetime(listener) {}
     }
 
     @Test func `status tells a gateway that is too busy from one that does not run`() throws {
