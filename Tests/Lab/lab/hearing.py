@@ -15,6 +15,8 @@ DEAF_WITHIN = 1.0
 LEARNS_WITHIN = 1.0
 # By way of bluetoothd and the bus, and how long after an action an adapter may be said to have stopped there.
 LEARNS_WITHIN_DBUS = 3.0
+# How long the kernel's discovery scans without a pause.
+DISCOVERY = 10.5
 # What happens to the radio without a trace in the controllers' logs, where bluetoothd stands between.
 UNSEEN = {"bluetoothd", "power", "rfkill", "discovery", "controller"}
 
@@ -118,8 +120,12 @@ class Hearing:
         hung = any(action.get("say", {}).get("do") == "unhang" and 0 <= begin - action["began"] < LISTENS_WITHIN
                    for action in self._outcome.report["actions"])
         within = LISTENS_WITHIN_DBUS if self._dbus or hung else LISTENS_WITHIN
+        # A monitor that is added while somebody else discovers waits for the end of that scan, 10.24 s at most.
+        discovers = [action["on"] for action in self._outcome.report["actions"]
+                     if action["do"] == "discovery" and action["began"] <= begin]
+        waits = DISCOVERY if discovers and discovers[-1] else 0
         started = any(life.begin <= begin < life.begin + 2 * within for life in self._lives)
-        return within * (2 if started else 1)
+        return within * (2 if started else 1) + waits
 
     # Claims
 
