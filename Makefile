@@ -129,7 +129,7 @@ flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what 
 	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 0
 	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 2000
 
-bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 5.5 GB of disk.
+bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 6.8 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
 
 docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.

@@ -160,7 +160,7 @@ extension Journal.Recovery {
                         damaged += 1
                         continue
                     }
-                    guard parser.head.version <= 1 else { throw .notSupported }
+                    guard parser.head.version <= LineVersion.current else { throw .notSupported }
                     if let sequence = parser.head.sequence {
                         // Nor was what stands behind lines that were written in its place.
                         if sequence > limit || isLast && sequence <= number { break }
@@ -173,7 +173,7 @@ extension Journal.Recovery {
                 }
                 damagedLines += reader.overlong
             } catch {
-                if error == .notSupported { throw .newerVersion(path.string, 2) }
+                if error == .notSupported { throw .newerVersion(path.string, LineVersion.current + 1) }
                 throw .readFailed(path.string, error)
             }
         }

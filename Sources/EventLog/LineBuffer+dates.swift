@@ -11,15 +11,24 @@ extension LineBuffer {
         append(octet: UInt8(ascii: "Z"))
     }
 
-    /// Appends a duration in seconds, as a decimal number of at most six decimals, without trailing zeros.
+    /// Appends a date as `time`, the key and the comma before it included: whole milliseconds since the beginning of 1970,
+    /// rounded down, a number that every JSON reader holds exactly.
+    package mutating func append(timeOf date: WallDate) {
+        append(",\"time\":")
+        append(Self.split(date.microseconds, by: 1000).0)
+    }
+
+    /// Appends a duration in seconds, as a decimal number of one to six decimals, without more trailing zeros: `0.0`, `1.5`.
+    ///
+    /// Always with a decimal point, since readers that take a number's type from how it is written (databases that make
+    /// columns of first values) would have it change.
     public mutating func append(seconds microseconds: Int64) {
         if microseconds < 0 { append(octet: UInt8(ascii: "-")) }
         let magnitude = microseconds.magnitude
         append(Int(truncatingIfNeeded: magnitude / 1_000_000))
         var fraction = Int(truncatingIfNeeded: magnitude % 1_000_000)
-        guard fraction > 0 else { return }
         var digits = 6
-        while fraction % 10 == 0 {
+        while fraction % 10 == 0, digits > 1 {
             fraction /= 10
             digits -= 1
         }

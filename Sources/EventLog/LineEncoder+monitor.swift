@@ -4,18 +4,19 @@ package import BluetoothLE
 // The lines of a monitor: `event`, `visit`, `condition`.
 extension LineEncoder {
     mutating func encode(_ event: Event, into buffer: inout LineBuffer) {
-        begin("event", event.identifier, into: &buffer)
+        begin("event", event.identifier, of: event.scope == .beacon ? event.refinement : nil, into: &buffer)
         appendBody(of: event, adapter: event.sighting.map { adapterName($0.adapter) } ?? "", into: &buffer)
         end(&buffer)
     }
 
-    /// What a line says of an event after its number; `adapter` is the one that heard its sighting.
-    func appendBody(of event: Event, adapter: String, into buffer: inout LineBuffer) {
+    /// What a line says of an event after its number; `adapter` is the one that heard its sighting. Without `time` it
+    /// can stand where there is one of another meaning.
+    func appendBody(of event: Event, adapter: String, withTime: Bool = true, into buffer: inout LineBuffer) {
         appendSubject(event.monitor, event.identifier, event.scope, into: &buffer)
         buffer.append("\",\"state\":\"")
         buffer.append(event.state.word)
         buffer.append(octet: UInt8(ascii: "\""))
-        appendTime(event.time, event.clockOffset, into: &buffer)
+        appendTime(event.time, event.clockOffset, withTime: withTime, into: &buffer)
         append(event.condition, into: &buffer)
         if let refinement = event.refinement { append(refinement, into: &buffer) }
         if let previous = event.previous {
@@ -35,7 +36,7 @@ extension LineEncoder {
     }
 
     mutating func encode(_ visit: Visit, into buffer: inout LineBuffer) {
-        begin("visit", visit.identifier, into: &buffer)
+        begin("visit", visit.identifier, of: visit.scope == .beacon ? visit.refinement : nil, into: &buffer)
         appendSubject(visit.monitor, visit.identifier, visit.scope, into: &buffer)
         buffer.append(octet: UInt8(ascii: "\""))
         appendTime(visit.time, visit.clockOffset, into: &buffer)
@@ -96,10 +97,15 @@ extension LineEncoder {
         buffer.append(scope == .beacon ? "beacon" : "condition")
     }
 
-    func appendTime(_ time: Instant, _ offset: ClockOffset, into buffer: inout LineBuffer) {
+    func appendTime(
+        _ time: Instant, _ offset: ClockOffset, withTime: Bool = true, into buffer: inout LineBuffer
+    ) {
+        let date = WallDate(time, offset: offset)
         buffer.append(",\"date\":\"")
-        buffer.append(WallDate(time, offset: offset))
-        buffer.append("\",\"monotonic\":")
+        buffer.append(date)
+        buffer.append(octet: UInt8(ascii: "\""))
+        if withTime { buffer.append(timeOf: date) }
+        buffer.append(",\"monotonic\":")
         buffer.append(Int(time.nanoseconds / 1000))
     }
 

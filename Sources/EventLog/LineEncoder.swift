@@ -44,7 +44,9 @@ public struct LineEncoder: Sendable {
         buffer.append(octet: UInt8(ascii: "/"))
         topicStart = buffer.bytes
         buffer.removeAll()
-        buffer.append("{\"version\":1,\"type\":\"")
+        buffer.append("{\"version\":")
+        buffer.append(LineVersion.current)
+        buffer.append(",\"type\":\"")
         payloadStart = buffer.bytes
         buffer.removeAll()
         buffer.append("\",\"gateway\":\"")
@@ -79,8 +81,11 @@ public struct LineEncoder: Sendable {
         }
     }
 
-    /// Begins a line of qos 1: the envelope, and the payload up to the value of `sequence`.
-    mutating func begin(_ type: StaticString, _ name: String?, into buffer: inout LineBuffer) {
+    /// Begins a line of qos 1: the envelope, and the payload up to the value of `sequence`. What is a beacon's own stands
+    /// under a topic of its own, below its condition's.
+    mutating func begin(
+        _ type: StaticString, _ name: String?, of beacon: BeaconIdentity? = nil, into buffer: inout LineBuffer
+    ) {
         sequence += 1
         if options.envelope {
             buffer.append(topicStart)
@@ -89,12 +94,22 @@ public struct LineEncoder: Sendable {
                 buffer.append(octet: UInt8(ascii: "/"))
                 buffer.append(escaped: name)
             }
+            if let beacon { append(topicOf: beacon, into: &buffer) }
             buffer.append("\",\"qos\":1,\"retain\":false,\"payload\":")
         }
         buffer.append(payloadStart)
         buffer.append(type)
         buffer.append(gateway)
         buffer.append(sequence)
+    }
+
+    private func append(topicOf beacon: BeaconIdentity, into buffer: inout LineBuffer) {
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(beacon.uuid)
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(Int(beacon.major))
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(Int(beacon.minor))
     }
 
     /// Begins a line of qos 0: the envelope, and the payload up to the gateway and the boot.

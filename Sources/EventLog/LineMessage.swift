@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// What a publisher has to know of a line: where it goes, how, and which of its octets.
 ///
 /// Used again and again, it takes a line of ours apart at one glance: their keys have one order. What is written otherwise,
@@ -35,7 +37,7 @@ public struct LineMessage {
 
     // MARK: At one glance
 
-    /// `{"topic":"…","qos":1,"retain":false,"payload":{"version":1,"type":"…","gateway":"…","boot":"…","sequence":N,…}}`.
+    /// `{"topic":"…","qos":1,"retain":false,"payload":{"version":2,"type":"…","gateway":"…","boot":"…","sequence":N,…}}`.
     private mutating func parseEnvelope(_ line: [UInt8]) -> Bool {
         position = 0
         guard skip("{\"topic\":\"", line) else { return false }
@@ -44,7 +46,8 @@ public struct LineMessage {
         let end = position - 1
         guard skip(",\"qos\":1,\"retain\":false,\"payload\":", line) else { return false }
         let payloadStart = position
-        guard skip("{\"version\":1,\"type\":\"", line), skipText(line), skip(",\"gateway\":\"", line), skipText(line)
+        guard skip("{\"version\":", line), self.number(line) != nil, skip(",\"type\":\"", line), skipText(line),
+            skip(",\"gateway\":\"", line), skipText(line)
         else {
             return false
         }
@@ -118,7 +121,7 @@ public struct LineMessage {
         sequence = parser.head.sequence
         let text = parser.text
         // What comes without a number is not assured, and evidence is not for brokers.
-        isPublished = parser.head.kind != .evidence
+        isPublished = !text.isText("evidence", at: text.find("type", in: parser.payload))
         guard isPublished else { return true }
         let path = text.string(text.find("topic", in: 0)) ?? composedTopic()
         guard let path, Self.isTopic(Array(path.utf8)[...]), !Self.isRepaired(path, line) else {
@@ -141,7 +144,13 @@ public struct LineMessage {
         guard let gateway = parser.string("gateway"), let type = parser.string("type") else { return nil }
         let stem = "\(prefix)/\(gateway)/\(type)"
         guard let name = parser.string("identifier") ?? parser.string("adapter") else { return stem }
-        return "\(stem)/\(name)"
+        let text = parser.text
+        // Version 1 had no topics of beacons' own.
+        guard parser.head.version > 1, parser.head.kind == .event || parser.head.kind == .visit,
+            text.isText("beacon", at: text.find("scope", in: parser.payload)),
+            let beacon = text.beacon(text.find("refinement", in: parser.payload))
+        else { return "\(stem)/\(name)" }
+        return "\(stem)/\(name)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
     }
 }
 

@@ -28,7 +28,7 @@ package struct LineParser: Sendable {
 
     /// What all lines begin with, and when they were made.
     package struct Head: Sendable {
-        /// `nil`: a type that came after this version of the program.
+        /// `nil`: a type that came after this version of the program, or any of a greater version (``LineVersion``).
         package var kind: Kind?
         /// Of the schema.
         package var version: Int
@@ -84,7 +84,7 @@ package struct LineParser: Sendable {
             guard let number = text.integer(place), number > 0 else { return false }
             sequence = number
         }
-        let kind = Kind.all.first { text.isText($0.word, at: type) }
+        let kind = version <= LineVersion.current ? Kind.all.first { text.isText($0.word, at: type) } : nil
         head = Head(kind: kind, version: version, sequence: sequence, date: date, monotonic: monotonic)
         return true
     }

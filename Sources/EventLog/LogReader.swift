@@ -75,6 +75,8 @@ public struct LogReader {
 
     /// What the reader met that no line could be made of.
     public private(set) var damagedLines = 0
+    /// Lines of the types asked for that a later version of the program wrote, and that were passed over.
+    public private(set) var newerLines = 0
     /// Lines that were there, whatever their type.
     public private(set) var lines = 0
     /// How many octets all files have.
@@ -131,18 +133,22 @@ public struct LogReader {
         _ body: (LogLine) throws -> Bool
     ) throws {
         var stamping = Restamping()
-        (position, damagedLines, lines) = (0, 0, 0)
+        (position, damagedLines, newerLines, lines) = (0, 0, 0, 0)
         // First what the clock lines say of the dates before them.
         for path in paths { try stamping.note(clockLinesOf: path, files) }
         var boot = Boot()
         var parser = LineParser()
         parser.readsAddresses = false
         parser.readsSightings = sightings
-        var (goesOn, damaged) = (true, 0)
+        var (goesOn, damaged, newer) = (true, 0, 0)
         for path in paths where goesOn {
             try each(path, of: types, &parser, progress) { parser in
                 guard parser.parse() else {
                     damaged += 1
+                    return true
+                }
+                guard parser.head.version <= LineVersion.current else {
+                    newer += 1
                     return true
                 }
                 guard let line = Self.line(&parser, &boot, stamping) else { return true }
@@ -151,6 +157,7 @@ public struct LogReader {
             }
         }
         damagedLines += damaged
+        newerLines = newer
     }
 
     /// Hands over each line of the types asked for in the parser, which has not parsed it.
@@ -242,8 +249,9 @@ enum LineKind {
     private static let key: StaticString = "\"type\":\""
     // In an envelope it stands behind topic, qos and retain.
     private static let keyEndMax = 1024
-    // What our lines begin with, or their payloads.
-    private static let beginning: StaticString = "{\"version\":1,\"type\":\""
+    // What our lines begin with, or their payloads; between the two stands the version, one digit.
+    private static let beginning: StaticString = "{\"version\":"
+    private static let middle: StaticString = ",\"type\":\""
 
     init?(_ line: Span<UInt8>) {
         guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
@@ -263,15 +271,19 @@ enum LineKind {
         unsafe line.withUnsafeBytes { octets in
             guard let start = octets.baseAddress else { return nil }
             let end = min(octets.count, keyEndMax)
-            let length = beginning.utf8CodeUnitCount
+            let digit = beginning.utf8CodeUnitCount
+            let length = digit + 1 + middle.utf8CodeUnitCount
             // Most lines show it behind their second brace; only what was written otherwise is searched through.
             for from in 0..<2 {
                 guard let brace = unsafe memchr(start + from, Int32(UInt8(ascii: "{")), max(end - length - from, 0))
                 else {
                     break
                 }
-                if unsafe memcmp(brace, beginning.utf8Start, length) == 0 {
-                    return unsafe UnsafeRawPointer(brace) - start + length
+                let place = UnsafeRawPointer(brace)
+                if unsafe memcmp(place, beginning.utf8Start, digit) == 0,
+                    unsafe memcmp(place + digit + 1, middle.utf8Start, middle.utf8CodeUnitCount) == 0
+                {
+                    return unsafe place - start + length
                 }
             }
             guard let place = unsafe memmem(start, end, key.utf8Start, key.utf8CodeUnitCount) else { return nil }

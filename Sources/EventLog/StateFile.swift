@@ -115,7 +115,8 @@ extension StateFile {
             buffer.append(Int(record.event.time.nanoseconds))
             buffer.append(",\"offset\":")
             buffer.append(Int(record.event.clockOffset.nanoseconds))
-            encoder.appendBody(of: record.event, adapter: record.adapter, into: &buffer)
+            // Its `time` is the one above, of the timeline.
+            encoder.appendBody(of: record.event, adapter: record.adapter, withTime: false, into: &buffer)
             buffer.append(octet: UInt8(ascii: "}"))
         }
         buffer.append(octet: UInt8(ascii: "}"))

@@ -50,7 +50,7 @@ extension Daemon {
         let now = loop.now
         let status = supervisor?.status
         var json = JSONWriter()
-        json.write("version", 1)
+        json.write("version", LineVersion.current)
         json.write("type", "status")
         json.write("gateway", gateway.text)
         json.write("boot", journal.boot.text)

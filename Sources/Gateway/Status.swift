@@ -110,7 +110,7 @@ public struct Status: Sendable {
         }
         guard let state else { throw ExitFailure(.serviceUnavailable, remark) }
         var json = JSONWriter()
-        json.write("version", 1)
+        json.write("version", LineVersion.current)
         json.write("type", "status")
         if let name = configuration.gatewayName { json.write("gateway", name.text) }
         json.write("boot", state.boot)

@@ -112,7 +112,9 @@ struct PresentStateWriter: ~Copyable {
         _ identifier: Identifier, _ condition: ConditionPresence, _ presence: SubjectPresence, isBeacon: Bool
     ) -> [UInt8] {
         buffer.removeAll()
-        buffer.append("{\"version\":1,\"type\":\"state\",\"gateway\":\"")
+        buffer.append("{\"version\":")
+        buffer.append(LineVersion.current)
+        buffer.append(",\"type\":\"state\",\"gateway\":\"")
         buffer.append(escaped: gateway)
         buffer.append(octet: UInt8(ascii: "\""))
         if let sequence = presence.sequence {
@@ -125,7 +127,19 @@ struct PresentStateWriter: ~Copyable {
         buffer.append(escaped: identifier.text)
         buffer.append("\",\"scope\":\"")
         buffer.append(isBeacon ? "beacon\"" : "condition\"")
-        buffer.append(presence.state, since: presence.date)
+        buffer.append(",\"state\":\"")
+        buffer.append(presence.state.word)
+        buffer.append(octet: UInt8(ascii: "\""))
+        if let present = presence.state.present {
+            buffer.append(",\"present\":")
+            buffer.append(present)
+        }
+        if let date = presence.date {
+            buffer.append(",\"date\":\"")
+            buffer.append(date)
+            buffer.append(octet: UInt8(ascii: "\""))
+            buffer.append(timeOf: date)
+        }
         encoder.append(condition.condition, into: &buffer)
         buffer.append(rest: presence, encoder)
         buffer.append(octet: UInt8(ascii: "}"))
@@ -133,8 +147,19 @@ struct PresentStateWriter: ~Copyable {
     }
 }
 
+extension State {
+    /// Whether somebody is there, as a number; `nil` where nobody knows.
+    fileprivate var present: Int? {
+        switch self {
+        case .satisfied: 1
+        case .unsatisfied: 0
+        case .unknown, .unmonitored: nil
+        }
+    }
+}
+
 extension LineBuffer {
-    /// Appends a state and since when it is so, as keys of an object that has some already.
+    /// Appends a state and since when it is so, as keys of an object that has some already: as it is kept.
     mutating func append(_ state: State, since date: WallDate?) {
         append(",\"state\":\"")
         append(state.word)

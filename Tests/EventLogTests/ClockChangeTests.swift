@@ -38,9 +38,9 @@ import Testing
         let line = text { encoder.encode(change, into: &$0) }
         #expect(
             line == """
-                {"topic":"beacons/lobby/clock","qos":1,"retain":false,"payload":{"version":1,"type":"clock",\
-                "gateway":"lobby","sequence":1,"offsetBefore":1.5,"offsetAfter":1795218200,"synchronized":true,\
-                "date":"2026-11-21T00:00:00.000000Z","monotonic":1000000000}}\n
+                {"topic":"beacons/lobby/clock","qos":1,"retain":false,"payload":{"version":2,"type":"clock",\
+                "gateway":"lobby","sequence":1,"offsetBefore":1.5,"offsetAfter":1795218200.0,"synchronized":true,\
+                "date":"2026-11-21T00:00:00.000000Z","time":1795219200000,"monotonic":1000000000}}\n
                 """)
     }
 

@@ -237,8 +237,8 @@ import Testing
         #expect(throws: EventLogError.newerVersion(folder.path + "/state/state.json", 2)) { try Journal(in: folder) }
         try folder.write("state/state.json", state)
         let name = "events/" + folder.segments[0]
-        try folder.write(name, try folder.read(name).replacing("{\"version\":1,", with: "{\"version\":2,"))
-        #expect(throws: EventLogError.newerVersion(folder.path + "/" + name, 2)) { try Journal(in: folder) }
+        try folder.write(name, try folder.read(name).replacing("{\"version\":2,", with: "{\"version\":3,"))
+        #expect(throws: EventLogError.newerVersion(folder.path + "/" + name, 3)) { try Journal(in: folder) }
     }
 
     @Test(arguments: ["", "{", "null", "[]", #"{"version":1}"#, #"{"version":"1","sequence":3,"offset":0}"#, "\0\0\0"])

@@ -27,11 +27,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (0, "0"), (1, "0.000001"), (-1, "-0.000001"), (1_000_000, "1"), (1_500_000, "1.5"), (-1_500_000, "-1.5"),
+        (0, "0.0"), (1, "0.000001"), (-1, "-0.000001"), (1_000_000, "1.0"), (1_500_000, "1.5"), (-1_500_000, "-1.5"),
         (70_500_000, "70.5"), (999_999, "0.999999"), (100_000, "0.1"), (1_000_010, "1.00001"),
-        (2_592_000_000_000, "2592000"), (Int64.max, "9223372036854.775807"), (Int64.min, "-9223372036854.775808"),
+        (2_592_000_000_000, "2592000.0"), (Int64.max, "9223372036854.775807"), (Int64.min, "-9223372036854.775808"),
     ])
-    func `seconds have at most six decimals and no trailing zeros`(microseconds: Int64, seconds: String) {
+    func `seconds are always a decimal: one place at least, six at most, and no other trailing zeros`(microseconds: Int64, seconds: String) {
         #expect(text { $0.append(seconds: microseconds) } == seconds)
     }
 

@@ -14,9 +14,11 @@ import Testing
         event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]
         #expect(
             try Sample.line(.event(event), envelope: true) { $0.boot = "5f0c" } == """
-                {"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":1,"type":"event",\
+                {"topic":"beacons/lobby/event/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7","qos":1,"retain":false,\
+                "payload":{"version":2,"type":"event",\
                 "gateway":"lobby","boot":"5f0c","sequence":1,"monitor":"site","identifier":"staff","scope":"beacon",\
-                "state":"satisfied","date":"2026-11-21T07:46:27.123456Z","monotonic":1795247187123456,\
+                "state":"satisfied","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,\
+                "monotonic":1795247187123456,\
                 "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},\
                 "refinement":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7},\
                 "previous":{"state":"unknown","date":"1970-01-01T00:00:01.000001Z"},\
@@ -35,8 +37,8 @@ import Testing
         event.lastSeen = nil
         #expect(
             try Sample.line(.event(event)) == """
-                {"version":1,"type":"event","gateway":"lobby","sequence":1,"monitor":"site","identifier":"staff",\
-                "scope":"condition","state":"unmonitored","date":"2026-11-21T07:46:27.123456Z",\
+                {"version":2,"type":"event","gateway":"lobby","sequence":1,"monitor":"site","identifier":"staff",\
+                "scope":"condition","state":"unmonitored","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,\
                 "monotonic":1795247187123456,"condition":\(uuid),"diagnostics":[]}
                 """)
     }
@@ -58,7 +60,7 @@ import Testing
         event.lastSeen = Instant(nanoseconds: 8_020_980_000_001)
         event.clockOffset = ClockOffset(nanoseconds: 1_000_000_000_000_000)
         let line = try Sample.line(.event(event))
-        #expect(line.contains(#""date":"1970-01-12T16:00:20.980000Z","monotonic":8020980000,"#))
+        #expect(line.contains(#""date":"1970-01-12T16:00:20.980000Z","time":1008020980,"monotonic":8020980000,"#))
         #expect(line.contains(#""lastSeen":"1970-01-12T16:00:20.980000Z""#))
     }
 
@@ -68,9 +70,11 @@ import Testing
         visit.refinement = Sample.beacon
         #expect(
             try Sample.line(.visit(visit), envelope: true) == """
-                {"topic":"beacons/lobby/visit/staff","qos":1,"retain":false,"payload":{"version":1,"type":"visit",\
+                {"topic":"beacons/lobby/visit/staff/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7","qos":1,"retain":false,\
+                "payload":{"version":2,"type":"visit",\
                 "gateway":"lobby","sequence":1,"monitor":"site","identifier":"staff","scope":"beacon",\
-                "date":"2026-11-21T07:46:27.123456Z","monotonic":1795247187123456,\
+                "date":"2026-11-21T07:46:27.123456Z","time":1795247187123,\
+                "monotonic":1795247187123456,\
                 "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},\
                 "refinement":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7},\
                 "arrival":"2026-11-21T07:44:47.123456Z","departure":"2026-11-21T07:45:57.623456Z","duration":70.5,\
@@ -109,11 +113,12 @@ import Testing
     @Test func `a condition with all settings, and with the defaults`() throws {
         #expect(
             try Sample.line(.condition(Sample.change), envelope: true) == """
-                {"topic":"beacons/lobby/condition/staff","qos":1,"retain":false,"payload":{"version":1,\
+                {"topic":"beacons/lobby/condition/staff","qos":1,"retain":false,"payload":{"version":2,\
                 "type":"condition","gateway":"lobby","sequence":1,"monitor":"site","identifier":"staff",\
-                "change":"added","date":"2026-11-21T07:46:27.123456Z","monotonic":1795247187123456,\
+                "change":"added","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,\
+                "monotonic":1795247187123456,\
                 "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"settings":{"assuming":"unknown",\
-                "perBeacon":false,"enterCount":1,"enterWindow":10,"exitTimeout":30}}}
+                "perBeacon":false,"enterCount":1,"enterWindow":10.0,"exitTimeout":30.0}}}
                 """)
         var change = Sample.change
         change.kind = .changed
@@ -128,7 +133,8 @@ import Testing
         #expect(
             try Sample.line(.condition(change)).hasSuffix(
                 """
-                "change":"changed","date":"2026-11-21T07:46:27.123456Z","monotonic":1795247187123456,\
+                "change":"changed","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,\
+                "monotonic":1795247187123456,\
                 "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":0,"minor":65535},\
                 "settings":{"perBeacon":true,"enterCount":1000,"enterWindow":1.5,"enterRSSI":-80,"exitRSSI":-90,\
                 "exitTimeout":1.000001}}
@@ -172,10 +178,10 @@ import Testing
     @Test func `an adapter, with and without a reason`() throws {
         #expect(
             try Sample.line(.adapter(Sample.adapterChange), envelope: true) == """
-                {"topic":"beacons/lobby/adapter/hci0","qos":1,"retain":false,"payload":{"version":1,"type":"adapter",\
+                {"topic":"beacons/lobby/adapter/hci0","qos":1,"retain":false,"payload":{"version":2,"type":"adapter",\
                 "gateway":"lobby","sequence":1,"adapter":"hci0","state":"listening",\
-                "since":"2026-11-21T07:46:27.123456Z","reason":"first record","date":"2026-11-21T07:46:27.123456Z",\
-                "monotonic":1795247187123456}}
+                "since":"2026-11-21T07:46:27.123456Z","reason":"first record",\
+                "date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1795247187123456}}
                 """)
         var change = Sample.adapterChange
         change.state = .deaf
@@ -184,8 +190,8 @@ import Testing
         #expect(
             try Sample.line(.adapter(change)).hasSuffix(
                 """
-                "state":"deaf","since":"2026-11-21T07:46:17.123456Z","date":"2026-11-21T07:46:27.123456Z",\
-                "monotonic":1795247187123456}
+                "state":"deaf","since":"2026-11-21T07:46:17.123456Z",\
+                "date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1795247187123456}
                 """))
     }
 
@@ -218,12 +224,45 @@ import Testing
         #expect(encoder.sequence == 4)
     }
 
+    @Test
+    func `a beacon's own events and visits have a topic of their own; its condition's and what else there is do not`()
+        throws
+    {
+        let own = "\(Sample.uuid)/100/7"
+        var (event, visit) = (Sample.event, Sample.visit)
+        visit.scope = .beacon
+        visit.refinement = Sample.beacon
+        #expect(try Sample.line(.event(event), envelope: true).contains(#"/event/staff/\#(own)","qos""#))
+        #expect(try Sample.line(.visit(visit), envelope: true).contains(#"/visit/staff/\#(own)","qos""#))
+        // The condition's own names the beacon too, and stays where it was.
+        event.scope = .condition
+        visit.scope = .condition
+        visit.refinement = nil
+        #expect(try Sample.line(.event(event), envelope: true).contains(#"/event/staff","qos""#))
+        #expect(try Sample.line(.visit(visit), envelope: true).contains(#"/visit/staff","qos""#))
+        #expect(try Sample.line(.condition(Sample.change), envelope: true).contains(#"/condition/staff","qos""#))
+    }
+
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000000Z", 0), (999, "1970-01-01T00:00:00.000999Z", 0),
+        (1000, "1970-01-01T00:00:00.001000Z", 1), (-1, "1969-12-31T23:59:59.999999Z", -1),
+        (-1000, "1969-12-31T23:59:59.999000Z", -1), (-1001, "1969-12-31T23:59:59.998999Z", -2),
+        (1_795_247_187_999_999, "2026-11-21T07:46:27.999999Z", 1_795_247_187_999),
+    ])
+    func `time is the date in whole milliseconds, rounded down`(microseconds: Int64, date: String, time: Int) throws {
+        var event = Sample.event
+        event.clockOffset = ClockOffset(nanoseconds: microseconds * 1000)
+        event.time = Instant(nanoseconds: 0)
+        let line = try Sample.line(.event(event))
+        #expect(line.contains(#""date":"\#(date)","time":\#(time),"monotonic":0,"#), "\(line)")
+    }
+
     @Test func `the prefix begins every topic, and names are escaped`() throws {
         var event = Sample.event
         event.identifier = #"a "b" \"#
         event.monitor = "dépôt"
         let line = try Sample.line(.event(event), envelope: true) { $0.prefix = #"x/"y""# }
-        #expect(line.hasPrefix(#"{"topic":"x/\"y\"/lobby/event/a \"b\" \\","qos":1"#))
+        #expect(line.hasPrefix(#"{"topic":"x/\"y\"/lobby/event/a \"b\" \\/\#(Sample.uuid)/100/7","qos":1"#))
         #expect(line.contains(#""monitor":"dépôt","identifier":"a \"b\" \\","#))
     }
 }

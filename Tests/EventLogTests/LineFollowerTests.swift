@@ -20,8 +20,9 @@ import Testing
 
         static func name(_ first: Int) -> String { String(format: "events-%012d-20261121T074627Z.jsonl", first) }
         static func line(_ number: Int) -> String {
-            #"{"topic":"p/g/event/a","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"g","#
-                + #""boot":"b","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","monotonic":1}}"# + "\n"
+            #"{"topic":"p/g/event/a","qos":1,"retain":false,"payload":{"version":2,"type":"event","gateway":"g","#
+                + #""boot":"b","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
+                + "\n"
         }
         static func lines(_ numbers: ClosedRange<Int>) -> String { numbers.map(line).joined() }
 
@@ -124,9 +125,9 @@ import Testing
     @Test func `evidence has no number and is not given; ranging is`() throws {
         let world = try World()
         let evidence =
-            #"{"version":1,"type":"evidence","gateway":"g","boot":"b","event":1,"date":"2026-11-21T07:46:27.123456Z","monotonic":1}"#
+            #"{"version":2,"type":"evidence","gateway":"g","boot":"b","event":1,"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#
         let ranging =
-            #"{"topic":"p/g/ranging/a","qos":0,"retain":false,"payload":{"version":1,"type":"ranging","gateway":"g","boot":"b","date":"2026-11-21T07:46:27.123456Z","monotonic":1}}"#
+            #"{"topic":"p/g/ranging/a","qos":0,"retain":false,"payload":{"version":2,"type":"ranging","gateway":"g","boot":"b","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
         try world.write(1, World.line(1) + evidence + "\n" + ranging + "\n" + World.line(2))
         #expect(try world.take() == [1, -1, 2])
     }
@@ -141,7 +142,7 @@ import Testing
     private func text(_ octets: some Sequence<UInt8>) -> String { String(decoding: Array(octets), as: UTF8.self) }
 
     private static let payload =
-        #"{"version":1,"type":"event","gateway":"lobby","boot":"b","sequence":42,"identifier":"staff","date":"2026-11-21T07:46:27.123456Z","monotonic":1}"#
+        #"{"version":2,"type":"event","gateway":"lobby","boot":"b","sequence":42,"identifier":"staff","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#
 
     @Test func `an envelope says where it goes, and its payload is sent`() throws {
         let line = #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#

@@ -29,9 +29,9 @@ import Testing
         let (line, sequence) = try line(Self.ranging, envelope: true)
         #expect(
             line == """
-                {"topic":"beacons/lobby/ranging/staff","qos":0,"retain":false,"payload":{"version":1,"type":"ranging",\
+                {"topic":"beacons/lobby/ranging/staff","qos":0,"retain":false,"payload":{"version":2,"type":"ranging",\
                 "gateway":"lobby","boot":"5f0c","monitor":"site","identifier":"staff",\
-                "date":"2026-11-21T07:46:27.123456Z","monotonic":1795247187123456,\
+                "date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1795247187123456,\
                 "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100},\
                 "beacons":[{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7,"rssi":-60.6,\
                 "proximity":"near","accuracy":1.19,"count":50},\
@@ -51,7 +51,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (0.0, "0"), (0.004, "0"), (0.005, "0.01"), (1.5, "1.5"), (12, "12"), (1e9, "10000000"), (.infinity, "10000000"),
+        (0.0, "0.0"), (0.004, "0.0"), (0.005, "0.01"), (1.5, "1.5"), (12, "12.0"), (1e9, "10000000.0"),
+        (.infinity, "10000000.0"),
     ])
     func `a distance has centimetres, and 10,000 km at most`(metres: Double, text: String) throws {
         var ranging = Self.ranging
@@ -74,7 +75,7 @@ import Testing
             #expect(message.isPublished)
             #expect(message.sequence == nil)
             #expect(String(decoding: message.topic.dropLast(), as: UTF8.self) == "beacons/lobby/ranging/staff")
-            #expect(bytes[message.payload].starts(with: Array(#"{"version":1,"type":"ranging","#.utf8)))
+            #expect(bytes[message.payload].starts(with: Array(#"{"version":2,"type":"ranging","#.utf8)))
             #expect(bytes[message.payload].last == UInt8(ascii: "}"))
         }
     }

@@ -97,8 +97,8 @@ struct PublishingTests {
 /// `publish` from the command line, and the files with mosquitto's client alone.
 @Suite(.enabled(if: LocalBroker.isThere, LocalBroker.reason)) struct PublishCommandTests {
     private static func line(_ number: Int) -> String {
-        #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":1,"type":"event","#
-            + #""gateway":"lobby","boot":"aaaaaaaa-00000001","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","monotonic":1}}"#
+        #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":2,"type":"event","#
+            + #""gateway":"lobby","boot":"aaaaaaaa-00000001","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
     }
 
     private struct World {

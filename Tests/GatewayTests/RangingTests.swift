@@ -237,7 +237,7 @@ import Testing
         }
         let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         #expect(
-            said.hasPrefix(#"0 0 beacons/lobby/ranging/staff {"version":1,"type":"ranging","gateway":"lobby""#),
+            said.hasPrefix(#"0 0 beacons/lobby/ranging/staff {"version":2,"type":"ranging","gateway":"lobby""#),
             "\(said)")
         #expect(!said.contains("sequence"))
         #expect(gateway.end() == 0)

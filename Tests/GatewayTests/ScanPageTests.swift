@@ -98,8 +98,8 @@ import Testing
                 """)
         #expect(
             ScanJSON.line(advertiser(#"a"b"#), date: date) == """
-                {"time":"2026-11-21T07:46:27.123456Z","address":"C0:98:E5:00:00:07","addressType":"public","rssi":-70,\
-                "rate":0.5,"age":3,"reports":9,"adapter":"hci1","connectable":true,"company":4660,"name":"a\\"b",\
+                {"time":"2026-11-21T07:46:27.123456Z","address":"C0:98:E5:00:00:07","addressType":"public","rssi":-70.0,\
+                "rate":0.5,"age":3.0,"reports":9,"adapter":"hci1","connectable":true,"company":4660,"name":"a\\"b",\
                 "uuid":"\(Log.uuid)","major":1,"minor":2}
 
                 """)

@@ -52,7 +52,10 @@ struct SchemaTests {
         let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
         let lines = try Gateway.replay(["-"], input: Array(Log.sighting("1").utf8)).text
         for (found, put) in [
-            (#""version":1"#, #""version":2"#), (#""sequence":2"#, #""sequence":3"#), (#""qos":1"#, #""qos":3"#),
+            (#""version":2"#, #""version":1"#), (#""exitTimeout":30.0"#, #""exitTimeout":30"#),
+            (#""time":1000,"#, #""time":1001,"#), (#""time":1000,"#, ""),
+            ("event/\(Log.uuid)/\(Log.uuid)/1/1", "event/\(Log.uuid)/\(Log.uuid)/1/2"),
+            (#""sequence":2"#, #""sequence":3"#), (#""qos":1"#, #""qos":3"#),
             (#""state":"satisfied""#, #""state":"gone""#), ("000000Z", "0Z"),
         ] {
             #expect(lines.contains(found))

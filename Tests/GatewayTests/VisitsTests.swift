@@ -247,7 +247,7 @@ import Testing
         #expect(rows[0].hasPrefix("monitor,identifier,uuid,major,minor,arrival"))
         #expect(
             rows[1]
-                == #"site,"a ""b"", c",,,,2026-11-21T00:01:40.000000Z,2026-11-21T00:06:40.000000Z,300,7,-80,-66.7,-60,left"#
+                == #"site,"a ""b"", c",,,,2026-11-21T00:01:40.000000Z,2026-11-21T00:06:40.000000Z,300.0,7,-80,-66.7,-60,left"#
         )
         #expect(rows[2].hasPrefix(#"site,"'=1+1","#))
     }

@@ -18,10 +18,10 @@ final class EventFiles {
     /// One line, without its end.
     static func line(_ sequence: Int, topic: String = "beacons/lobby/event/staff") -> String {
         """
-        {"topic":"\(topic)","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"lobby",\
+        {"topic":"\(topic)","qos":1,"retain":false,"payload":{"version":2,"type":"event","gateway":"lobby",\
         "boot":"aaaaaaaa-00000001","sequence":\(sequence),"monitor":"site","identifier":"staff","scope":"beacon",\
         "state":"\(sequence % 2 == 1 ? "satisfied" : "unsatisfied")","date":"2026-11-21T07:46:27.123456Z",\
-        "monotonic":8020980000,"condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},\
+        "time":1795247187123,"monotonic":8020980000,"condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},\
         "refinement":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":100,"minor":7},\
         "lastSeen":"2026-11-21T07:46:27.123456Z","diagnostics":[]}}
         """

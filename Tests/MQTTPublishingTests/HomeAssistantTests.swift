@@ -173,7 +173,7 @@ struct HomeAssistantTests {
     private static let troubled =
         #""diagnostics":["accuracyLimited","persistenceUnavailable","clockUnsynchronized"]"#
     private static let status = """
-        {"version":1,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
+        {"version":2,"type":"status","gateway":"lobby","boot":"5f0c","process":1,"uptime":2787.5,\
         "started":"2026-11-21T07:00:00.000000Z","state":"listening","diagnostics":[],"adapters":[\
         {"name":"hci0","state":"listening"},{"name":"hci1","state":"off"}],"monitors":[],"output":{"directory":"/x",\
         "sequence":42,"durableSequence":40,"waiting":9,"lines":42,"dropped":5},"mqtt":\(mqtt)}

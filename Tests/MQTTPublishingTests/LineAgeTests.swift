@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func `ten seconds are not too old, a millisecond more is`() {
-        let payload = #"{"version":1,"type":"ranging","monotonic":100000000,"condition":{}}"#
+        let payload = #"{"version":2,"type":"ranging","monotonic":100000000,"condition":{}}"#
         #expect(!isStale(payload, at: 100))
         #expect(!isStale(payload, at: 110))
         #expect(isStale(payload, at: 110.001))

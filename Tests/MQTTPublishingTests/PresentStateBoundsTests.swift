@@ -121,8 +121,8 @@ struct PresentSeed: RandomNumberGenerator {
     }
 
     static let event = """
-        {"version":1,"type":"event","gateway":"lobby","sequence":5,"monitor":"site","identifier":"staff",\
-        "scope":"condition","state":"unsatisfied","date":"2026-11-21T07:46:27.123456Z","monotonic":1,\
+        {"version":2,"type":"event","gateway":"lobby","sequence":5,"monitor":"site","identifier":"staff",\
+        "scope":"condition","state":"unsatisfied","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1,\
         "condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"diagnostics":[]}
         """
 
@@ -134,7 +134,7 @@ struct PresentSeed: RandomNumberGenerator {
         (#""monitor":"site""#, #""monitor":"a/b""#), (#""state":"unsatisfied""#, #""state":"gone""#),
         (#""scope":"condition""#, #""scope":"beacon""#), (#""scope":"condition""#, #""scope":"all""#),
         (#""uuid":"F7"#, #""uuid":"G7"#), (#""sequence":5"#, #""sequence":6"#), (#""sequence":5"#, #""sequence":"5""#),
-        (#""date":"2026-11"#, #""date":"2026-13"#), (#""version":1"#, #""version":"1""#),
+        (#""date":"2026-11"#, #""date":"2026-13"#), (#""version":2"#, #""version":"2""#),
     ])
     func `a line that is none of ours is counted and changes nothing`(part: String, other: String) throws {
         var state = PresentState(try PresentOptions.make(homeAssistant: false))

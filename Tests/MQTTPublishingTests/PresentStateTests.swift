@@ -57,18 +57,19 @@ import Testing
         state.follow(world)
         state.deliver(to: &broker)
         let rest = """
-            "state":"satisfied","date":"2026-11-21T07:46:29.500000Z","condition":{"uuid":"\(ProximityUUID.badges)"},\
+            "state":"satisfied","present":1,"date":"2026-11-21T07:46:29.500000Z","time":1795247189500,\
+            "condition":{"uuid":"\(ProximityUUID.badges)"},\
             "refinement":{"uuid":"\(ProximityUUID.badges)","major":100,"minor":7},\
             "lastSeen":"2026-11-21T07:46:29.500000Z","diagnostics":[]}
             """
         #expect(
             broker.retained[staff] == """
-                {"version":1,"type":"state","gateway":"lobby","sequence":3,"monitor":"site","identifier":"staff",\
+                {"version":2,"type":"state","gateway":"lobby","sequence":3,"monitor":"site","identifier":"staff",\
                 "scope":"condition",\(rest)
                 """)
         #expect(
             broker.retained[badge] == """
-                {"version":1,"type":"state","gateway":"lobby","sequence":4,"monitor":"site","identifier":"staff",\
+                {"version":2,"type":"state","gateway":"lobby","sequence":4,"monitor":"site","identifier":"staff",\
                 "scope":"beacon",\(rest)
                 """)
     }

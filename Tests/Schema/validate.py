@@ -11,6 +11,7 @@ with a count where all are right. Beyond the schema it checks that
   * `sequence` counts without a gap over all types that have it (from --first where given);
   * the topic ends with what the payload is about, and the gateway stays the same;
   * a new state differs from the previous one, and an exit's visit follows its event, dated alike;
+  * what the schema calls a number is written as a decimal, and `time` is `date` in whole milliseconds, rounded down;
   * a visit's duration is the time from arrival to departure;
   * names have at most 128 octets, diagnostics stand in their order, means have one decimal.
 
@@ -21,7 +22,7 @@ import json
 import os
 import re
 import sys
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 try:
     import jsonschema
@@ -68,6 +69,7 @@ class Shape:
     def check(self, value):
         self.validate(value)
         in_order(self.schema, value, "")
+        decimals(self.schema, value, "")
 
     def validate(self, value):
         error = jsonschema.exceptions.best_match(self.validator.iter_errors(value))
@@ -95,6 +97,34 @@ def in_order(schema, value, where):
     for key in keys:
         if isinstance(value[key], (dict, list)):
             in_order(known[key], value[key], where + "." + key if where else key)
+
+
+def decimals(schema, value, where):
+    """Checks that what `schema` calls a number is written as a decimal: whoever goes by its looks sees one type."""
+    if isinstance(value, list):
+        items, first = schema.get("items"), schema.get("prefixItems", [])
+        for index, item in enumerate(value):
+            known = first[index] if index < len(first) else items if isinstance(items, dict) else {}
+            decimals(known, item, "%s[%d]" % (where, index))
+        return
+    if not isinstance(value, dict):
+        if schema.get("type") == "number" and isinstance(value, int):
+            raise Wrong("%s is %d; a number is written as a decimal" % (where, value))
+        return
+    if "properties" not in schema and "if" in schema:
+        chosen = all(key in value for key in schema["if"].get("required", ()))
+        schema = schema["then" if chosen else "else"]
+    for key, item in value.items():
+        known = schema.get("properties", {}).get(key)
+        if not isinstance(known, dict):
+            known = schema.get("additionalProperties")
+        if isinstance(known, dict):
+            decimals(known, item, where + "." + key if where else key)
+
+
+def milliseconds(date):
+    """A date as whole milliseconds since the beginning of 1970, rounded down."""
+    return (datetime.fromisoformat(date) - datetime.fromtimestamp(0, timezone.utc)) // timedelta(milliseconds=1)
 
 
 def load(name):
@@ -156,6 +186,8 @@ class Lines:
         if enveloped:
             self.topic(value["topic"], payload, kind)
         self.names(payload)
+        if payload["time"] != milliseconds(payload["date"]):
+            raise Wrong("time is %d; date is %d" % (payload["time"], milliseconds(payload["date"])))
         if "sequence" in payload:
             if self.next is not None and payload["sequence"] != self.next:
                 raise Wrong("sequence is %d; expected %d" % (payload["sequence"], self.next))
@@ -173,6 +205,8 @@ class Lines:
         if kind == "adapter":  # A capture can name its adapters as it likes; MQTT can't.
             name = FORBIDDEN_IN_TOPICS.sub("_", name)
         end = "/%s/%s" % (payload["gateway"], kind) + ("" if name is None else "/" + name)
+        if kind in ("event", "visit") and payload["scope"] == "beacon":
+            end += "/%(uuid)s/%(major)d/%(minor)d" % payload["refinement"]
         if not topic.endswith(end) or len(topic) == len(end):
             raise Wrong("topic is %s; expected one that ends with %s" % (topic, end))
 

@@ -2,7 +2,7 @@
 """Writes the event files of a busy site's year: ten lines for each visit (two events, six of ranging, the visit, the
 evidence), which begin evenly over the year, of 2,000 badges under one condition. The same arguments make the same bytes.
 
-    make_log.py FOLDER [--lines 10000000]        some 570 octets a line
+    make_log.py FOLDER [--lines 10000000]        some 680 octets a line
 """
 import argparse
 import datetime
@@ -34,7 +34,7 @@ class Writer:
             self.day = {seconds: datetime.datetime.fromtimestamp(START + seconds, datetime.timezone.utc)}
         return self.day[seconds].strftime("%Y-%m-%dT%H:%M:%S") + ".%06dZ" % fraction
 
-    def write(self, type, time, body, numbered=True):
+    def write(self, type, time, body, numbered=True, minor=0):
         self.sequence += numbered
         if self.size >= SEGMENT:
             if self.file:
@@ -42,11 +42,13 @@ class Writer:
             begun = datetime.datetime.fromtimestamp(START + time // 1_000_000, datetime.timezone.utc)
             name = "events-%012d-%s.jsonl" % (self.sequence, begun.strftime("%Y%m%dT%H%M%SZ"))
             self.file, self.size = open(os.path.join(self.folder, name), "w", buffering=1 << 20), 0
-        payload = '{"version":1,"type":"%s","gateway":"lobby","boot":"5f0c5f0c-00000001",%s%s}' % (
+        payload = '{"version":2,"type":"%s","gateway":"lobby","boot":"5f0c5f0c-00000001",%s%s}' % (
             type, '"sequence":%d,' % self.sequence if numbered else "",
-            body.replace("DATE", '"date":"%s","monotonic":%d' % (self.date(time), time)))
+            body.replace("DATE", '"date":"%s","time":%d,"monotonic":%d' % (
+                self.date(time), START * 1000 + time // 1000, time)))
         line = payload + "\n" if type == "evidence" else (
-            '{"topic":"beacons/lobby/%s/staff","qos":%d,"retain":false,"payload":%s}\n' % (type, numbered, payload))
+            '{"topic":"beacons/lobby/%s/staff%s","qos":%d,"retain":false,"payload":%s}\n' % (
+                type, "/%s/100/%d" % (UUID, minor) if numbered else "", numbered, payload))
         self.size += self.file.write(line)
 
 
@@ -60,7 +62,7 @@ def beacon(minor):
 
 def arrive(writer, time, minor):
     writer.write("event", time, '%s,"state":"satisfied",DATE,%s,%s,%s,"lastSeen":"%s","diagnostics":[]' % (
-        SUBJECT, CONDITION, beacon(minor), SIGHTING, writer.date(time)))
+        SUBJECT, CONDITION, beacon(minor), SIGHTING, writer.date(time)), minor=minor)
     for second in range(6):
         writer.write("ranging", time + second * 1_000_000, RANGING, numbered=False)
 
@@ -68,13 +70,13 @@ def arrive(writer, time, minor):
 def leave(writer, time, minor, begun):
     arrival, departure = writer.date(begun), writer.date(time - TIMEOUT)
     writer.write("event", time, '%s,"state":"unsatisfied",DATE,%s,%s,"previous":{"state":"satisfied","date":"%s"},%s,'
-                 '"lastSeen":"%s","diagnostics":[]' % (SUBJECT, CONDITION, beacon(minor), arrival, SIGHTING, departure))
+                 '"lastSeen":"%s","diagnostics":[]' % (SUBJECT, CONDITION, beacon(minor), arrival, SIGHTING, departure), minor=minor)
     exit = writer.sequence
-    writer.write("visit", time, '%s,DATE,%s,%s,"arrival":"%s","departure":"%s","duration":%d,"sightings":412,'
+    writer.write("visit", time, '%s,DATE,%s,%s,"arrival":"%s","departure":"%s","duration":%d.0,"sightings":412,'
                  '"rssi":{"minimum":-80,"mean":-66.7,"maximum":-60},"reason":"exitTimeout"' % (
-                     SUBJECT, CONDITION, beacon(minor), arrival, departure, (time - TIMEOUT - begun) // 1_000_000))
+                     SUBJECT, CONDITION, beacon(minor), arrival, departure, (time - TIMEOUT - begun) // 1_000_000), minor=minor)
     writer.write("evidence", time, '"event":%d,"monitor":"site","identifier":"staff","rule":"X2",DATE,"holders":['
-                 '{"adapter":"hci0","lastRefresh":"%s","listened":30}],"sightings":[%s],"gaps":{"count":411,"median":1.1,'
+                 '{"adapter":"hci0","lastRefresh":"%s","listened":30.0}],"sightings":[%s],"gaps":{"count":411,"median":1.1,'
                  '"p99":4.2,"maximum":9.9}' % (exit, departure, ",".join(
                      ['{"date":"%s","adapter":"hci0","rssi":-61}' % departure] * 12)), numbered=False)
 

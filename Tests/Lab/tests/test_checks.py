@@ -22,7 +22,7 @@ def line(kind, time, sequence, **fields):
     if kind == "adapter":
         fields.setdefault("since", moment(time))
     return {"topic": "beacons/lab/" + (kind + "/staff" if kind in ("event", "visit") else kind), "qos": 1, "retain": False,
-            "payload": {"version": 1, "type": kind, "gateway": "lab", "boot": "b", "sequence": sequence, "monitor": "site",
+            "payload": {"version": 2, "type": kind, "gateway": "lab", "boot": "b", "sequence": sequence, "monitor": "site",
                         **fields, "date": moment(time), "monotonic": round(time * 1e6)}}
 
 

@@ -1,0 +1,159 @@
+import BluetoothLE
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// Lines of version 1 go on being read, beside those of version 2; what a greater version tells, nobody guesses.
+@Suite struct LineVersionTests {
+    private static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Fixtures/version-1").path
+
+    /// A copy of what a gateway left whose lines had version 1: 29 numbered ones, the last badge still there.
+    private func folder(withState: Bool) throws -> Folder {
+        let folder = try Folder()
+        for name in withState ? ["events", "state"] : ["events"] {
+            try FileManager.default.copyItem(atPath: Self.fixture + "/" + name, toPath: folder.path + "/" + name)
+        }
+        return folder
+    }
+
+    private func entries(of folder: Folder) throws -> [LogLine] {
+        var reader = try LogReader([FilePath(folder.path + "/events")])
+        var lines: [LogLine] = []
+        try reader.read([.event, .visit, .condition, .adapter, .clock, .evidence]) {
+            lines.append($0)
+            return true
+        }
+        #expect(reader.damagedLines == 0 && reader.newerLines == 0)
+        return lines
+    }
+
+    @Test(arguments: [true, false])
+    func `a journal of version 1 goes on in version 2, and all of it is read`(withState: Bool) throws {
+        let folder = try folder(withState: withState)
+        let before = try folder.numbers.compactMap(\.self)
+        let last = try #require(before.last)
+        #expect(before == Array(1...last) && last > 20)
+        let old = try entries(of: folder)
+        #expect(old.compactMap(\.sequence) == before)
+        do {
+            let journal = try Journal(in: folder)
+            #expect(journal.recovery.sequence == last)
+            #expect(journal.recovery.damagedLines == 0)
+            let snapshot = try #require(journal.recovery.snapshot)
+            let staff = try #require(snapshot.conditions.first { $0.identifier == "staff" })
+            #expect(staff.settings?.exitTimeout == .milliseconds(1500) && staff.settings?.perBeacon == true)
+            #expect(staff.own.state == .satisfied)
+            #expect(staff.beacons.map(\.beacon?.minor) == [7])
+            journal.event(at: 0)
+        }
+        #expect(try folder.numbers.compactMap(\.self) == before + [last + 1])
+        let lines = try folder.lines
+        #expect(lines.filter { $0.contains(#""version":1,"#) }.count == lines.count - 1)
+        #expect(lines.last?.contains(#"{"version":2,"type":"event""#) == true)
+        let all = try entries(of: folder)
+        #expect(all.compactMap(\.sequence) == before + [last + 1])
+        #expect(all.count == old.count + 1)
+        // Read once more by the next start.
+        #expect(try Journal(in: folder).recovery.sequence == last + 1)
+    }
+
+    @Test func `a follower gives lines of version 1 as they stand, each under the topic that it names`() throws {
+        let folder = try folder(withState: false)
+        let journal = try Journal(in: folder) { $0.envelope = true }
+        journal.event(at: 0)
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
+        var message = LineMessage(prefix: "beacons")
+        var (line, topics): ([UInt8], [String]) = ([], [])
+        while try follower.next(into: &line, upTo: .max, &message) {
+            let text = String(decoding: line, as: UTF8.self)
+            let topic = String(decoding: message.topic.dropLast(), as: UTF8.self)
+            #expect(text.hasPrefix(#"{"topic":"\#(topic)","#))
+            #expect(text.hasSuffix(String(decoding: line[message.payload], as: UTF8.self) + "}"))
+            if message.sequence != nil { topics.append(topic) }
+        }
+        #expect(follower.damaged == 0 && follower.missed == 0)
+        #expect(topics.count == follower.position.sequence)
+        // What was a beacon's own stood under its condition's topic then.
+        #expect(topics.dropLast().allSatisfy { $0.split(separator: "/").count == 4 })
+    }
+
+    @Test(arguments: [(1, "beacons/lobby/visit/staff"), (2, "beacons/lobby/visit/staff/\(Sample.uuid)/100/7")])
+    func `a payload alone goes where the envelope of its version would have sent it`(version: Int, topic: String)
+        throws
+    {
+        var visit = Sample.visit
+        visit.scope = .beacon
+        visit.refinement = Sample.beacon
+        let line = try Sample.line(.visit(visit)).replacing(#"{"version":2,"#, with: #"{"version":\#(version),"#)
+        var message = LineMessage(prefix: "beacons")
+        let isLine = message.parse(Array(line.utf8))
+        #expect(isLine)
+        #expect(String(decoding: message.topic.dropLast(), as: UTF8.self) == topic)
+    }
+
+    @Test func `keys and types that nobody knows are passed over`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            for second in 0..<3 { journal.event(at: second) }
+        }
+        let name = "events/" + folder.segments[0]
+        var lines = try folder.lines
+        lines[1] = lines[1].replacing(#""monitor":"#, with: #""mood":{"of":["the",1.5,null]},"monitor":"#)
+        lines[2] = lines[2].replacing(#""type":"event""#, with: #""type":"omen""#)
+        try folder.write(name, lines.map { $0 + "\n" }.joined())
+        #expect(try entries(of: folder).compactMap(\.sequence) == [1, 2])
+        let recovery = try Journal(in: folder).recovery
+        #expect(recovery.sequence == 3 && recovery.damagedLines == 0)
+    }
+
+    @Test
+    func
+        `lines of a greater version are not guessed at: recovery refuses them, readers count them, the follower ships them`()
+        throws
+    {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            for second in 0..<3 { journal.event(at: second) }
+        }
+        let name = "events/" + folder.segments[0]
+        var lines = try folder.lines
+        lines[2] = lines[2].replacing(#"{"version":2,"#, with: #"{"version":3,"#)
+        try folder.write(name, lines.map { $0 + "\n" }.joined())
+        #expect(throws: EventLogError.newerVersion(folder.path + "/" + name, 3)) { try Journal(in: folder) }
+        var reader = try LogReader([FilePath(folder.path + "/events")])
+        var numbers: [Int?] = []
+        try reader.read([.event]) {
+            numbers.append($0.sequence)
+            return true
+        }
+        #expect(numbers == [1, 2] && reader.newerLines == 1 && reader.damagedLines == 0)
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 2))
+        var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "beacons"))
+        let isThere = try follower.next(into: &line, upTo: .max, &message)
+        #expect(isThere)
+        #expect(message.sequence == 3 && message.isPublished)
+    }
+
+    @Test func `a state file is kept as it was, but for its decimals, and holds no key twice`() throws {
+        let old = try String(contentsOfFile: Self.fixture + "/state/state.json", encoding: .utf8)
+        #expect(old.contains(#""lastEvent""#))
+        let state = try StateFile(parsing: Array(old.utf8))
+        var buffer = LineBuffer(capacity: 4096)
+        _ = state.encode(
+            LineEncoder(LineEncoder.Options(gateway: try Identifier("lobby"))), gateway: "lobby",
+            now: Instant(nanoseconds: 2_222_933_833_999), into: &buffer)
+        let decimals = [
+            (":3600,", ":3600.0,"), (":86400}", ":86400.0}"), (#""enterWindow":10,"#, #""enterWindow":10.0,"#),
+            (#""exitTimeout":2}"#, #""exitTimeout":2.0}"#), (#""exitTimeout":30}"#, #""exitTimeout":30.0}"#),
+        ]
+        #expect(
+            String(decoding: buffer.bytes, as: UTF8.self)
+                == decimals.reduce(old) { $0.replacing($1.0, with: $1.1) })
+    }
+}
