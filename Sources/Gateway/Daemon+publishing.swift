@@ -65,7 +65,10 @@ extension Daemon {
             clientID: "beacon-gateway-\(gateway)")
         options.isTold = true
         var present = PresentStateOptions(prefix: mqtt.prefix, gateway: gateway, version: Program.version)
-        if mqtt.homeAssistant { present.homeAssistant = HomeAssistantOptions(prefix: mqtt.homeAssistantPrefix) }
+        if mqtt.homeAssistant {
+            present.homeAssistant = HomeAssistantOptions(
+                prefix: mqtt.homeAssistantPrefix, trackers: mqtt.homeAssistantTrackers == .zones ? .zones : .state)
+        }
         present.beaconsMax = monitor.engine.settings.maxBeacons
         let (folded, lastWritten) = (present, journal.recovery.sequence)
         let (snapshot, sequence, offset) = (monitor.engine.snapshot, journal.sequence, wallClock.offset)

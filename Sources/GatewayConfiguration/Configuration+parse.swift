@@ -30,6 +30,7 @@ extension Configuration {
         guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
         configuration.warnings = reader.warnings.finish(in: source, file: file).listed
+        configuration.warnings += configuration.topicWarnings(file: file)
         configuration.withoutEffect = reader.unused.finish(in: source, file: file)
         return .success(configuration)
     }

@@ -27,6 +27,14 @@ public struct MQTTConfiguration: Sendable, Hashable {
         case three = "3.1.1"
     }
 
+    /// How Home Assistant is told where a beacon is: `docs/home-assistant.md`.
+    public enum HomeAssistantTrackers: Sendable, Hashable {
+        /// By a state topic, and by zones beside it.
+        case state
+        /// By zones alone, which no Home Assistant that has been released reads.
+        case zones
+    }
+
     /// The broker's name or address.
     public var host: String
     /// Its TCP port; where the file does not say, 8883 with TLS and 1883 without.
@@ -46,6 +54,8 @@ public struct MQTTConfiguration: Sendable, Hashable {
     public var homeAssistant = false
     /// The first levels of the topics under which Home Assistant looks for them.
     public var homeAssistantPrefix = "homeassistant"
+    /// How Home Assistant is told where a beacon is.
+    public var homeAssistantTrackers = HomeAssistantTrackers.state
     /// The client identifier; absent: made of the gateway's name.
     public var clientID: String?
     /// How long the connection may be silent: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).

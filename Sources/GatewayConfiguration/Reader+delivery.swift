@@ -66,6 +66,9 @@ extension Reader {
         if let prefix = setting(.homeAssistantPrefix, of: section, Self.topicPrefix).value {
             mqtt.homeAssistantPrefix = prefix
         }
+        if let trackers = setting(.homeAssistantTrackers, of: section, Self.trackers).value {
+            mqtt.homeAssistantTrackers = trackers
+        }
         mqtt.clientID = setting(.clientID, of: section, Self.word).value
         if let duration = setting(.keepAlive, of: section, Self.keepAlive).value { mqtt.keepAlive = duration }
         mqtt.messageExpiry = setting(.messageExpiry, of: section, Self.messageExpiry).value
@@ -89,6 +92,14 @@ extension Reader {
         warnings.report(
             at: section[.tls].map { document.offset(of: $0) } ?? offset,
             "mqtt sends the username and password unprotected", hint: "write tls: true where the broker offers it")
+    }
+
+    private static func trackers(
+        _ text: ArraySlice<UInt8>
+    ) throws(ScalarProblem) -> MQTTConfiguration.HomeAssistantTrackers {
+        if ScalarSyntax.matches(text, "state") { return .state }
+        guard ScalarSyntax.matches(text, "zones") else { throw ScalarProblem("expected state or zones") }
+        return .zones
     }
 
     private static func keepAlive(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {

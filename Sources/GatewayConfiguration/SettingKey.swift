@@ -152,7 +152,7 @@ enum OutputKey: UInt8, SettingKey {
 /// Under `mqtt`.
 enum MQTTKey: UInt8, SettingKey {
     case host, port, tls, username, passwordFile, prefix, homeAssistant, homeAssistantPrefix, clientID, keepAlive
-    case messageExpiry, version
+    case messageExpiry, version, homeAssistantTrackers
 
     static let names = table()
     var name: String {
@@ -165,6 +165,7 @@ enum MQTTKey: UInt8, SettingKey {
         case .prefix: "prefix"
         case .homeAssistant: "home_assistant"
         case .homeAssistantPrefix: "home_assistant_prefix"
+        case .homeAssistantTrackers: "home_assistant_trackers"
         case .clientID: "client_id"
         case .keepAlive: "keep_alive"
         case .messageExpiry: "message_expiry"

@@ -93,12 +93,16 @@ struct HomeAssistantDiscovery: Sendable {
 
     /// A beacon: where it is.
     ///
-    /// The zone comes as an attribute, which Home Assistant reads from 2026.7 on; earlier versions show *unknown*. The state
-    /// topic that those read is deprecated, and stops working with 2027.1: not for what is installed for years.
+    /// Home Assistant's released versions make it of a state topic. A proposed change reads zones out of the attributes
+    /// instead and warns of state topics: both are there, unless the zones alone are asked for.
     func entity(of beacon: BeaconIdentity, under identifier: Identifier) -> [UInt8] {
         var buffer = begin("\(identifier) \(beacon.major)/\(beacon.minor)", object(of: beacon, under: identifier))
         let topic = options.trackerTopic(identifier, beacon)
         buffer.append(",\"source_type\":\"bluetooth_le\"")
+        if options.homeAssistant?.trackers == .state {
+            buffer.append("state_topic", topic)
+            buffer.append("value_template", HomeAssistantTemplates.tracker)
+        }
         buffer.append("json_attributes_topic", topic)
         buffer.append("json_attributes_template", HomeAssistantTemplates.zones)
         appendAvailability(of: topic, into: &buffer)

@@ -24,6 +24,14 @@ enum HomeAssistantTemplates {
         {% else %}{}{% endif %}
         """
 
+    /// A tracker's state: the words that Home Assistant makes it of, and `None` where nobody knows. It must never be
+    /// anything else, nor empty: what is no such word is taken for the name of a place, or the payload itself is.
+    static let tracker = """
+        {% if value_json is defined %}\
+        {{ {'satisfied': 'home', 'unsatisfied': 'not_home'}.get(value_json.state, 'None') }}\
+        {% else %}None{% endif %}
+        """
+
     /// A tracker's zones, and what is shown beside them. Where it is not known where the beacon is, it says nothing.
     static let zones = """
         {% if value_json is defined and value_json.state in ['satisfied', 'unsatisfied'] %}\

@@ -56,7 +56,11 @@ extension PresentState {
         former.prefix = prefix
         former.gateway = gateway
         former.version = text.string(text.find("program", in: 0)) ?? ""
-        former.homeAssistant = text.string(text.find("homeAssistant", in: 0)).map { HomeAssistantOptions(prefix: $0) }
+        let trackers = text.string(text.find("trackers", in: 0)).flatMap { HomeAssistantOptions.Trackers(rawValue: $0) }
+        former.homeAssistant = text.string(text.find("homeAssistant", in: 0)).map {
+            // What says nothing of them was written when there were zones alone.
+            HomeAssistantOptions(prefix: $0, trackers: trackers ?? .zones)
+        }
         return former
     }
 
@@ -114,6 +118,8 @@ extension PresentState {
         if let homeAssistant = options.homeAssistant {
             buffer.append(",\"homeAssistant\":\"")
             buffer.append(escaped: homeAssistant.prefix)
+            buffer.append("\",\"trackers\":\"")
+            buffer.append(escaped: homeAssistant.trackers.rawValue)
             buffer.append(octet: UInt8(ascii: "\""))
         }
         buffer.append(",\"conditions\":[")

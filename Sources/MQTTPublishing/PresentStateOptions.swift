@@ -39,9 +39,22 @@ public struct PresentStateOptions: Sendable, Hashable {
 public struct HomeAssistantOptions: Sendable, Hashable {
     /// The first level, or levels, of the topics under which Home Assistant looks for entities.
     public var prefix: String
+    /// How trackers are told where a beacon is.
+    public var trackers: Trackers
+
+    /// What trackers go by.
+    public enum Trackers: String, Sendable, Hashable {
+        /// A state topic, which every version reads, and zones beside it.
+        case state
+        /// Zones alone: for a version that warns of state topics.
+        case zones
+    }
 
     /// Home Assistant's own default: `homeassistant`.
-    public init(prefix: String = "homeassistant") { self.prefix = prefix }
+    public init(prefix: String = "homeassistant", trackers: Trackers = .state) {
+        self.prefix = prefix
+        self.trackers = trackers
+    }
 }
 
 /// What a ``PresentState`` did not do, or gave up.

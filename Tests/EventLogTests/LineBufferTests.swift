@@ -31,7 +31,8 @@ import Testing
         (70_500_000, "70.5"), (999_999, "0.999999"), (100_000, "0.1"), (1_000_010, "1.00001"),
         (2_592_000_000_000, "2592000.0"), (Int64.max, "9223372036854.775807"), (Int64.min, "-9223372036854.775808"),
     ])
-    func `seconds are always a decimal: one place at least, six at most, and no other trailing zeros`(microseconds: Int64, seconds: String) {
+    func `seconds are a decimal of one place to six, without other trailing zeros`(microseconds: Int64, seconds: String)
+    {
         #expect(text { $0.append(seconds: microseconds) } == seconds)
     }
 

@@ -327,6 +327,55 @@ import Testing
         #expect(try count("host: broker") == 0)
     }
 
+    @Test func `topics of more than seven slashes or 256 octets are a warning`() throws {
+        func warnings(_ mqtt: String, gateway: String = "lobby", _ condition: String) throws -> [String] {
+            try configuration(
+                """
+                gateway: {name: \(gateway)}
+                mqtt: {host: localhost, \(mqtt)}
+                conditions:
+                  - {uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, \(condition)}
+                  - {uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, identifier: b}
+
+                """
+            ).warnings.map(\.description)
+        }
+        let each = "per_beacon: true, identifier: "
+        // a/b/g/event/c/UUID/1/2 has seven.
+        #expect(try warnings("prefix: a/b", each + "c") == [])
+        #expect(
+            try warnings("prefix: a/b/c", each + "c") == [
+                "g.yaml:4:5: topics of c have up to 8 slashes; AWS IoT Core takes at most 7; shorten mqtt.prefix or names, or leave it with another broker"
+            ])
+        #expect(try warnings("prefix: a/b/c", "identifier: c") == [])
+        #expect(
+            try warnings("prefix: a/b/c/d/e/f/g", "identifier: c").first?.contains("c (and of 1 more) have") == true)
+        #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d", each + "c") == [])
+        #expect(try warnings("home_assistant: true, home_assistant_prefix: a/b/c/d/e", each + "c").count == 1)
+        // p/GATEWAY/visit/c/UUID/65535/65535: 2 + 128 + 7 + 70 + 49.
+        let (name, long) = (String(repeating: "g", count: 128), String(repeating: "c", count: 70))
+        #expect(try warnings("prefix: p", gateway: name, each + long) == [])
+        #expect(try warnings("prefix: p", gateway: name, each + long + "c").first?.contains("257 octets") == true)
+        #expect(try warnings("prefix: p", gateway: name, "identifier: c" + long) == [])
+        // In discovery's topics a space counts thrice.
+        let blanks = "\"x" + String(repeating: " x", count: 40) + "\""
+        #expect(try warnings("prefix: p, home_assistant: true", each + blanks).count == 1)
+        #expect(try warnings("prefix: p", each + blanks) == [])
+    }
+
+    @Test func `trackers go by a state or by zones`() throws {
+        func trackers(_ mqtt: String) throws -> MQTTConfiguration.HomeAssistantTrackers? {
+            try configuration(file("mqtt: {host: localhost\(mqtt)}")).mqtt?.homeAssistantTrackers
+        }
+        #expect(try trackers("") == .state)
+        #expect(try trackers(", home_assistant_trackers: state") == .state)
+        #expect(try trackers(", home_assistant_trackers: zones") == .zones)
+        #expect(
+            mistakes(file("mqtt: {host: localhost, home_assistant_trackers: gps}")) == [
+                "g.yaml:1:50: mqtt.home_assistant_trackers is gps; expected state or zones"
+            ])
+    }
+
     @Test func `the port follows tls where it is not set`() throws {
         func port(_ mqtt: String) throws -> UInt16? { try configuration(file("mqtt: {host: b, \(mqtt)}")).mqtt?.port }
         #expect(try port("tls: false") == 1883)

@@ -44,6 +44,7 @@ enum Sample {
         #expect(mqtt.prefix == "beacons")
         #expect(mqtt.homeAssistant)
         #expect(mqtt.homeAssistantPrefix == "homeassistant")
+        #expect(mqtt.homeAssistantTrackers == .state)
         #expect(mqtt.clientID == nil)
         #expect(mqtt.keepAlive == .seconds(60))
 

@@ -5,14 +5,16 @@ Reads JSON lines from standard input:
     {"do": "publish", "topic": …, "payload": …}   a retained message arrives (an empty payload clears)
     {"do": "drop"}                                the broker forgets everything, and Home Assistant reconnects
     {"do": "restart"}                             Home Assistant starts anew and reads what is retained
+    {"do": "disconnect"}                          Home Assistant has lost the broker, which keeps what is retained
+    {"do": "connect"}                             and has it again
     {"do": "show"}                                prints a line: {unique id: {"name", "state", "attributes"}, …}
 Each discovery message is held against docs/home-assistant.schema.json, each state against docs/state.schema.json, the order
 of its keys included; what is wrong is printed with the reason, and the exit is 1.
 
-Its answers to the steps of the tests are those of Home Assistant Core 2025.4.4 itself, run beside it, but for trackers'
-zones, which that version does not read. Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
-updates), binary_sensor.py, sensor.py, models.py (templates), and after device_tracker.py of commit 003375044a90 with
-TrackerEntity.state of the component device_tracker. Templates are rendered by Jinja in the sandbox that Home Assistant uses,
+Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
+updates), binary_sensor.py, sensor.py, device_tracker.py, models.py (templates); Tests/HomeAssistant/live.py holds it against
+the real integration. With --zones trackers are as a proposed change has them (commit 003375044a90 of device_tracker.py, in
+no release), which reads zones out of the attributes. Templates are rendered by Jinja in the sandbox that Home Assistant uses,
 but for what is undefined, which is an error here.
 
 Needs Debian's python3-jsonschema and python3-jinja2.
@@ -76,8 +78,8 @@ def rendered(template, payload):
 class Entity:
     """One that was discovered."""
 
-    def __init__(self, component, config):
-        self.component, self.config = component, config
+    def __init__(self, component, config, reads_zones):
+        self.component, self.config, self.reads_zones = component, config, reads_zones
         self.value, self.in_zones, self.attributes = None, None, {}
         self.is_expired = "expire_after" in config  # Until a first message; no time passes here.
         self.available = {item["topic"]: False for item in config.get("availability", ())}
@@ -103,7 +105,7 @@ class Entity:
         if self.config.get("json_attributes_topic") == topic:
             attributes = json.loads(rendered(self.config.get("json_attributes_template"), payload))
             attributes = {key: value for key, value in attributes.items() if key not in BLOCKED}
-            if self.component == "device_tracker" and "in_zones" in attributes:
+            if self.component == "device_tracker" and self.reads_zones and "in_zones" in attributes:
                 self.in_zones = attributes.pop("in_zones")
             self.attributes = attributes
         if self.config.get("state_topic") == topic:
@@ -113,6 +115,10 @@ class Entity:
     def take(self, said):
         if self.component == "binary_sensor":
             self.value = {"ON": "on", "OFF": "off", "None": None}.get(said, self.value)
+        elif self.component == "device_tracker":
+            if said not in ("home", "not_home", "None"):
+                raise Wrong("%r would be taken for the name of a place" % said)
+            self.value = None if said == "None" else said
         elif said == "None":
             self.value = None
         elif said:
@@ -131,16 +137,14 @@ class Entity:
                 return "unavailable"
         if self.is_expired:
             return "unavailable"
-        if self.component == "device_tracker":
-            if self.in_zones is None:
-                return "unknown"
+        if self.component == "device_tracker" and self.reads_zones and self.in_zones is not None:
             return "home" if "zone.home" in self.in_zones else "not_home"
         return "unknown" if self.value is None else self.value
 
 
 class HomeAssistant:
-    def __init__(self):
-        self.retained, self.entities = {}, {}
+    def __init__(self, reads_zones):
+        self.retained, self.entities, self.reads_zones, self.is_connected = {}, {}, reads_zones, True
         _, self.discovery = schema("home-assistant")
         self.shape, self.state = schema("state")
 
@@ -175,7 +179,7 @@ class HomeAssistant:
         entity = self.entities.get(topic)
         subscribed = set()
         if entity is None:
-            entity = self.entities[topic] = Entity(match[1], config)
+            entity = self.entities[topic] = Entity(match[1], config, self.reads_zones)
         elif entity.config != config:
             subscribed = entity.topics
             entity.update(config)
@@ -192,12 +196,12 @@ class HomeAssistant:
                 self.discover(topic, DISCOVERY.match(topic), payload)
 
     def show(self):
-        return {entity.config["unique_id"]: {"name": entity.config["name"], "state": entity.state,
+        return {entity.config["unique_id"]: {"name": entity.config["name"], "state": entity.state if self.is_connected else "unavailable",
                                              "attributes": entity.attributes} for entity in self.entities.values()}
 
 
 def main():
-    assistant = HomeAssistant()
+    assistant = HomeAssistant("--zones" in sys.argv[1:])
     for line in sys.stdin:
         step = json.loads(line)
         try:
@@ -205,6 +209,8 @@ def main():
                 assistant.publish(step["topic"], step["payload"])
             elif step["do"] == "drop":
                 assistant.retained = {}
+            elif step["do"] in ("connect", "disconnect"):
+                assistant.is_connected = step["do"] == "connect"
             elif step["do"] == "restart":
                 assistant.restart()
             else:

@@ -17,11 +17,13 @@ enum HomeAssistantSimulator {
         var attributes: [String: Any]
     }
 
-    /// What is shown at each `show` of the steps, by the end of the unique id behind the gateway's.
-    static func run(_ steps: [[String: String]], location: SourceLocation = #_sourceLocation) throws
+    /// What is shown at each `show` of the steps, by the end of the unique id behind the gateway's; with `zones` by a Home
+    /// Assistant that reads them.
+    static func run(_ steps: [[String: String]], zones: Bool = false, location: SourceLocation = #_sourceLocation)
+        throws
         -> [[String: Shown]]
     {
-        let answer = try ask([script], input: try text(of: steps))
+        let answer = try ask([script] + (zones ? ["--zones"] : []), input: try text(of: steps))
         try #require(answer.status == 0, "\(answer.errors)", sourceLocation: location)
         return try answer.output.split(separator: "\n").map { line in
             var shown: [String: Shown] = [:]
@@ -88,9 +90,9 @@ struct HomeAssistantWorld {
     private(set) var steps: [[String: String]] = []
     private var told = 0
 
-    init(homeAssistant: Bool = true) throws {
+    init(homeAssistant: Bool = true, trackers: HomeAssistantOptions.Trackers = .state) throws {
         world = try PresentWorld()
-        state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant))
+        state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant, trackers: trackers))
         availability("online")
     }
 

@@ -45,9 +45,13 @@ struct HomeAssistantTests {
         #expect(on.attributes["assumed"] as? Bool == false)
     }
 
-    @Test func `a beacon's life: an exit is not_home, also after a restart of Home Assistant; an outage is not`() throws
-    {
-        var home = try HomeAssistantWorld()
+    // Released versions go by the state topic, the proposed change by zones; what asks for zones alone shows nothing in
+    // the former.
+    @Test(arguments: [(HomeAssistantOptions.Trackers.state, false), (.state, true), (.zones, true)])
+    func `a beacon's life: an exit is not_home, also after a restart of Home Assistant; an outage is not`(
+        trackers: HomeAssistantOptions.Trackers, readsZones: Bool
+    ) throws {
+        var home = try HomeAssistantWorld(trackers: trackers)
         var expected: [String?] = []
         func step<Failure: Error>(
             _ state: String?, _ body: (inout HomeAssistantWorld) throws(Failure) -> Void
@@ -75,9 +79,35 @@ struct HomeAssistantTests {
         step("not_home") { $0.availability("online") }
         step("home") { $0.world.sighted(at: 200) }
         try step(nil) { try $0.world.remove("staff", at: 201) }
-        let shown = try HomeAssistantSimulator.run(home.steps)
+        let shown = try HomeAssistantSimulator.run(home.steps, zones: readsZones)
         #expect(shown.map { $0[badge]?.state } == expected)
         #expect(home.broker.topics("staff").isEmpty)
+    }
+
+    @Test func `trackers that are told by zones alone have no state topic, and the switch tells all of them anew`()
+        throws
+    {
+        var home = try HomeAssistantWorld()
+        try home.world.add("staff", perBeacon: true, at: 1)
+        home.world.sighted(at: 2)
+        home.deliver()
+        let topic = try #require(home.broker.topics("device_tracker").first)
+        let before = try presentObject(home.broker.retained[topic] ?? "")
+        #expect(before["state_topic"] as? String == before["json_attributes_topic"] as? String)
+        let kept = home.state.encoded
+        home.state = try PresentState(PresentOptions.make(trackers: .zones), decoding: kept)
+        #expect(home.state.hasChanges)
+        home.deliver()
+        home.show()
+        let after = try presentObject(home.broker.retained[topic] ?? "")
+        #expect(after["state_topic"] == nil && after["value_template"] == nil)
+        #expect(after["unique_id"] as? String == before["unique_id"] as? String)
+        #expect(try HomeAssistantSimulator.run(home.steps, zones: true).last?[badge]?.state == "home")
+        // Kept, it is not said again.
+        #expect(try !PresentState(PresentOptions.make(trackers: .zones), decoding: home.state.encoded).hasChanges)
+        // What an earlier version of the program kept knew zones alone.
+        let old = String(decoding: kept, as: UTF8.self).replacing(#","trackers":"state""#, with: "")
+        #expect(try PresentState(PresentOptions.make(), decoding: Array(old.utf8)).hasChanges)
     }
 
     @Test func `what is assumed is shown, and said to be assumed`() throws {

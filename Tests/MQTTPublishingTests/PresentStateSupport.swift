@@ -171,11 +171,12 @@ extension PresentState {
 }
 
 enum PresentOptions {
-    static func make(gateway: String = "lobby", prefix: String = "beacons", homeAssistant: Bool = true) throws
-        -> PresentStateOptions
-    {
+    static func make(
+        gateway: String = "lobby", prefix: String = "beacons", homeAssistant: Bool = true,
+        trackers: HomeAssistantOptions.Trackers = .state
+    ) throws -> PresentStateOptions {
         var options = PresentStateOptions(prefix: prefix, gateway: try Identifier(gateway), version: "1.2.3")
-        options.homeAssistant = homeAssistant ? HomeAssistantOptions() : nil
+        options.homeAssistant = homeAssistant ? HomeAssistantOptions(trackers: trackers) : nil
         return options
     }
 }

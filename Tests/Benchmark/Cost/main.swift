@@ -1,5 +1,7 @@
 // The daemon as it is shipped, but for the radio: reports come through standard input, a socket that keeps messages
-// apart, from Tests/Benchmark/cost, which measures what they cost. Each is an RSSI, an address and AD structures.
+// apart, from Tests/Benchmark/cost, which measures what they cost, and from Tests/HomeAssistant/live.py, which looks at what
+// becomes of them. Each is an RSSI, an address and AD structures; or one letter: the adapter listens (l), stops (s), or is
+// gone (g).
 import BeaconScanning
 import BluetoothLE
 import Gateway
@@ -29,13 +31,32 @@ final class SocketScanner: BeaconScanning.Scanner {
     }
 
     func drain() {
-        while let count = try? buffer.withUnsafeMutableBytes({ try unsafe socket.read(into: $0) }), count > 7 {
+        while let count = try? buffer.withUnsafeMutableBytes({ try unsafe socket.read(into: $0) }), count > 0 {
+            guard count > 7 else {
+                change(buffer[0])
+                continue
+            }
             var address: UInt64 = 0
             for index in 1..<7 { address = address << 8 | UInt64(buffer[index]) }
             let report = AdvertisingReport(
                 address: DeviceAddress(address, kind: .random), rssi: RSSI(dBm: Int8(bitPattern: buffer[0])),
                 properties: .legacy, data: 0..<(count - 7))
             handler?.heard(report, data: buffer.span.extracting(7..<count), on: 0, at: loop.now)
+        }
+    }
+
+    private func change(_ letter: UInt8) {
+        let now = loop.now
+        switch letter {
+        case UInt8(ascii: "l"):
+            handler?.changed(.appeared(adapter: 0, controller: "a socket"), at: now)
+            handler?.changed(.listening(adapter: 0, reason: "a socket"), at: now)
+        case UInt8(ascii: "s"):
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "it was told to"), at: now)
+        case UInt8(ascii: "g"):
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "it is gone"), at: now)
+            handler?.changed(.disappeared(adapter: 0), at: now)
+        default: break
         }
     }
 

@@ -1,0 +1,82 @@
+internal import BeaconMonitoring
+
+/// How long topics become: AWS IoT Core takes none of more than seven slashes or 256 octets, and ends the connection over
+/// one that has ("AWS IoT Core message broker and protocol limits and quotas"). Other brokers take 65,535 octets (MQTT 5
+/// §1.5.4).
+enum TopicBounds {
+    static let slashesMost = 7
+    static let octetsMost = 256
+
+    /// The longest topic of a condition.
+    struct Longest {
+        var slashes: Int
+        var octets: Int
+    }
+
+    // `/F7826DA6-4FA2-4E98-8024-BC5B71E0893E/65535/65535`
+    private static let beaconOctets = 49
+    // `beacon_-`, and `_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-65535_-65535`.
+    private static let trackerObjectOctets = 8 + 52
+
+    /// The longest topics that a condition leads to, by slashes and by octets.
+    static func longest(
+        _ condition: ConditionConfiguration, _ mqtt: MQTTConfiguration, gateway: String
+    ) -> Longest {
+        let base = "\(mqtt.prefix)/\(gateway)"
+        let isEach = condition.settings.perBeacon && !condition.condition.isCircle
+        // `condition` is the longest of the types that stand above a condition's name alone.
+        var longest = Longest(
+            slashes: slashes(base) + (isEach ? 5 : 2),
+            octets: base.utf8.count + "/condition/".utf8.count + condition.identifier.text.utf8.count)
+        guard isEach else { return longest }
+        let type = mqtt.homeAssistant ? "/tracker/" : "/visit/"
+        longest.octets = max(
+            longest.octets, base.utf8.count + type.utf8.count + condition.identifier.text.utf8.count + beaconOctets)
+        guard mqtt.homeAssistant else { return longest }
+        // Discovery: <prefix>/device_tracker/<node>/<object>/config.
+        longest.slashes = max(longest.slashes, slashes(mqtt.homeAssistantPrefix) + 4)
+        longest.octets = max(
+            longest.octets,
+            mqtt.homeAssistantPrefix.utf8.count + "/device_tracker/".utf8.count + spelledOctets(base) + 1
+                + trackerObjectOctets + spelledOctets(condition.identifier.text) + "/config".utf8.count)
+        return longest
+    }
+
+    private static func slashes(_ text: String) -> Int { text.utf8.count { $0 == UInt8(ascii: "/") } }
+
+    /// How many octets a name has where discovery allows letters, digits and `-` alone: `_` doubled, others in three.
+    private static func spelledOctets(_ text: String) -> Int {
+        text.utf8.reduce(0) { sum, octet in
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                sum + 1
+            case UInt8(ascii: "_"): sum + 2
+            default: sum + 3
+            }
+        }
+    }
+}
+
+extension Configuration {
+    /// Warnings of topics that are longer than some brokers take, at the first condition that leads to one.
+    func topicWarnings(file: String) -> [Mistake] {
+        guard let mqtt else { return [] }
+        let conditions = monitors.flatMap(\.conditions).map {
+            ($0, TopicBounds.longest($0, mqtt, gateway: gatewayName?.text ?? ""))
+        }
+        func warning(_ what: String, _ most: Int, _ count: (TopicBounds.Longest) -> Int) -> Mistake? {
+            let over = conditions.filter { count($0.1) > most }
+            guard let (condition, longest) = over.first else { return nil }
+            let others = over.count == 1 ? "" : " (and of \(over.count - 1) more)"
+            return Mistake(
+                file: file, position: condition.position,
+                message: "topics of \(condition.identifier)\(others) have up to \(count(longest)) \(what)",
+                hint:
+                    "AWS IoT Core takes at most \(most); shorten mqtt.prefix or names, or leave it with another broker")
+        }
+        return [
+            warning("slashes", TopicBounds.slashesMost, \.slashes), warning("octets", TopicBounds.octetsMost, \.octets),
+        ].compactMap(\.self)
+    }
+}
