@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture lab lab-power lint format bench bench-visits flood docs fuzz release \
+.PHONY: help deps deps-build build run test sample tsan torture lab home-assistant lab-power lint format bench bench-visits flood docs fuzz release \
   install install-files install-running uninstall clean
 
 SWIFT ?= swift
@@ -24,6 +24,7 @@ CUTS ?= 300
 
 BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
+HOME_ASSISTANT_PACKAGES := python3-venv
 TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
 
@@ -160,6 +161,18 @@ lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): w
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
 	$(PYTHON) Tests/Lab/power --binary $(BINARY) --cuts $(CUTS)
+
+home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
+	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --product gateway-cost $(SWIFT_FLAGS)
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --product beacon-gateway $(SWIFT_FLAGS)
+	@# Made whole or not at all: what is half there would be taken for done.
+	cmp -s Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/requirements.txt || { \
+	  rm -rf $(BUILD_DIR)/home-assistant && $(PYTHON) -m venv $(BUILD_DIR)/home-assistant && \
+	  $(BUILD_DIR)/home-assistant/bin/pip install --quiet -r Tests/HomeAssistant/requirements.txt && \
+	  cp Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/; }
+	$(BUILD_DIR)/home-assistant/bin/python -B Tests/HomeAssistant/live.py --gateway $(BUILD_DIR)/debug/gateway-cost \
+	  --program $(BUILD_DIR)/debug/beacon-gateway --python $(PYTHON)
 
 release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)

@@ -21,9 +21,13 @@ def moment(time):
 def line(kind, time, sequence, **fields):
     if kind == "adapter":
         fields.setdefault("since", moment(time))
-    return {"topic": "beacons/lab/" + (kind + "/staff" if kind in ("event", "visit") else kind), "qos": 1, "retain": False,
+    levels = [kind] + (["staff"] if kind in ("event", "visit") else [])
+    if fields.get("scope") == "beacon":
+        levels += [str(fields["refinement"][key]) for key in ("uuid", "major", "minor")]
+    return {"topic": "/".join(["beacons", "lab"] + levels), "qos": 1, "retain": False,
             "payload": {"version": 2, "type": kind, "gateway": "lab", "boot": "b", "sequence": sequence, "monitor": "site",
-                        **fields, "date": moment(time), "monotonic": round(time * 1e6)}}
+                        **fields, "date": moment(time), "time": micros(moment(time)) // 1000,
+                        "monotonic": round(time * 1e6)}}
 
 
 def event(time, sequence, state, beacon=None, refinement=None, seen=None, **fields):
