@@ -92,6 +92,12 @@ public struct Explain {
             return true
         }
         progress.end()
+        if finding == nil, reader.newerLines > 0 {
+            throw ExitFailure(
+                .dataInvalid,
+                "\(missing) in what this version can read; \(reader.newerLines) lines were written by a later one: use that"
+            )
+        }
         return finding
     }
 
