@@ -89,7 +89,8 @@ public struct Visits {
         var remarks: [String] = []
         if reader.newerLines > 0 {
             remarks.append(
-                "\(reader.newerLines) lines were written by a later version of the program and were passed over; use that")
+                "\(reader.newerLines) lines were written by a later version of the program and were passed over; use that"
+            )
         }
         if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
         if book.silencesLeftOut > 0 {
