@@ -6,8 +6,8 @@ extension BeaconMonitor {
     ///
     /// Each is delivered at the arrival, with the departure open, and again when it has ended (Apple: `CLVisit`). One that
     /// was assumed, or that began before the subscription or in a process before this one, is delivered at its end alone,
-    /// with all that is known of it. An outage ends none (rule P3); removing or replacing its condition does, as
-    /// ``Visit/Reason`` says.
+    /// with all that is known of it. An outage ends none (rule P3); removing or replacing its condition does, and
+    /// so does a named beacon that takes its place (rule P4), as ``Visit/Reason`` says.
     public struct Visits: AsyncSequence, Sendable {
         let log: Broadcast<VisitUpdate>
 

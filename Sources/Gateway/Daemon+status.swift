@@ -221,6 +221,7 @@ extension Daemon {
                 lines.append("  \(condition.identifier): \(state)\(since ?? "")")
             }
         }
+        if let text = beaconsText() { lines.append(text) }
         let day = journal.day()
         lines.append(
             """
@@ -235,6 +236,20 @@ extension Daemon {
         let diagnostics = monitor.engine.presentDiagnostics.listed
         lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
         return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension Daemon {
+    /// Whom the limits kept out (rules P2, P4, P5); absent where nobody was.
+    private func beaconsText() -> String? {
+        let engine = monitor.engine
+        guard engine.untrackedBeacons + engine.displacedBeacons + engine.refusedBeacons > 0 else { return nil }
+        let left = engine.newBeaconsLeft.map { "; \($0) without a name may enter now" } ?? ""
+        return """
+            beacons
+              \(engine.untrackedBeacons) times one did not fit, \(engine.displacedBeacons) lost their place to a named one, \
+            \(engine.refusedBeacons) times one without a name was kept from entering\(left)
+            """
     }
 }
 

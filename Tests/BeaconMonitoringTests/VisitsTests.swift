@@ -50,6 +50,27 @@ import Testing
         #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
     }
 
+    @Test func `P4: who was no longer tracked, and is again, arrives anew`() async throws {
+        let site = try await Site("visits names")
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        settings.strangers = .ignore
+        try await site.monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied, settings: settings)
+        try await site.monitor.setNamedBeacons([.a(1)])
+        var visits = site.monitor.visits.makeAsyncIterator()
+        await site.sighted(.a(1), at: .zero)
+        #expect(try await visits.next()?.scope == .condition)
+        #expect(try await visits.next()?.refinement == .a(1))
+        try await site.monitor.setNamedBeacons([])
+        let ended = try await visits.next()
+        #expect(ended?.refinement == .a(1) && ended?.ended?.reason == .removed)
+        try await site.monitor.setNamedBeacons([.a(1)])
+        await site.sighted(.a(1), at: .seconds(2))
+        let again = try await visits.next()
+        #expect(again?.refinement == .a(1) && again?.isOpen == true)
+        #expect(await site.monitor.counters.displacedBeacons == 0)
+    }
+
     @Test func `each beacon's stay beside its condition's`() async throws {
         let site = try await Site("visits beacons")
         var settings = ConditionSettings()
