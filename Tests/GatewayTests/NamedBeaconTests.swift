@@ -82,9 +82,11 @@ import Testing
         let visits = try Gateway.run("visits", folder, "--json", "--utc").lines.map { try object($0) }
             .filter { $0["kind"] as? String == "visit" }
         #expect(visits.compactMap { $0["end"] as? String } == ["displaced", "left", "left"])
-        let lines = try FileManager.default.contentsOfDirectory(atPath: folder).flatMap {
-            try String(decoding: contents(of: "\(folder)/\($0)"), as: UTF8.self).split(separator: "\n").map(String.init)
-        }
+        let lines = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("events-") }
+            .flatMap {
+                try String(decoding: contents(of: "\(folder)/\($0)"), as: UTF8.self).split(separator: "\n").map(
+                    String.init)
+            }
         let numbered = lines.filter { $0.contains("payload") }
         let visit = try #require(try payloads(numbered, type: "visit").first)
         let next = try #require(try payloads(numbered, type: "event").first { $0["sequence"] as? Int == 6 })
