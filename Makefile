@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture lab home-assistant lab-power lint format bench bench-visits flood docs fuzz release \
+.PHONY: help deps deps-build build run test sample tsan torture torture-publisher lab home-assistant lab-power lint format bench bench-visits flood docs fuzz release release-unstripped \
   install install-files install-running uninstall clean
 
 SWIFT ?= swift
@@ -37,6 +37,9 @@ BINARY := $(BUILD_DIR)/release/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+# What talks to brokers, as a process of its own: looked for beside the gateway's own file, then in libexec.
+PUBLISHER := $(dir $(BINARY))beacon-gateway-publisher
+LIBEXECDIR := $(PREFIX)/libexec/beacon-gateway
 CONFIGURATION := $(SYSCONFDIR)/beacon-gateway/gateway.yaml
 CAPTURE := Tests/Fixtures/captures/rooms-2015-03-13-beacon5-run1.json.gz
 # The rooms' scanners wrote with names of their own, and some of their clocks ran behind.
@@ -104,12 +107,17 @@ tsan: deps ## Runs all tests with the thread sanitizer: what races is an error.
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build \
 	  --sanitize thread $(SWIFT_FLAGS)
 
-torture: deps ## Cuts and damages every capture, 10,000 times, and sets 100 hostile clients on the status socket.
+torture: deps torture-publisher ## Cuts and damages every capture, 10,000 times, sets 100 hostile clients on the status socket, kills the publisher 1,000 times.
 	@# Optimised, or it would take hours.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Torture/status $(BINARY)
+
+torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
+	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter ProcessTests $(SWIFT_FLAGS)
+	BEACON_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.
 	$(SWIFT) format lint --strict --parallel -r Sources Tests docs Package.swift
@@ -166,6 +174,7 @@ home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a wh
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --product gateway-cost $(SWIFT_FLAGS)
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --product beacon-gateway $(SWIFT_FLAGS)
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --product beacon-gateway-publisher $(SWIFT_FLAGS)
 	@# Made whole or not at all: what is half there would be taken for done.
 	cmp -s Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/requirements.txt || { \
 	  rm -rf $(BUILD_DIR)/home-assistant && $(PYTHON) -m venv $(BUILD_DIR)/home-assistant && \
@@ -174,10 +183,13 @@ home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a wh
 	$(BUILD_DIR)/home-assistant/bin/python -B Tests/HomeAssistant/live.py --gateway $(BUILD_DIR)/debug/gateway-cost \
 	  --program $(BUILD_DIR)/debug/beacon-gateway --python $(PYTHON)
 
-release: deps-build ## Builds what is shipped: one stripped binary that brings Swift's libraries with it.
+release-unstripped: deps-build
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
-	strip $(BINARY)
-	@ls -l $(BINARY)
+	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
+
+release: release-unstripped ## Builds what is shipped: the gateway and its publisher, stripped binaries that bring Swift's libraries with them.
+	strip $(BINARY) $(PUBLISHER)
+	@ls -l $(BINARY) $(PUBLISHER)
 
 # Where what is not the program belongs: $(PREFIX) below /usr/local is looked through by systemd and udev as well.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -210,8 +222,9 @@ install-running: install-files
 	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
 
 install-files:
-	@test -x $(BINARY) || { echo '$(BINARY) is not there; run `make release` first (not as root)' >&2; exit 1; }
+	@for file in $(BINARY) $(PUBLISHER); do test -x $$file || { echo "$$file is not there; run \`make release\` first (not as root)" >&2; exit 1; }; done
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/beacon-gateway
+	install -D -m 755 $(PUBLISHER) $(DESTDIR)$(LIBEXECDIR)/beacon-gateway-publisher
 	install -d $(DESTDIR)$(UNITDIR)
 	sed -e 's#/usr/local/bin/#$(PREFIX)/bin/#' -e 's#/usr/local/share/doc/beacon-gateway/#$(DOCDIR)/#' \
 	  -e 's#/etc/beacon-gateway/#$(SYSCONFDIR)/beacon-gateway/#' Config/beacon-gateway.service >$(DESTDIR)$(UNIT)
@@ -229,7 +242,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	  set -x; systemctl disable --now beacon-gateway.service; fi
 	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
 	  $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
-	rm -rf $(DESTDIR)$(DOCDIR)
+	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
 

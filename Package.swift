@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "Location", targets: ["Location"]),
         .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
+        .executable(name: "beacon-gateway-publisher", targets: ["beacon-gateway-publisher"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -69,10 +70,18 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // No library of a network's is below it: it is mapped where hearing is.
+        .target(
+            name: "Shipping",
+            dependencies: [
+                "BluetoothLE", "CLinux", "Polling", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         .target(
             name: "MQTTPublishing",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "Polling",
+                "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -91,7 +100,7 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "Captures", "EventLog",
-                "GatewayConfiguration", "Location", "MQTTPublishing", "Polling",
+                "GatewayConfiguration", "Location", "Polling", "Shipping",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -104,6 +113,8 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        .executableTarget(
+            name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
         .testTarget(
             name: "PollingTests",
             dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
@@ -151,7 +162,8 @@ let package = Package(
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
-                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
+                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling", "Shipping",
+                "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
@@ -160,7 +172,7 @@ let package = Package(
             dependencies: [
                 "BrokerSupport", "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring",
                 "BeaconScanning",
-                "BluetoothLE", "Polling", "journal-writer",
+                "BluetoothLE", "Polling", "Shipping", "beacon-gateway", "beacon-gateway-publisher", "journal-writer",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],

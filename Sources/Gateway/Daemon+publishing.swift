@@ -3,146 +3,160 @@ import BeaconScanning
 import BluetoothLE
 import EventLog
 import GatewayConfiguration
-import MQTTPublishing
 import Polling
+import Shipping
 import SystemPackage
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
-
-/// The broker, as far as the daemon's own thread has to do with it: it tells the publisher what is durable, and hears how
-/// far it has come. Nothing here waits for the broker.
+/// The broker, as far as the gateway has to do with it: it tells the publisher's process what is durable, and hears how
+/// far that has come. Nothing here waits for the broker.
 final class DaemonPublishing {
-    let mailbox: PublisherMailbox
-    var remarksWatch: EventLoop.Watch?
+    let process: PublisherProcess
     var statusTimer: EventLoop.Timer?
+    /// When the status is told whatever the adapters do.
+    var chanceTimer: EventLoop.Timer?
     /// How many lines without a number the publisher was told of.
     var rangingLines = 0
-    var wasConnected = false
+    /// Whether an adapter listened, or had the time to: before that "does not listen" would be said of every start.
+    var hadItsChance = false
+    /// Which adapters listened when the status was told last.
+    var toldListening: [Int] = []
 
-    init(_ mailbox: PublisherMailbox) { self.mailbox = mailbox }
+    init(_ process: PublisherProcess) { self.process = process }
 }
 
 extension Daemon {
     // What Home Assistant and others take for a sign of life.
     private static let statusInterval: Duration = .seconds(60)
-    // A gateway of more conditions tells of them by their own topics alone.
+    // Adapters that come and go in a moment are told of together.
+    private static let statusPause: Duration = .seconds(1)
+    // To find the way of hearing, and to power an adapter: three seconds, and as many for a slow machine.
+    private static let firstChance: Duration = .seconds(10)
+    // A gateway of more conditions tells of them by their own topics alone: writing them all would hold up hearing.
     private static let conditionsInStatusMax = 1000
-    // The publisher takes three seconds at most for its leave, unless a name server keeps it.
-    private static let leaveMilliseconds: Int32 = 5000
+    /// What brokers take at most: AWS IoT Core 128 KiB, with the topic.
+    static let statusOctetsMax = 128_000
 
-    /// Starts the publisher in its own thread, where a broker is configured.
-    func startPublishing() throws(Errno) {
+    /// Starts the publisher's process, where a broker is configured.
+    func startPublishing() {
         guard let mqtt = configuration.mqtt else { return }
         for exposure in mqtt.exposures { log(.warning, exposure) }
-        let mailbox = try PublisherMailbox(now: loop.now)
-        let publishing = DaemonPublishing(mailbox)
-        publishing.remarksWatch = try loop.watch(mailbox.owner.descriptor, for: .read) { [unowned self] _ in
-            mailbox.owner.clear()
-            sayRemarks()
-            noteConnection()
-        }
+        let process = PublisherProcess(
+            isForever: true, settings: { [unowned self] in publisherSettings(mqtt, start: $0) }, on: loop,
+            { [unowned self] in hear($0) })
+        let publishing = DaemonPublishing(process)
         publishing.statusTimer = loop.makeTimer { [unowned self] now in
             tellStatus()
             if let timer = self.publishing?.statusTimer { loop.set(timer, at: now + Self.statusInterval) }
         }
-        // All that led to the engine's state now is a line; it has to be one on the disk before it is anybody's.
+        publishing.chanceTimer = loop.makeTimer { [unowned self] _ in giveChance() }
+        // All that led to the engine's state now is a line; it has to be one on the disk before it is anybody's. The
+        // publisher begins with the state that is kept here.
         deliver()
         journal.commit(at: loop.now)
-        mailbox.tell(durable: journal.durableSequence)
-        try PublisherThread.start(publisherOptions(mqtt), mailbox: mailbox)
+        journal.keep(monitor.engine.snapshot, at: loop.now)
+        // Until the publisher has spoken its checkpoint speaks for it.
+        if let shipped = shippedBefore() { journal.shipped = max(journal.shipped, shipped) }
+        process.tell(durable: journal.durableSequence)
         self.publishing = publishing
-        if let timer = publishing.statusTimer { loop.set(timer, at: loop.now) }
+        process.start()
+        if let timer = publishing.chanceTimer { loop.set(timer, at: loop.now + Self.firstChance) }
     }
 
-    private func publisherOptions(_ mqtt: MQTTConfiguration) -> PublisherOptions {
-        let state = FilePath(configuration.output.stateDirectory)
-        var options = PublisherOptions(
-            mqtt, directory: FilePath(configuration.output.directory), checkpoint: state.appending("mqtt.json"),
+    private func shippedBefore() -> Int? {
+        do throws(ShippingCheckpoint.Problem) {
+            return try ShippingCheckpoint.read(checkpoint)?.position.sequence
+        } catch {
+            // The publisher says what is the matter with it; nothing counts as shipped.
+            return nil
+        }
+    }
+
+    private var checkpoint: FilePath { FilePath(configuration.output.stateDirectory).appending("mqtt.json") }
+
+    private func publisherSettings(_ mqtt: MQTTConfiguration, start: Int) -> PublisherSettings {
+        var settings = PublisherSettings(
+            mqtt, directory: FilePath(configuration.output.directory), checkpoint: checkpoint,
             clientID: "beacon-gateway-\(gateway)")
-        options.isTold = true
-        var present = PresentStateOptions(prefix: mqtt.prefix, gateway: gateway, version: Program.version)
+        var present = PublisherSettings.Present(
+            gateway: gateway.text, stateDirectory: configuration.output.stateDirectory)
+        present.programVersion = Program.version
         if mqtt.homeAssistant {
-            present.homeAssistant = HomeAssistantOptions(
-                prefix: mqtt.homeAssistantPrefix, trackers: mqtt.homeAssistantTrackers == .zones ? .zones : .state)
+            present.homeAssistantPrefix = mqtt.homeAssistantPrefix
+            present.homeAssistantTrackers = mqtt.homeAssistantTrackers == .zones ? "zones" : "state"
         }
         present.beaconsMax = monitor.engine.settings.maxBeacons
-        let (folded, lastWritten) = (present, journal.recovery.sequence)
-        let (snapshot, sequence, offset) = (monitor.engine.snapshot, journal.sequence, wallClock.offset)
-        options.retained = .topics(
-            "\(mqtt.prefix)/\(gateway)", file: state.appending("mqtt-state.json"),
-            make: { bytes in
-                // What can't be used is as good as none: all is said anew.
-                if let bytes, let kept = try? PresentState(folded, decoding: bytes, lastWritten: lastWritten) {
-                    return kept
-                }
-                return PresentState(folded, lastWritten: lastWritten)
-            },
-            adopt: { topics in
-                guard var state = topics as? PresentState else { return }
-                state.adopt(snapshot, at: sequence, offset: offset)
-                topics = state
-            })
-        return options
+        // What a process before this one said of the lines since the start nobody remembers.
+        present.lastWritten = start == 0 ? journal.recovery.sequence : journal.durableSequence
+        settings.present = present
+        return settings
     }
 
     /// At the end of a turn: what is durable may be shipped, and what is shipped may be deleted.
     func updatePublishing() {
-        guard let mailbox = publishing?.mailbox else { return }
-        mailbox.tell(durable: journal.durableSequence)
-        if let publishing, publishing.rangingLines != rangingLines {
+        guard let publishing else { return }
+        let process = publishing.process
+        process.tell(durable: journal.durableSequence)
+        if publishing.rangingLines != rangingLines {
             // They have no number that would tell of them.
             publishing.rangingLines = rangingLines
-            mailbox.tellOfLines()
+            process.tellOfLines()
         }
-        journal.shipped = max(journal.shipped, mailbox.status.released)
+        journal.shipped = max(journal.shipped, process.status.released)
+        noteListening(publishing)
+    }
+
+    // MARK: The status at the broker
+
+    private var listening: [Int] {
+        supervisor?.status.adapters.filter { $0.activity == .listening }.map(\.number) ?? []
+    }
+
+    /// Has the status told at once where another adapter listens, or one no more.
+    private func noteListening(_ publishing: DaemonPublishing) {
+        guard statusIsStale, listening != publishing.toldListening else { return }
+        giveChance()
+    }
+
+    private func giveChance() {
+        guard let publishing, let timer = publishing.statusTimer else { return }
+        if let chance = publishing.chanceTimer { loop.set(chance, at: nil) }
+        publishing.toldListening = listening
+        let isFirst = !publishing.hadItsChance
+        publishing.hadItsChance = true
+        loop.set(timer, at: loop.now + (isFirst ? .zero : Self.statusPause))
     }
 
     private func tellStatus() {
+        guard let publishing, publishing.hadItsChance else { return }
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
-        let text = statusReport(withConditions: conditions <= Self.conditionsInStatusMax)
-        publishing?.mailbox.tell(status: Array(text.utf8.dropLast()))
+        let leftOut: Set<StatusList> = conditions <= Self.conditionsInStatusMax ? [] : [.conditions]
+        let text = statusReport(leavingOut: leftOut, octetsMax: Self.statusOctetsMax)
+        publishing.process.tell(status: Array(text.utf8.dropLast()))
     }
 
-    /// Has the status told at once where a connection has come about: what waited said that there is none.
-    private func noteConnection() {
-        guard let publishing else { return }
-        let isConnected = publishing.mailbox.status.version != nil
-        defer { publishing.wasConnected = isConnected }
-        guard isConnected, !publishing.wasConnected, let timer = publishing.statusTimer else { return }
-        loop.set(timer, at: loop.now)
-    }
-
-    private func sayRemarks() {
-        for remark in publishing?.mailbox.takeRemarks() ?? [] {
-            log(remark.isTrouble ? .warning : .notice, "mqtt: \(remark.text)")
+    private func hear(_ news: PublisherProcess.News) {
+        switch news {
+        case .remark(let remark): log(remark.isTrouble ? .warning : .notice, "mqtt: \(remark.text)")
+        // What waited said that there is no connection.
+        case .connection(isThere: true):
+            guard let publishing, publishing.hadItsChance, let timer = publishing.statusTimer else { return }
+            loop.set(timer, at: loop.now)
+        case .connection, .ended: break
         }
     }
 
     /// Has the publisher ship the last lines and say that the gateway is off, for as long as that takes some seconds.
     func stopPublishing() {
         guard let publishing else { return }
-        let mailbox = publishing.mailbox
-        mailbox.tell(durable: journal.durableSequence)
-        mailbox.stop()
-        let end = loop.now + .milliseconds(Int(Self.leaveMilliseconds))
-        while mailbox.status.state != .ended, loop.now < end {
-            var poll = pollfd(fd: mailbox.owner.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-            let left = (end - loop.now).components
-            _ = unsafe Glibc.poll(
-                &poll, 1, Int32(clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000))
-            mailbox.owner.clear()
-            sayRemarks()
-        }
-        if let watch = publishing.remarksWatch { loop.end(watch) }
+        publishing.process.tell(durable: journal.durableSequence)
+        publishing.process.stopAndWait()
+        for timer in [publishing.statusTimer, publishing.chanceTimer] { if let timer { loop.end(timer) } }
         self.publishing = nil
     }
 
     func writePublishing(to json: inout JSONWriter) {
-        guard let mqtt = configuration.mqtt, let status = publishing?.mailbox.status else { return }
+        guard let mqtt = configuration.mqtt, let process = publishing?.process else { return }
+        let status = process.status
         let now = loop.now
         json.object("mqtt") { json in
             json.write("host", mqtt.host)
@@ -150,7 +164,7 @@ extension Daemon {
             json.write("state", status.state.rawValue)
             json.write("since", seconds: now - status.since)
             json.write("version", status.version)
-            json.write("trouble", status.trouble)
+            json.write("trouble", status.trouble ?? process.trouble)
             json.write("limitation", status.limitation)
             json.write("localTrouble", status.localTrouble)
             if let next = status.nextAttempt { json.write("nextAttempt", seconds: max(next - now, .zero)) }
@@ -167,18 +181,24 @@ extension Daemon {
             json.write("retained", status.retained)
             json.write("connections", status.connections)
             json.write("failures", status.failures)
+            json.object("process") { json in
+                if let id = process.processID { json.write("id", Int(id)) }
+                json.write("starts", process.starts)
+                json.write("trouble", process.trouble)
+            }
         }
     }
 
     func publishingPage() -> String? {
-        guard let mqtt = configuration.mqtt, let status = publishing?.mailbox.status else { return nil }
+        guard let mqtt = configuration.mqtt, let process = publishing?.process else { return nil }
+        let status = process.status
         let now = loop.now
         var lines = ["broker"]
         let next = status.nextAttempt.map { ", the next attempt in \((max($0 - now, .zero)).inWords)" } ?? ""
         lines.append("  \(mqtt.host):\(mqtt.port): \(status.state.rawValue) for \((now - status.since).inWords)\(next)")
         lines.append(
             "  shipped up to line \(status.shipped), \(max(0, journal.durableSequence - status.shipped)) wait")
-        for trouble in [status.trouble, status.limitation, status.localTrouble] {
+        for trouble in [status.trouble, status.limitation, status.localTrouble, process.trouble] {
             if let trouble { lines.append("  \(trouble)") }
         }
         return lines.joined(separator: "\n")

@@ -5,6 +5,7 @@ import EventLog
 import GatewayConfiguration
 import Location
 import Polling
+import Shipping
 import SystemPackage
 
 // SIGHUP: a changed file by difference (rule C2); a bad one is refused whole, and the running one stays.
@@ -49,6 +50,7 @@ extension Daemon {
         logDifference(to: old)
         if old.scanner != wanted.scanner || old.engine != wanted.engine { restartScanning(old, at: now) }
         if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
+        publishing?.process.reload()
         reloads += 1
     }
 

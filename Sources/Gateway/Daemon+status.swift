@@ -12,6 +12,11 @@ import SystemPackage
     import Musl
 #endif
 
+/// The lists of a status that are left out of it where it would be too long, the first first.
+enum StatusList: String, CaseIterable {
+    case conditions, adapters, ways
+}
+
 // What `status` shows, and what systemd is told.
 extension Daemon {
     func startStatusServer() throws(ExitFailure) {
@@ -45,8 +50,21 @@ extension Daemon {
         return present.isEmpty ? "waits for a Bluetooth adapter\(why)" : "waits for an adapter to scan\(why)"
     }
 
-    /// The whole state as one JSON object: `docs/status.schema.json`.
-    func statusReport(withConditions: Bool = true) -> String {
+    /// The state as one JSON object: `docs/status.schema.json`.
+    ///
+    /// - Parameters:
+    ///   - leftOut: lists that are not in it, which it says.
+    ///   - octetsMax: how long it may be: list after list is left out until it fits.
+    func statusReport(leavingOut leftOut: Set<StatusList> = [], octetsMax: Int = .max) -> String {
+        var leftOut = leftOut
+        var text = statusReport(without: leftOut)
+        for list in StatusList.allCases where text.utf8.count > octetsMax && leftOut.insert(list).inserted {
+            text = statusReport(without: leftOut)
+        }
+        return text
+    }
+
+    private func statusReport(without leftOut: Set<StatusList>) -> String {
         let now = loop.now
         let status = supervisor?.status
         var json = JSONWriter()
@@ -63,9 +81,10 @@ extension Daemon {
             json.write("name", need.capability.name)
             json.write("why", need.why)
         }
-        if let status { write(status, at: now, to: &json) }
+        if !leftOut.isEmpty { json.write("shortened", StatusList.allCases.filter(leftOut.contains).map(\.rawValue)) }
+        if let status { write(status, at: now, without: leftOut, to: &json) }
         writeLocation(at: now, to: &json)
-        writeMonitors(withConditions ? configuration.monitors : [], to: &json)
+        writeMonitors(leftOut.contains(.conditions) ? [] : configuration.monitors, to: &json)
         writeOutput(to: &json)
         writePublishing(to: &json)
         json.object("counters") { json in
@@ -91,12 +110,14 @@ extension Daemon {
         return json.finish()
     }
 
-    private func write(_ status: ScanStatus, at now: Instant, to json: inout JSONWriter) {
+    private func write(
+        _ status: ScanStatus, at now: Instant, without leftOut: Set<StatusList>, to json: inout JSONWriter
+    ) {
         json.object("scanner") { json in
             json.write("backend", status.backend?.rawValue)
             json.write("reason", status.reason)
             json.write("since", seconds: now - status.since)
-            json.objects("ways", status.ways) { json, way in
+            json.objects("ways", leftOut.contains(.ways) ? [] : status.ways) { json, way in
                 json.write("backend", way.backend.rawValue)
                 json.write("standing", way.standing)
             }
@@ -105,7 +126,7 @@ extension Daemon {
             json.write("suspended", seconds: status.suspended)
             json.write("exitTimeoutsTooShort", status.exitTimeoutsTooShort)
         }
-        json.objects("adapters", status.adapters) { json, adapter in
+        json.objects("adapters", leftOut.contains(.adapters) ? [] : status.adapters) { json, adapter in
             json.write("name", LiveMonitor.name(of: adapter.number))
             json.write("controller", adapter.controller)
             json.write("state", adapter.activity.rawValue)

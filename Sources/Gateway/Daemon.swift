@@ -130,11 +130,7 @@ public final class Daemon {
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
         try startStatusServer()
-        do throws(Errno) {
-            try startPublishing()
-        } catch {
-            throw ExitFailure(.failed, "the publisher can't be started: \(error)")
-        }
+        startPublishing()
         let supervisor = makeSupervisor()
         self.supervisor = supervisor
         do throws(ScannerError) {

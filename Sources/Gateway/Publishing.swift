@@ -3,8 +3,8 @@ public import BeaconScanning
 import BluetoothLE
 import EventLog
 import GatewayConfiguration
-import MQTTPublishing
 import Polling
+import Shipping
 public import SystemPackage
 
 #if canImport(Glibc)
@@ -32,14 +32,17 @@ public struct PublishingOptions: Sendable {
 
 /// `publish`: the lines of event files to a broker, without a gateway.
 ///
-/// Lines alone: who is there now, and whether the gateway is, is for the gateway itself to say.
+/// The work is the publisher's process's, here as in a gateway. Lines alone: who is there now, and whether the gateway is,
+/// is for the gateway itself to say.
 public final class Publishing {
-    private let options: PublisherOptions
+    private let settings: PublisherSettings
     private let log: (LogLevel, String) -> Void
     private let loop: EventLoop
-    private let mailbox: PublisherMailbox
+    private var process: PublisherProcess?
     private var progress = Progress(size: nil, writesLines: false)
     private var noted = 0
+    // What processes before this one shipped, where one had to be started again.
+    private var acknowledged = 0
 
     /// Reads the configuration.
     ///
@@ -60,17 +63,16 @@ public final class Publishing {
         for exposure in mqtt.exposures { log(.warning, exposure) }
         let name: String
         if let gateway = configuration.gatewayName { name = gateway.text } else { name = try Daemon.hostName().text }
-        var publisher = PublisherOptions(
+        var settings = PublisherSettings(
             mqtt, directory: options.directory,
             checkpoint: options.checkpoint ?? options.directory.appending("publish.json"),
             clientID: "beacon-gateway-\(name)-publish")
-        publisher.from = options.from
-        publisher.follows = options.follows
-        self.options = publisher
+        settings.from = options.from
+        settings.follows = options.follows
+        self.settings = settings
         self.log = log
         do throws(Errno) {
             loop = try EventLoop()
-            mailbox = try PublisherMailbox(now: loop.now)
         } catch {
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
@@ -80,32 +82,49 @@ public final class Publishing {
     ///
     /// - Throws: ``ExitFailure`` where nothing can be published at all; a broker that is away is waited for.
     public func run() throws(ExitFailure) {
+        let executable = Companions.path(PublisherProcess.program)
+        guard SmallFiles.exists(executable) else {
+            throw ExitFailure(.failed, "\(executable) is not there: install beacon-gateway again")
+        }
+        let process = PublisherProcess(
+            executable, isForever: false, settings: { [unowned self] in settings(start: $0) }, on: loop,
+            { [unowned self] in hear($0) })
+        self.process = process
         do throws(Errno) {
-            let signals = try SignalWatch([SIGTERM, SIGINT], on: loop) { [unowned self] _ in mailbox.stop() }
-            let watch = try loop.watch(mailbox.owner.descriptor, for: .read) { [unowned self] _ in
-                mailbox.owner.clear()
-                hear()
-            }
+            let signals = try SignalWatch([SIGTERM, SIGINT], on: loop) { _ in process.stop() }
             let timer = startProgress()
-            try PublisherThread.start(options, mailbox: mailbox)
+            process.start()
             try loop.run()
             progress.end()
-            loop.end(watch)
             if let timer { loop.end(timer) }
             withExtendedLifetime(signals) {}
         } catch {
-            throw ExitFailure(.failed, "the publisher can't be started: \(error)")
+            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
-        let status = mailbox.status
+        let status = process.status
         if let failure = status.failure { throw ExitFailure(.failed, failure) }
-        log(.notice, "\(status.acknowledged) lines were shipped; the broker has all up to \(status.shipped)")
+        log(
+            .notice,
+            "\(acknowledged + status.acknowledged) lines were shipped; the broker has all up to \(status.shipped)")
     }
 
-    private func hear() {
-        let remarks = mailbox.takeRemarks()
-        if !remarks.isEmpty { progress.end() }
-        for remark in remarks { log(remark.isTrouble ? .warning : .notice, remark.text) }
-        if mailbox.status.state == .ended { loop.stop() }
+    /// One that is started again goes on where the checkpoint stands, and not at the beginning.
+    private func settings(start: Int) -> PublisherSettings {
+        var settings = settings
+        guard start > 0, let status = process?.status else { return settings }
+        acknowledged += status.acknowledged
+        if let from = settings.from { settings.from = max(from, status.released + 1) }
+        return settings
+    }
+
+    private func hear(_ news: PublisherProcess.News) {
+        switch news {
+        case .remark(let remark):
+            progress.end()
+            log(remark.isTrouble ? .warning : .notice, remark.text)
+        case .connection: break
+        case .ended: loop.stop()
+        }
     }
 
     /// Twice a second where somebody looks; nothing wakes it else.
@@ -114,7 +133,7 @@ public final class Publishing {
         let interval: Duration = .milliseconds(500)
         var timer: EventLoop.Timer?
         timer = loop.makeTimer { [unowned self] now in
-            let count = mailbox.status.acknowledged
+            let count = acknowledged + (process?.status.acknowledged ?? 0)
             progress.note(count - noted) { 0 }
             noted = count
             if let timer { loop.set(timer, at: now + interval) }

@@ -1,7 +1,7 @@
 public import BeaconMonitoring
 import BlueZ
 import CLinux
-import MQTTPublishing
+import Shipping
 public import SystemPackage
 
 #if canImport(Glibc)

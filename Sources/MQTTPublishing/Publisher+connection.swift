@@ -1,6 +1,7 @@
 import BluetoothLE
 import EventLog
 import Polling
+import Shipping
 import SystemPackage
 
 #if canImport(Glibc)

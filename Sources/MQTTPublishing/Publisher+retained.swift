@@ -1,6 +1,7 @@
 import BluetoothLE
 import EventLog
 import Polling
+import Shipping
 import SystemPackage
 
 // What is retained at the broker: present states, whether the gateway is there, how it stands.
@@ -27,14 +28,22 @@ extension Publisher {
         // What waits to be shipped too: nothing is said of it before all of it is.
         var reader = LineFollower(options.directory, from: LinePosition(sequence: state.sequence))
         var message = LineMessage(prefix: options.prefix)
+        var (taken, hasAdopted) = (0, false)
         do throws(Errno) {
             while try reader.next(into: &line, upTo: durable, &message) {
-                if let sequence = message.sequence { state.take(line, sequence: sequence) }
+                taken += 1
+                if taken % Self.linesPerBreath == 0 { mailbox.breathe() }
+                guard let sequence = message.sequence else { continue }
+                if !hasAdopted, let at = options.adoptsAt, sequence > at {
+                    hasAdopted = true
+                    adopt(&state)
+                }
+                state.take(line, sequence: sequence)
             }
         } catch {
             note(true, "\(options.directory) can't be read: \(error); present states may lack what stands there")
         }
-        adopt(&state)
+        if !hasAdopted { adopt(&state) }
         retained = state
     }
 

@@ -1,6 +1,7 @@
 import BluetoothLE
 import EventLog
 import Polling
+import Shipping
 import SystemPackage
 
 // Lines to messages, and acknowledgements to the checkpoint.
@@ -29,6 +30,10 @@ extension Publisher {
                 }
                 isHeld = mustWait(client.version)
                 guard !isHeld else { break }
+                // Where that fails it is tried again with this line.
+                isHeld = true
+                try synchronizeLine()
+                isHeld = false
                 try send(with: client)
             }
             noteLocal(.events, nil)

@@ -1,13 +1,14 @@
 import BluetoothLE
 public import EventLog
 public import Polling
+public import Shipping
 public import SystemPackage
 
 /// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.
 ///
 /// It follows the files from a checkpoint that is on the disk, keeps at most a window of lines past it, and moves it when
-/// the broker has acknowledged a line and all before it. It owns its loop and all of libmosquitto's connection; nothing
-/// is shared but the mailbox. It subscribes to nothing: what a broker sends changes nothing.
+/// the broker has acknowledged a line and all before it. It owns its loop and all of libmosquitto's connection; its
+/// owner tells it what it may do, and hears how it stands. It subscribes to nothing: what a broker sends changes nothing.
 public final class Publisher {
     /// What is done about the connection.
     enum Phase {
@@ -59,12 +60,14 @@ public final class Publisher {
     // A start folds at most so many lines again, and an hour's.
     static let stateLines = 5000
     static let stateInterval: Duration = .seconds(3600)
+    // A second's work, where the processor is slow.
+    static let linesPerBreath = 2000
     // States are few and go behind the lines; more of them at a time gain nothing.
     static let othersMax = 64
 
     let loop: EventLoop
     let options: PublisherOptions
-    let mailbox: PublisherMailbox
+    let mailbox: any PublisherOwner
     var status: PublisherStatus
     var phase = Phase.waiting
     var leave = Leave.none
@@ -76,6 +79,8 @@ public final class Publisher {
     /// Up to where lines may be read; all, where the files say.
     var durable: Int
     var hasCaughtUp = false
+    /// Up to where a file is on the disk, where nobody else says so.
+    var synchronized = LinePosition(sequence: 0)
 
     // The connection.
     var client: MosquittoClient?
@@ -99,7 +104,7 @@ public final class Publisher {
     /// Whether it was said that something is in the way.
     var isInTrouble = true
     /// What is to be said once the status tells it too.
-    var remarks: [PublisherMailbox.Remark] = []
+    var remarks: [PublisherRemark] = []
     var lastSent: Instant
     var lastHeard: Instant
     var lastPing: Instant
@@ -146,7 +151,6 @@ public final class Publisher {
     var pauseTimer: EventLoop.Timer?
     var turnTimer: EventLoop.Timer?
     var stateTimer: EventLoop.Timer?
-    var wakeWatch: EventLoop.Watch?
     var changeWatch: DirectoryWatch?
 
     /// Reads the checkpoint, and is ready to ``run()``.
@@ -154,7 +158,7 @@ public final class Publisher {
     /// - Throws: ``ShippingCheckpoint/Problem`` where the checkpoint is there and can't be read: to begin anew would
     ///   ship everything again.
     public init(
-        _ options: PublisherOptions, on loop: EventLoop, mailbox: PublisherMailbox
+        _ options: PublisherOptions, on loop: EventLoop, mailbox: any PublisherOwner
     ) throws(ShippingCheckpoint.Problem) {
         self.options = options
         self.loop = loop
@@ -177,16 +181,15 @@ public final class Publisher {
         silenceMax = options.keepAlive
     }
 
-    /// Ships until it is told to stop, or (where it does not follow) all is shipped.
+    /// Ships in the turns of its loop until it is told to stop, or (where it does not follow) all is shipped; then it
+    /// stops the loop.
     ///
     /// - Throws: `Errno` of what waits, which means a mistake of ours or that the process has no descriptor left.
-    public func run() throws(Errno) {
+    public func start() throws(Errno) {
         try arrange()
-        durable = max(durable, options.isTold ? mailbox.takeOrders().durable : 0)
+        takeOrders()
         restoreState()
         loop.beforeWaiting = { [unowned self] in finishTurn() }
-        try loop.run()
-        loop.beforeWaiting = nil
     }
 
     private func arrange() throws(Errno) {
@@ -198,9 +201,7 @@ public final class Publisher {
         // It only brings about a turn.
         turnTimer = loop.makeTimer { _ in }
         stateTimer = loop.makeTimer { [unowned self] _ in keepState() }
-        wakeWatch = try loop.watch(mailbox.publisher.descriptor, for: .read) { [unowned self] _ in
-            mailbox.publisher.clear()
-        }
+        try mailbox.attach(to: loop)
         if options.follows, !options.isTold { changeWatch = try DirectoryWatch(options.directory, on: loop) }
     }
 
@@ -226,6 +227,8 @@ public final class Publisher {
         let orders = mailbox.takeOrders()
         if options.isTold { durable = max(durable, orders.durable) }
         if let status = orders.status { statusMessage = status }
+        // What somebody mended is not waited for.
+        if orders.reloads, phase == .waiting, leave == .none, let planTimer { loop.set(planTimer, at: loop.now) }
         guard orders.stops, leave == .none, phase != .ended else { return }
         guard phase == .connected else { return end() }
         leave = .shipping
@@ -310,7 +313,7 @@ public final class Publisher {
 
     /// Has something said at the end of the turn.
     func note(_ isTrouble: Bool, _ text: String) {
-        remarks.append(PublisherMailbox.Remark(isTrouble: isTrouble, text: text))
+        remarks.append(PublisherRemark(isTrouble: isTrouble, text: text))
     }
 
     /// Notes what is wrong with files here, or that nothing is any more, and says it once.

@@ -76,11 +76,13 @@ public struct PublisherOptions: Sendable {
     public var window = 1000
     /// What is done with present states and availability.
     public var retained = Retained.none
+    /// At which line the fold takes what no line tells; absent: behind the last one that is there.
+    public var adoptsAt: Int?
     /// Ships from this number on, whatever the checkpoint says.
     public var from: Int?
     /// Whether it waits for more at the end of the lines; else it ends there.
     public var follows = true
-    /// Whether what is durable is told (``PublisherMailbox/tell(durable:)``); else what stands in the files is.
+    /// Whether what is durable is told (``PublisherOrders/durable``); else what stands in the files is.
     public var isTold = false
     /// Where delays begin; the same seed gives the same delays.
     public var seed: UInt64?

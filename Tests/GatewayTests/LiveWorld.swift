@@ -158,7 +158,7 @@ final class LiveWorld {
 /// A `beacon-gateway run` of its own process.
 final class RunningGateway {
     let log: LineReader
-    private let process = Process()
+    fileprivate let process = Process()
     private let world: LiveWorld
     private let configuration: String
 
@@ -220,4 +220,9 @@ final class RunningGateway {
         Issue.record("never happened: \(what)\n\(log.lines.joined(separator: "\n"))", sourceLocation: location)
         throw LineReader.NothingCame(description: what)
     }
+}
+
+extension RunningGateway {
+    /// Its number.
+    var processID: Int32 { process.processIdentifier }
 }

@@ -2,6 +2,7 @@ import BluetoothLE
 import BrokerSupport
 import EventLog
 import Foundation
+import Shipping
 import SystemPackage
 import Testing
 

@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import Shipping
 import Testing
 
 @testable import BeaconMonitoring

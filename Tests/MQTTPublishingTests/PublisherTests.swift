@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import MQTTPublishing
 import Polling
+import Shipping
 import SystemPackage
 import Testing
 

@@ -1,6 +1,7 @@
 import BrokerSupport
 import Foundation
 import MQTTPublishing
+import Shipping
 import SystemPackage
 import Testing
 

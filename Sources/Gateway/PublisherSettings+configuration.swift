@@ -1,10 +1,10 @@
 import BeaconMonitoring
 import EventLog
 public import GatewayConfiguration
-import MQTTPublishing
+import Shipping
 import SystemPackage
 
-extension PublisherOptions {
+extension PublisherSettings {
     /// What the configuration says of the broker, for lines of `directory`.
     ///
     /// - Parameters:
@@ -14,19 +14,19 @@ extension PublisherOptions {
     ///   - clientID: the client identifier, where the configuration has none.
     init(_ mqtt: MQTTConfiguration, directory: FilePath, checkpoint: FilePath, clientID: String) {
         self.init(
-            directory: directory, checkpoint: checkpoint, host: mqtt.host, port: mqtt.port,
+            directory: directory.string, checkpoint: checkpoint.string, host: mqtt.host, port: mqtt.port,
             clientID: mqtt.clientID ?? clientID)
-        version =
+        mqttVersion =
             switch mqtt.version {
-            case .auto: .auto
-            case .five: .five
-            case .three: .three
+            case .auto: "auto"
+            case .five: "5"
+            case .three: "3.1.1"
             }
         username = mqtt.username
         passwordFile = mqtt.passwordFile ?? Self.credential()
-        keepAlive = mqtt.keepAlive
+        keepAlive = Int(clamping: mqtt.keepAlive.components.seconds)
         prefix = mqtt.prefix
-        messageExpiry = mqtt.messageExpiry
+        messageExpiry = mqtt.messageExpiry.map { Int(clamping: $0.components.seconds) }
         guard let settings = mqtt.tls else { return }
         var tls = TLS()
         tls.caFile = settings.caFile

@@ -1,4 +1,4 @@
-import SystemPackage
+package import SystemPackage
 
 #if canImport(Glibc)
     import Glibc
@@ -14,7 +14,7 @@ public enum SecretFile {
     /// The first line of a file, without its end.
     ///
     /// - Throws: `Errno` of open(2) and read(2).
-    static func password(_ path: String) throws(Errno) -> [UInt8] {
+    package static func password(_ path: String) throws(Errno) -> [UInt8] {
         var octets: [UInt8] = []
         do {
             let file = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)

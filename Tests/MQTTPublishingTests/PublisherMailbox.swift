@@ -1,27 +1,17 @@
-public import BluetoothLE
-public import Polling
+import BluetoothLE
+import MQTTPublishing
+import Polling
+import Shipping
 import Synchronization
-public import SystemPackage
+import SystemPackage
 
-/// All that a publisher's thread and its owner share: a few values under a lock, and who wakes whom.
-public final class PublisherMailbox: Sendable {
-    /// A line for the operator's log.
-    public struct Remark: Sendable, Hashable {
-        /// Whether something is in the way, or no longer.
-        public var isTrouble: Bool
-        /// What is said.
-        public var text: String
-    }
-
-    struct Orders {
-        var durable = 0
-        var status: [UInt8]?
-        var stops = false
-    }
-
+/// All that a publisher in a thread and a test share: a few values under a lock, and who wakes whom.
+///
+/// Outside of tests there is a process in place of the thread, and a pair of sockets in place of this.
+final class PublisherMailbox: PublisherOwner, Sendable {
     private struct News {
         var status: PublisherStatus
-        var remarks: [Remark] = []
+        var remarks: [PublisherRemark] = []
         var lostRemarks = 0
     }
 
@@ -31,14 +21,14 @@ public final class PublisherMailbox: Sendable {
     /// Wakes the publisher.
     let publisher: WakeUp
     /// Signalled when there is a remark, when a connection has come or gone, and at the end.
-    public let owner: WakeUp
-    private let orders = Mutex(Orders())
+    let owner: WakeUp
+    private let orders = Mutex(PublisherOrders())
     private let news: Mutex<News>
 
     /// An empty one.
     ///
     /// - Throws: `Errno` of eventfd(2).
-    public init(now: Instant) throws(Errno) {
+    init(now: Instant) throws(Errno) {
         publisher = try WakeUp()
         owner = try WakeUp()
         news = Mutex(News(status: PublisherStatus(since: now)))
@@ -47,7 +37,7 @@ public final class PublisherMailbox: Sendable {
     // MARK: For the owner
 
     /// Lines up to this number are durable; the publisher does not read beyond.
-    public func tell(durable: Int) {
+    func tell(durable: Int) {
         let isNews = orders.withLock { orders in
             guard durable > orders.durable else { return false }
             orders.durable = durable
@@ -57,31 +47,32 @@ public final class PublisherMailbox: Sendable {
     }
 
     /// There are lines without a number behind the last that is durable: `ranging`, which nobody waits for.
-    public func tellOfLines() { publisher.signal() }
+    func tellOfLines() { publisher.signal() }
 
     /// What `status` says now; in place of what was not sent yet.
     ///
     /// What was told before a connection came is not sent through it, since it says that there is none: tell it anew then.
-    public func tell(status: [UInt8]) {
+    func tell(status: [UInt8]) {
         orders.withLock { $0.status = status }
         publisher.signal()
     }
 
     /// The publisher is to ship what it can within some seconds, take its leave, and end.
-    public func stop() {
+    func stop() {
         orders.withLock { $0.stops = true }
         publisher.signal()
     }
 
     /// How the publisher stands.
-    public var status: PublisherStatus { news.withLock { $0.status } }
+    var status: PublisherStatus { news.withLock { $0.status } }
 
     /// What was to be said since this was asked last.
-    public func takeRemarks() -> [Remark] {
+    func takeRemarks() -> [PublisherRemark] {
         news.withLock { news in
             var remarks = news.remarks
             if news.lostRemarks > 0 {
-                remarks.insert(Remark(isTrouble: true, text: "\(news.lostRemarks) remarks were dropped"), at: 0)
+                remarks.insert(
+                    PublisherRemark(isTrouble: true, text: "\(news.lostRemarks) remarks were dropped"), at: 0)
             }
             news.remarks = []
             news.lostRemarks = 0
@@ -91,7 +82,13 @@ public final class PublisherMailbox: Sendable {
 
     // MARK: For the publisher
 
-    func takeOrders() -> Orders {
+    func attach(to loop: EventLoop) throws(Errno) {
+        _ = try loop.watch(publisher.descriptor, for: .read) { [publisher] _ in publisher.clear() }
+    }
+
+    func breathe() {}
+
+    func takeOrders() -> PublisherOrders {
         orders.withLock { orders in
             defer { orders.status = nil }
             return orders
@@ -107,7 +104,7 @@ public final class PublisherMailbox: Sendable {
         if isNews { owner.signal() }
     }
 
-    func say(_ remark: Remark) {
+    func say(_ remark: PublisherRemark) {
         news.withLock { news in
             news.remarks.append(remark)
             if news.remarks.count > Self.remarksMax {

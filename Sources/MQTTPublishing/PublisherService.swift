@@ -1,0 +1,146 @@
+import BluetoothLE
+import EventLog
+import Polling
+import Shipping
+import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// The publisher's process: what `beacon-gateway-publisher` does, from its settings to its end.
+///
+/// One thread, one loop; the owner is at the other end of descriptor 0. When that one is gone it ends without a word to
+/// the broker, which publishes the last will then.
+public final class PublisherService {
+    private static let lockInterval: Duration = .seconds(1)
+
+    private let loop: EventLoop
+    private let link: OwnerLink
+    private var publisher: Publisher?
+    private var lock: CheckpointLock?
+    private var lockTimer: EventLoop.Timer?
+    private var options: PublisherOptions?
+    private var saidHolder = false
+    private var isDone = false
+
+    /// Runs until all is over.
+    ///
+    /// - Returns: the exit code.
+    public static func main() -> Int32 {
+        Confinement.ignoreSignals()
+        let problems = Confinement.apply()
+        var status = stat()
+        guard unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+            say("beacon-gateway-publisher is started by `beacon-gateway run` and `beacon-gateway publish`, not by hand")
+            // EX_USAGE of sysexits.h.
+            return 64
+        }
+        do throws(Errno) {
+            let loop = try EventLoop()
+            let service = try PublisherService(FileDescriptor(rawValue: 0), on: loop)
+            for problem in problems { service.link.say(PublisherRemark(isTrouble: true, text: problem)) }
+            try loop.run()
+            service.link.flush()
+            return 0
+        } catch {
+            say("the publisher can't wait for events: \(error)")
+            return 1
+        }
+    }
+
+    private static func say(_ text: String) {
+        // There is nowhere else to say that this failed.
+        _ = try? FileDescriptor.standardError.writeAll((text + "\n").utf8)
+    }
+
+    init(_ descriptor: FileDescriptor, on loop: EventLoop) throws(Errno) {
+        self.loop = loop
+        link = try OwnerLink(descriptor, on: loop)
+        lockTimer = loop.makeTimer { [unowned self] _ in begin() }
+        link.settings = { [unowned self] octets in take(octets) }
+        link.gone = { [unowned self] in leave() }
+        loop.beforeWaiting = { [unowned self] in if link.stops { finish() } }
+    }
+
+    private func take(_ octets: ArraySlice<UInt8>) {
+        guard options == nil else { return }
+        do {
+            options = try PublisherOptions(PublisherSettings(octets))
+            // In a turn of its own: what came with the settings is heard first.
+            if let lockTimer { loop.set(lockTimer, at: loop.now) }
+        } catch PublisherSettings.Problem.otherVersion {
+            fail(
+                "another version of \(PublisherProcess.program) was installed: restart the gateway, so that both are one"
+            )
+        } catch {
+            fail("the publisher can't make sense of its settings: \(error)")
+        }
+    }
+
+    /// Has the lock, and ships; or waits for it, and says so.
+    private func begin() {
+        guard let options, publisher == nil, !isDone else { return }
+        do throws(CheckpointLock.Problem) {
+            lock = try CheckpointLock(of: options.checkpoint)
+        } catch {
+            let path = CheckpointLock.path(of: options.checkpoint)
+            switch error {
+            case .held(let holder): return wait(for: holder, options)
+            case .unavailable(let error): note("\(path) can't be made: \(error); lines are shipped without it")
+            case .other(let error): return fail("\(path) can't be locked: \(error); nothing is shipped")
+            }
+        }
+        do {
+            let publisher = try Publisher(options, on: loop, mailbox: link)
+            self.publisher = publisher
+            if saidHolder { link.say(PublisherRemark(isTrouble: false, text: "\(options.checkpoint) is free")) }
+            try publisher.start()
+        } catch {
+            fail("nothing is published: \(error)")
+        }
+    }
+
+    private func wait(for holder: String, _ options: PublisherOptions) {
+        if let lockTimer { loop.set(lockTimer, at: loop.now + Self.lockInterval) }
+        guard !saidHolder else { return }
+        saidHolder = true
+        let text = "\(holder) ships by \(options.checkpoint); its end is waited for"
+        var status = PublisherStatus(since: loop.now)
+        status.state = .waiting
+        status.localTrouble = text
+        link.report(status)
+        note(text)
+    }
+
+    private func note(_ text: String) { link.say(PublisherRemark(isTrouble: true, text: text)) }
+
+    /// It can't go on.
+    private func fail(_ text: String) {
+        var status = PublisherStatus(since: loop.now)
+        status.state = .ended
+        status.failure = text
+        note(text)
+        link.report(status)
+        isDone = true
+        loop.stop()
+    }
+
+    /// Told to end before there was anything to end.
+    private func finish() {
+        guard publisher == nil, !isDone else { return }
+        isDone = true
+        var status = PublisherStatus(since: loop.now)
+        status.state = .ended
+        link.report(status)
+        loop.stop()
+    }
+
+    /// The owner is gone: what is known is kept, and nobody is told goodbye.
+    private func leave() -> Never {
+        publisher?.end()
+        exit(0)
+    }
+}

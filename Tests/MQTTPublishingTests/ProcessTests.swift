@@ -1,0 +1,234 @@
+import BrokerSupport
+import EventLog
+import Foundation
+import Polling
+import Shipping
+import SystemPackage
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// The publisher as a process: what becomes of it, and of those who rely on it.
+///
+/// `BEACON_CHILD_KILLS` sets how often it is killed, `BEACON_SEED` when.
+@Suite(.enabled(if: BrokerTools.areThere, BrokerTools.missing), .serialized) struct ProcessTests {
+    @Test func `killed again and again while lines come, it costs no line, and few come twice`() throws {
+        let kills = number("BEACON_CHILD_KILLS", default: 25)
+        let seed = UInt64(number("BEACON_SEED", default: 1))
+        var random = SeededNumbers(state: seed)
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        let world = try ShippingWorld(folder, port: broker.port)
+        for _ in 0..<kills {
+            try world.write(1 + Int(random.next() % 40))
+            // Wherever it is: in its first moments, in the middle of the lines, or when all are shipped.
+            let wanted = world.files.sequence - Int(random.next() % 40)
+            switch random.next() % 3 {
+            case 0: try world.turns(Int(random.next() % 20))
+            default: try world.until("\(wanted) are shipped") { world.process.status.shipped >= wanted }
+            }
+            kill(try world.runningProcess(), SIGKILL)
+            let before = world.process.starts
+            try world.until("it runs again") { world.process.starts > before && world.process.processID != nil }
+        }
+        try world.write(10)
+        let count = world.files.sequence
+        try world.until("all are shipped") { world.process.status.shipped == count }
+        try world.stop()
+        #expect(subscriber.wait(for: count))
+        subscriber.end()
+        #expect(Subscriber.distinct(subscriber.all) == Array(1...count), "seed \(seed)")
+        #expect(world.process.starts >= kills + 1)
+        // An episode is said once, whatever happens in it.
+        #expect(world.remarks.count { $0.contains("the publisher's process") } == 1, "\(world.remarks)")
+        #expect(try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
+        print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) came twice")
+    }
+
+    @Test func `it has no descriptor, variable, capability or memory but what it needs`() throws {
+        // What a parent has open without saying that nobody is to inherit it.
+        let leak = Glibc.open("/etc/passwd", O_RDONLY)
+        defer { close(leak) }
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "BEACON_TEST_SECRET"] { setenv(name, "1", 1) }
+        defer {
+            for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "BEACON_TEST_SECRET"] { unsetenv(name) }
+        }
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.write(5)
+        try world.until("it ships") { world.process.status.shipped == 5 }
+        let id = try world.runningProcess()
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").map {
+            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
+        }
+        // Its end of the pair and the broker's connection; standard error, twice; its loop; its lock; a file of events.
+        let known = ["socket:", "pipe:", "anon_inode:", "/dev/", folder.path]
+        #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
+        #expect(descriptors.count { $0.hasPrefix("socket:") } <= 4, "\(descriptors)")
+        #expect(!descriptors.contains("/etc/passwd"))
+        let environment = try world.told("environ")
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_", "BEACON_TEST_SECRET"] { #expect(!environment.contains(name)) }
+        let status = try world.told("status").split(separator: "\n").map(String.init)
+        func field(_ name: String) -> String? {
+            status.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
+        }
+        for name in ["CapEff", "CapPrm", "CapInh", "CapAmb"] { #expect(field(name) == "0000000000000000", "\(name)") }
+        #expect(field("NoNewPrivs") == "1")
+        #expect(field("Threads") == "1")
+        // Bit n−1 is signal n (proc(5)).
+        let ignored = UInt64(field("SigIgn") ?? "", radix: 16) ?? 0
+        for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGUSR1] { #expect(ignored & 1 << UInt64(signal - 1) != 0) }
+        let limits = try world.told("limits")
+        #expect(limits.contains(#/Max core file size +0 +0 /#), "\(limits)")
+        #expect(limits.contains(#/Max data size +[0-9]+ +[0-9]+ /#), "\(limits)")
+        #expect(Int(try world.told("oom_score_adj").prefix { $0 != "\n" }) ?? 0 >= 500)
+        try world.stop()
+    }
+
+    @Test func `signals that a service manager or a terminal sends to all do not end it`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let world = try ShippingWorld(folder, port: broker.port)
+        let id = try world.runningProcess()
+        // Before it had the time to ignore them, and after.
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
+        try world.write(3)
+        try world.until("it ships") { world.process.status.shipped == 3 }
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { kill(id, signal) }
+        try world.write(3)
+        try world.until("it ships") { world.process.status.shipped == 6 }
+        #expect(world.process.processID == id)
+        // An orderly end ships what was written last.
+        try world.write(3)
+        try world.stop()
+        #expect(world.process.status.shipped == 9)
+        #expect(world.process.starts == 1)
+    }
+
+    @Test func `one that has not answered for a minute of the loop's time is killed and started again`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.write(5)
+        try world.until("it ships") { world.process.status.shipped == 5 }
+        let first = try world.runningProcess()
+        kill(first, SIGSTOP)
+        // The next ping goes out within a minute, and has a minute.
+        world.pass(.seconds(59))
+        try world.turns(20)
+        world.pass(.seconds(59))
+        try world.turns(20)
+        #expect(world.process.processID == first)
+        world.pass(.seconds(2))
+        try world.until("it was started again") { world.process.processID.map { $0 != first } ?? false }
+        #expect(world.remarks.contains { $0.contains("did not answer for 60 s") }, "\(world.remarks)")
+        try world.write(5)
+        try world.until("it ships again") { world.process.status.shipped == 10 }
+        try world.stop()
+    }
+
+    @Test func `one that answers is not killed, however long the machine was suspended`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.until("it is connected") { world.process.status.state == .connected }
+        let first = try world.runningProcess()
+        for _ in 0..<5 {
+            world.pass(.seconds(7200))
+            try world.turns(20)
+        }
+        #expect(world.process.processID == first)
+        try world.stop()
+    }
+
+    @Test func `two that ship by one checkpoint: the second waits, says so, and goes on where the first ends`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let subscriber = try Subscriber(broker)
+        let first = try ShippingWorld(folder, port: broker.port)
+        try first.write(20)
+        try first.until("it ships") { first.process.status.shipped == 20 }
+        let second = try ShippingWorld(folder, files: first.files, port: broker.port)
+        try second.until("it waits") { second.process.status.localTrouble?.contains("its end is waited for") ?? false }
+        #expect(second.process.status.localTrouble?.contains("process \(try first.runningProcess())") ?? false)
+        #expect(second.process.status.version == nil)
+        try first.stop()
+        try second.write(20)
+        try second.until("it ships") { second.process.status.shipped == 40 }
+        #expect(second.remarks.contains { $0.hasSuffix("is free") }, "\(second.remarks)")
+        try second.stop()
+        #expect(subscriber.wait(for: 40))
+        #expect(subscriber.all == Array(1...40))
+    }
+
+    @Test func `a lock that leads elsewhere is not followed`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        try folder.write("precious", "what somebody needs\n")
+        symlink(folder.file("precious"), folder.file("mqtt.json.lock"))
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.until("it says so") { world.remarks.contains { $0.contains("can't be locked") } }
+        #expect(try String(contentsOfFile: folder.file("precious"), encoding: .utf8) == "what somebody needs\n")
+        // Mended, it goes on by itself.
+        unlink(folder.file("mqtt.json.lock"))
+        try world.write(5)
+        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.stop()
+    }
+
+    @Test func `a checkpoint that is damaged is said, and when it is put away shipping goes on by itself`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        try folder.write("mqtt.json", "{}")
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.until("it says so") {
+            world.remarks.contains { $0.contains("does not say how far lines were shipped") }
+        }
+        try world.until("it was tried again") { world.process.starts > 2 }
+        #expect(world.remarks.count == 1, "\(world.remarks)")
+        unlink(folder.file("mqtt.json"))
+        try world.write(5)
+        try world.until("it ships") { world.process.status.shipped == 5 }
+        try world.stop()
+    }
+
+    @Test func `whoever is killed leaves no publisher behind`() throws {
+        let folder = try TestFolder()
+        let broker = try Broker(folder)
+        let files = try EventFiles(folder.file("events"))
+        try files.append(5)
+        try folder.write(
+            "g.yaml",
+            """
+            gateway: {name: lobby}
+            mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}
+            conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
+
+            """)
+        let subscriber = try Subscriber(broker)
+        let arguments = ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--follow"]
+        let owner = try Child(FaultTests.gateway, arguments)
+        #expect(subscriber.wait(for: 5))
+        let children = try String(
+            contentsOfFile: "/proc/\(owner.process.processIdentifier)/task/\(owner.process.processIdentifier)/children",
+            encoding: .utf8
+        ).split(separator: " ").compactMap { Int32($0) }
+        let child = try #require(children.first)
+        #expect(try String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8).hasPrefix("beacon-gateway-"))
+        owner.end(SIGKILL)
+        // The lock is free as soon as it is gone: who ships next by the same checkpoint waits for that, and not for long.
+        try files.append(5)
+        let next = try Child(FaultTests.gateway, Array(arguments.dropLast()))
+        #expect(next.wait() == 0, "\(next.said)")
+        #expect(subscriber.wait(for: 10))
+        #expect(
+            kill(child, 0) != 0
+                || (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8))?.contains(") Z") ?? true)
+    }
+}

@@ -1,0 +1,193 @@
+import BluetoothLE
+import BrokerSupport
+import Foundation
+import Polling
+import SystemPackage
+import Testing
+
+@testable import Shipping
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// What comes out of the pair, and out of a broker, is not trusted.
+@Suite(.serialized) struct UntrustedTests {
+    /// A publisher that a broker has taken over: a program that says what it likes.
+    private static func world(_ folder: TestFolder, _ script: String) throws -> ShippingWorld {
+        let path = try folder.write("publisher", "#!/bin/sh\n\(script)\n")
+        chmod(path, 0o755)
+        return try ShippingWorld(folder, port: 1, program: path)
+    }
+
+    @Test(arguments: [
+        "printf 'garbage' >&0; exec sleep 1000", "printf '\\001' >&0; exec sleep 1000",
+        "printf '\\002' >&0; exec sleep 1000", "printf '\\003999999999999999999999' >&0; exec sleep 1000",
+        "printf '\\003\\060' >&0; exit 3", "exit 0", "kill -ABRT $$",
+    ])
+    func `who says what no publisher says, or ends, is killed and started again, and that is said once`(
+        script: String
+    ) throws {
+        let folder = try TestFolder()
+        let world = try Self.world(folder, script)
+        try world.until("it was started again, and again") { world.process.starts >= 4 }
+        #expect(world.remarks.count == 1, "\(world.remarks)")
+        #expect(world.process.trouble != nil)
+        try world.stop()
+    }
+
+    @Test func `who talks without end is killed, and the log does not grow with it`() throws {
+        let folder = try TestFolder()
+        let world = try Self.world(folder, "n=0; while :; do n=$((n+1)); printf '\\002\\001hello '$n >&0; done")
+        try world.until("it was started again") { world.process.starts >= 2 }
+        #expect(world.remarks.count <= 101)
+        world.process.stopAndWait()
+    }
+
+    @Test func `who claims to have shipped what is not there is not believed, and orders to terminals are none`() throws
+    {
+        let folder = try TestFolder()
+        var claim = PublisherStatus(since: .latest)
+        claim.state = .connected
+        (claim.shipped, claim.released) = (1_000_000, .max)
+        claim.trouble = "\u{1B}[2J\u{07}gone\n<3>forged"
+        claim.nextAttempt = .latest
+        try Data([1] + claim.message).write(to: URL(fileURLWithPath: folder.file("claim")))
+        let world = try Self.world(folder, "cat '\(folder.file("claim"))' >&0; exec sleep 1000")
+        try world.write(7)
+        try world.until("it was heard") { world.process.status.trouble != nil }
+        let status = world.process.status
+        #expect(status.shipped <= 7 && status.released <= 7)
+        #expect(status.since <= world.loop.now)
+        #expect(status.nextAttempt.map { $0 <= world.loop.now + .seconds(86_400) } ?? true)
+        #expect(status.trouble?.unicodeScalars.allSatisfy { $0.value >= 0x20 } ?? false)
+        world.process.stopAndWait()
+    }
+
+    @Test func `a reader that stands still stops nobody: each kind has one place, and the newest has it`() throws {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+        let loop = try EventLoop()
+        let writer = try PairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
+        let reader = try PairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
+        for number in 1...20_000 {
+            writer.put(2, Array("\(number)".utf8))
+            writer.put(3, [UInt8](repeating: UInt8(number & 0xFF), count: 50_000))
+            writer.put(7, Array("\(number)".utf8), keeping: 100)
+        }
+        writer.put(6, [])
+        #expect(!writer.isFlushed)
+        var came: [UInt8: [[UInt8]]] = [:]
+        var order: [UInt8] = []
+        reader.take = { kind, octets in
+            came[kind, default: []].append(Array(octets))
+            order.append(kind)
+            return true
+        }
+        while came[6] == nil { try loop.turn() }
+        #expect(came[2]?.last == Array("20000".utf8))
+        #expect(came[3]?.last?.first == UInt8(20_000 & 0xFF))
+        #expect(came[7]?.last == Array("20000".utf8))
+        // What the sockets hold, and one, or a hundred, of each: not twenty thousand.
+        #expect((came[2]?.count ?? 0) < 300 && (came[3]?.count ?? 0) < 20 && (came[7]?.count ?? 0) < 400)
+        #expect(order.last == 6)
+        #expect(writer.dropped > 19_000)
+    }
+
+    @Test func `a message that is too long for the pair ends it, without a trap`() throws {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+        let loop = try EventLoop()
+        let reader = try PairEnd(FileDescriptor(rawValue: ends[1]), on: loop)
+        var end: PairEnd.End?
+        reader.ended = { end = $0 }
+        let long = [UInt8](repeating: 1, count: PairEnd.octetsMax + 1)
+        #expect(send(ends[0], long, long.count, 0) == long.count)
+        while end == nil { try loop.turn() }
+        #expect(end == .garbage)
+        close(ends[0])
+    }
+
+    @Test func `fields cut off or damaged anywhere are refused, or read, and never a trap`() throws {
+        var settings = PublisherSettings(
+            directory: "/e", checkpoint: "/c", host: "broker", port: 1883, clientID: "lobby")
+        settings.tls = PublisherSettings.TLS()
+        settings.present = PublisherSettings.Present(gateway: "lobby", stateDirectory: "/s")
+        let status = PublisherStatus(since: .earliest).message
+        #expect(try PublisherSettings(settings.message[...]) == settings)
+        #expect(PublisherStatus(status[...]) == PublisherStatus(since: .earliest))
+        var random = SeededNumbers(state: 7)
+        for whole in [settings.message, status] {
+            for count in 0..<whole.count {
+                #expect(PublisherStatus(whole[..<count]) == nil)
+                #expect(throws: PublisherSettings.Problem.self) { try PublisherSettings(whole[..<count]) }
+            }
+            for _ in 0..<20_000 {
+                var damaged = whole
+                for _ in 0...random.next() % 4 {
+                    damaged[Int(random.next() % UInt64(damaged.count))] = UInt8(truncatingIfNeeded: random.next())
+                }
+                _ = PublisherStatus(damaged[...])
+                _ = try? PublisherSettings(damaged[...])
+            }
+        }
+    }
+
+    // MARK: Brokers
+
+    @Test func `a broker that aborts the library costs a process each time, and nothing else`() throws {
+        let folder = try TestFolder()
+        // A property that MQTT 5 does not know: an assertion of libmosquitto 2.0.11 fails.
+        let broker = HostileBroker { _ in [0x20, 0x05, 0x00, 0x00, 0x02, 0x7F, 0x01] }
+        defer { broker.close() }
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.write(20)
+        try world.until("it was met often") { broker.connections >= 5 }
+        #expect(world.process.status.shipped == 0)
+        #expect(world.remarks.count { $0.contains("the publisher's process") } <= 1, "\(world.remarks)")
+        // A good one in its place gets all of it.
+        let good = try Broker(folder)
+        let subscriber = try Subscriber(good)
+        world.process.stopAndWait()
+        let next = try ShippingWorld(folder, files: world.files, port: good.port)
+        try next.until("all is shipped") { next.process.status.shipped == 20 }
+        #expect(subscriber.wait(for: 20))
+        #expect(subscriber.all == Array(1...20))
+        try next.stop()
+    }
+
+    @Test func `a broker that sends 256 MiB fills the publisher's bound, and no machine`() throws {
+        let folder = try TestFolder()
+        // CONNACK; then a message of 268,435,455 octets (MQTT 5 §1.5.5), as far as it is taken.
+        let broker = HostileBroker { count in
+            count == 0
+                ? [0x20, 0x03, 0x00, 0x00, 0x00, 0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61, 0x00]
+                : [UInt8](repeating: 0x61, count: 1 << 20)
+        }
+        defer { broker.close() }
+        let world = try ShippingWorld(folder, port: broker.port)
+        try world.write(20)
+        var peak = 0
+        try world.until("it was met often") {
+            if let id = world.process.processID,
+                let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
+                let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+                let size = line.split(separator: " ").dropLast().last.flatMap({
+                    Int($0.trimmingCharacters(in: .whitespaces))
+                })
+            {
+                peak = max(peak, size)
+            }
+            return broker.connections >= 3
+        }
+        #expect(peak > 0 && peak < 200 << 10, "\(peak) KiB")
+        print(
+            "256 MiB: \(broker.connections) connections, \(world.process.starts) processes, at most \(peak) KiB resident"
+        )
+        world.process.stopAndWait()
+    }
+}
