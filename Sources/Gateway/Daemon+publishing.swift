@@ -123,7 +123,8 @@ extension Daemon {
         publishing.toldListening = listening
         let isFirst = !publishing.hadItsChance
         publishing.hadItsChance = true
-        loop.set(timer, at: loop.now + (isFirst ? .zero : Self.statusPause))
+        let soon = loop.now + (isFirst ? .zero : Self.statusPause)
+        loop.set(timer, at: min(loop.time(of: timer) ?? soon, soon))
     }
 
     private func tellStatus() {

@@ -15,7 +15,7 @@ import SystemPackage
 /// One thread, one loop; the owner is at the other end of descriptor 0. When that one is gone it ends without a word to
 /// the broker, which publishes the last will then.
 public final class PublisherService {
-    private static let lockInterval: Duration = .seconds(1)
+    private static let lockInterval: Duration = .milliseconds(250)
 
     private let loop: EventLoop
     private let link: OwnerLink

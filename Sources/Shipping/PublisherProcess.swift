@@ -306,10 +306,8 @@ public final class PublisherProcess {
         // Where it could not go on it has said so itself.
         trouble = status.failure ?? "the publisher's process ended: \(why); it is started again, and nothing is lost"
         if endsInEpisode == 1, status.failure == nil {
-            remark(
-                PublisherRemark(
-                    isTrouble: true,
-                    text: "the publisher's process\(id) ended: \(why); it is started again, lines wait in the files"))
+            let text = "the publisher's process\(id) ended: \(why); it is started again, lines wait in the files"
+            take(.remark(PublisherRemark(isTrouble: true, text: text)))
         }
         status.state = .waiting
         status.since = now
@@ -355,11 +353,12 @@ public final class PublisherProcess {
         unanswered = nil
         guard !isStopping else { return }
         if let pingTimer { loop.set(pingTimer, at: now + timing.pingInterval) }
-        guard endsInEpisode > 0, now - startTime >= timing.steadyAfter else { return }
+        guard now - startTime >= timing.steadyAfter else { return }
+        said = []
+        guard endsInEpisode > 0 else { return }
         let times = endsInEpisode == 1 ? "once" : "\(endsInEpisode) times"
         (endsInEpisode, trouble, delay) = (0, nil, nil)
-        said = []
-        remark(PublisherRemark(isTrouble: false, text: "the publisher's process runs on; it had ended \(times)"))
+        take(.remark(PublisherRemark(isTrouble: false, text: "the publisher's process runs on; it had ended \(times)")))
     }
 
     private func hear(_ said: PublisherStatus, at now: Instant) {
@@ -383,9 +382,8 @@ public final class PublisherProcess {
         minute.remarks += 1
         guard minute.remarks <= Self.remarksPerMinute else { return }
         // One that is started again and again says the same again and again.
-        if endsInEpisode > 0 {
-            guard said.count < Self.saidMax, said.insert(remark).inserted else { return }
-        }
+        if said.count >= Self.saidMax { said = [] }
+        guard said.insert(remark).inserted else { return }
         take(.remark(remark))
     }
 }

@@ -68,7 +68,8 @@ import Testing
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\($0)")
         }
         // Its end of the pair and the broker's connection; standard error, twice; its loop; its lock; a file of events.
-        let known = ["socket:", "pipe:", "anon_inode:", "/dev/", folder.path]
+        let errors = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/2")
+        let known = ["socket:", "pipe:", "anon_inode:", "/dev/", folder.path, errors]
         #expect(descriptors.allSatisfy { path in known.contains { path.hasPrefix($0) } }, "\(descriptors)")
         #expect(descriptors.count { $0.hasPrefix("socket:") } <= 4, "\(descriptors)")
         #expect(!descriptors.contains("/etc/passwd"))
@@ -120,12 +121,12 @@ import Testing
         let first = try world.runningProcess()
         kill(first, SIGSTOP)
         // The next ping goes out within a minute, and has a minute.
-        world.pass(.seconds(59))
+        world.pass(.seconds(61))
         try world.turns(20)
-        world.pass(.seconds(59))
+        world.pass(.seconds(58))
         try world.turns(20)
         #expect(world.process.processID == first)
-        world.pass(.seconds(2))
+        world.pass(.seconds(3))
         try world.until("it was started again") { world.process.processID.map { $0 != first } ?? false }
         #expect(world.remarks.contains { $0.contains("did not answer for 60 s") }, "\(world.remarks)")
         try world.write(5)
