@@ -3,6 +3,7 @@ import BrokerSupport
 import EventLog
 import Foundation
 import MQTTPublishing
+import Shipping
 import SystemPackage
 import Testing
 
