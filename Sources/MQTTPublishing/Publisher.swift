@@ -1,7 +1,7 @@
 import BluetoothLE
 public import EventLog
 public import Polling
-public import Shipping
+import Shipping
 public import SystemPackage
 
 /// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.
