@@ -40,7 +40,7 @@ enum Confinement {
 
     /// Signals go to the gateway, which tells it; a connection that ends is no reason to end (SIGPIPE).
     static func ignoreSignals() {
-        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE] { unsafe _ = Glibc.signal(signal, SIG_IGN) }
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE] { _ = Glibc.signal(signal, SIG_IGN) }
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -80,5 +80,5 @@ enum Confinement {
 
 /// A moment in which nothing is done.
 enum Pause {
-    static func milliseconds(_ count: Int32) -> Int32 { unsafe poll(nil, 0, count) }
+    static func milliseconds(_ count: Int32) -> Int32 { poll(nil, 0, count) }
 }
