@@ -80,8 +80,10 @@ public struct AdapterChange: Sendable, Hashable {
         case gone
     }
 
-    /// Its name.
+    /// What lines call it.
     public var adapter: String
+    /// The controller's address, where it has one that is its own (rule L7).
+    public var address: DeviceAddress?
     /// What it does now.
     public var state: Condition
     /// Since when that is so, on the timeline.
@@ -95,9 +97,12 @@ public struct AdapterChange: Sendable, Hashable {
 
     /// Makes one, as an engine does or a line says.
     package init(
-        adapter: String, state: Condition, since: Instant, reason: String?, time: Instant, clockOffset: ClockOffset
+        adapter: String, address: DeviceAddress? = nil, state: Condition, since: Instant, reason: String?,
+        time: Instant,
+        clockOffset: ClockOffset
     ) {
         self.adapter = adapter
+        self.address = address
         self.state = state
         self.since = since
         self.reason = reason

@@ -16,14 +16,17 @@ struct HoldEntry: Comparable, Sendable {
 /// freezes all of them in one step, and a refresh moves only the hold itself: the entry that it left behind is put
 /// back when it surfaces.
 struct AdapterState: Sendable {
-    let name: String
+    /// What lines call it (rule L7).
+    var name: String
+    /// The controller's, where it has one that is its own.
+    var address: DeviceAddress?
     /// Whether it gives fixes: the adapter of all circles and of nothing else (rule G3).
     var isLocation = false
     /// What its last adapter line said; absent before the first, and when it is gone.
     var reported: AdapterChange.Condition?
     /// Whether it was taken out (rule L3).
     var isGone = false
-    /// Whether it is no more than a name in what was remembered over a restart (rule N4).
+    /// Whether it is no more than what was remembered over a restart: a name, and who it is (rules N4, L7).
     var isRemembered = false
     var isListening = false
     /// The timeline minus the listening clock while it listens.

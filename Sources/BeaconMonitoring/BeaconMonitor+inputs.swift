@@ -2,16 +2,27 @@ public import BluetoothLE
 
 // What scanners hand over. Each call is one input of the engine at the time that it is stamped with (rules T2, T3).
 extension BeaconMonitor {
-    /// The adapter of that name, made known where it is new; it does not listen until it is said to, or reports.
+    /// The adapter that goes by that name at present, made known where it is new; it does not listen until it is said to, or
+    /// reports.
     ///
-    /// The identifier means something to this monitor alone.
+    /// An adapter is a controller (rule L7): it is known by its address where that is told and no other has it, else by its
+    /// name. Ask again when a controller comes, and when another name or address of it is told. The identifier means
+    /// something to this monitor alone.
+    ///
+    /// - Parameters:
+    ///   - name: what it goes by, such as the kernel's `hci0`.
+    ///   - address: the controller's; zero is none.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
-    public func adapter(named name: String) throws(MonitorError) -> AdapterID {
+    public func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
         guard !isEnded else { throw .ended(self.name) }
-        let adapter = try engine.adapter(named: name)
-        store?.name(adapter, name)
+        let adapter = try engine.adapter(named: name, address: address)
+        tellNames()
         return adapter
     }
+
+    /// No controller goes by that name any more: it was taken out, or stopped listening, so that its address may appear
+    /// under another name without two having it at once (rule L7).
+    public func adapterLeft(named name: String) { engine.adapterLeft(named: name) }
 
     /// An adapter gave a report with an iBeacon in it.
     public func sighted(_ sighting: Sighting) { sighted(CollectionOfOne(sighting)) }
@@ -88,6 +99,13 @@ extension BeaconMonitor {
         perform()
     }
 
+    /// Has the store know what lines call the adapters, where that has changed.
+    private func tellNames() {
+        guard let store, toldNamings != engine.adapterNamings else { return }
+        toldNamings = engine.adapterNamings
+        for adapter in engine.knownAdapters { store.name(adapter, engine.name(of: adapter)) }
+    }
+
     /// An input that carries its time, or none.
     func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
         guard !isEnded else { return }
@@ -100,6 +118,7 @@ extension BeaconMonitor {
     /// Does what the engine wants done, and has the alarm set anew where that is needed earlier than it stands.
     private func perform() {
         if let store, !actions.isEmpty {
+            tellNames()
             // Durable first: nobody hears of an event that a crash could take back.
             let engine = engine
             store.keep(actions, at: engine.now) { engine.snapshot }

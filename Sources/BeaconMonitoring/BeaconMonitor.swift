@@ -31,6 +31,8 @@ public actor BeaconMonitor {
     let signal = Signal()
     let store: (any RecordStore)?
     var engine: MonitorEngine
+    /// How many namings of adapters the store has been told of.
+    var toldNamings = 0
     var actions = ActionBuffer()
     var presence: Presence
     var isEnded = false

@@ -1,34 +1,82 @@
-import BluetoothLE
+public import BluetoothLE
 import HeapModule
 
 extension MonitorEngine {
-    /// The adapter of that name, made known where it is new; it does not listen until it is said to, or reports.
+    /// The adapter that goes by that name at present, made known where it is new; it does not listen until it is said to, or
+    /// reports.
     ///
+    /// An adapter is a controller (rule L7): it is known by its address where that is told and no other has it, else by its
+    /// name. To be asked again when a controller comes, and when another name or address of it is told; what lines call it
+    /// (``name(of:)``) may be another then.
+    ///
+    /// - Parameters:
+    ///   - name: what it goes by, such as the kernel's `hci0`; with its gateway before a slash where there are several, since
+    ///     an address counts within one.
+    ///   - address: the controller's; zero is none.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)`` past ``adaptersMax``.
-    public mutating func adapter(named name: String) throws(MonitorError) -> AdapterID {
-        if let place = adapterPlaces[name] {
-            if adapters[place].isRemembered {
-                adapters[place].isRemembered = false
-                if adapters[place].isGone {
-                    adapters[place].isGone = false
-                    silentCount += 1
-                }
-            }
-            return AdapterID(index: place)
+    public mutating func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
+        guard let entry = directory.take(name, address, forgotten: forgottenAdapters) else {
+            throw .adaptersTooMany(Self.adaptersMax)
         }
-        guard adapters.count - locationPlace <= Self.adaptersMax else { throw .adaptersTooMany(Self.adaptersMax) }
-        adapterPlaces[name] = adapters.count
-        adapters.append(AdapterState(name: name, start: present))
-        silentCount += 1
-        return AdapterID(index: adapters.count - 1)
+        let place = place(ofEntry: entry)
+        if place == adapters.count {
+            adapters.append(AdapterState(name: "", start: present))
+            silentCount += 1
+        } else if adapters[place].isRemembered {
+            adapters[place].isRemembered = false
+            if adapters[place].isGone {
+                adapters[place].isGone = false
+                silentCount += 1
+            }
+        }
+        takeNames()
+        return AdapterID(index: place)
+    }
+
+    /// No controller goes by that name any more: it was taken out, or stopped listening, so that its address may appear
+    /// under another name without two having it at once (rule L7).
+    public mutating func adapterLeft(named name: String) { directory.leave(name) }
+
+    /// The places of the directory's adapters follow those of all together and of the location source.
+    func place(ofEntry entry: Int) -> Int { entry + 1 + locationPlace }
+
+    /// The place of the adapter that lines call so.
+    func place(called name: String) -> Int? { directory.place(called: name).map { place(ofEntry: $0) } }
+
+    /// Takes over from the directory what lines call the adapters, and whose addresses are their own.
+    private mutating func takeNames() {
+        for (entry, known) in directory.entries.enumerated() {
+            let place = place(ofEntry: entry)
+            if !adapters[place].name.isSpelt(as: known.name) {
+                adapters[place].name = known.name
+                adapterNamings &+= 1
+            }
+            adapters[place].address = known.address
+        }
+    }
+
+    private var forgottenAdapters: [Bool] { directory.entries.indices.map { isForgotten(entry: $0) } }
+
+    /// Whether an adapter is forgotten in every monitor (rule L3), so that its name is free again.
+    func isForgotten(entry: Int) -> Bool {
+        let adapter = adapters[place(ofEntry: entry)]
+        guard !adapter.isListening else { return false }
+        if adapter.isGone, !adapter.hasListened { return true }
+        guard adapter.hasListened, let longest = forgettings.last?.timeout else { return false }
+        return adapter.silentSince + longest <= present
     }
 
     /// The adapters that the engine has heard of, in the order in which it did; those restored among them (rule N4).
     public var knownAdapters: [AdapterID] { adapters.indices.dropFirst().map { AdapterID(index: $0) } }
 
-    /// The name of an adapter that this engine gave an ID.
+    /// What lines call an adapter that this engine gave an ID.
     public func name(of adapter: AdapterID) -> String {
         Int(adapter.index) < adapters.count ? adapters[Int(adapter.index)].name : ""
+    }
+
+    /// The address of an adapter that this engine gave an ID; absent where it has none that is its own.
+    public func address(of adapter: AdapterID) -> DeviceAddress? {
+        Int(adapter.index) < adapters.count ? adapters[Int(adapter.index)].address : nil
     }
 
     mutating func apply(_ change: ListeningChange, into actions: inout ActionBuffer) {
@@ -50,6 +98,10 @@ extension MonitorEngine {
 
     /// Begins to count an adapter's listening.
     mutating func start(_ place: Int, reason: String?, into actions: inout ActionBuffer) {
+        if place > locationPlace, isForgotten(entry: place - locationPlace - 1) {
+            directory.rename(place - locationPlace - 1, forgotten: forgottenAdapters)
+            takeNames()
+        }
         if adapters[place].isGone {
             adapters[place].isGone = false
         } else if !adapters[place].isLocation {
@@ -134,7 +186,7 @@ extension MonitorEngine {
         actions.append(
             .adapter(
                 AdapterChange(
-                    adapter: adapters[place].name, state: state, since: Instant(nanoseconds: since), reason: reason,
-                    time: now, clockOffset: clockOffset)))
+                    adapter: adapters[place].name, address: adapters[place].address, state: state,
+                    since: Instant(nanoseconds: since), reason: reason, time: now, clockOffset: clockOffset)))
     }
 }

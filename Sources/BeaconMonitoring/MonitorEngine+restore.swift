@@ -160,30 +160,50 @@ extension MonitorEngine {
 
     /// The adapter that heard a last refresh: where nobody knows it, its name alone is kept.
     private mutating func rememberedAdapter(_ name: String) -> AdapterID? {
-        if let place = adapterPlaces[name] { return AdapterID(index: place) }
-        guard let adapter = try? adapter(named: name) else { return nil }
-        adapters[Int(adapter.index)].isGone = true
-        adapters[Int(adapter.index)].isRemembered = true
-        silentCount -= 1
-        return adapter
+        if let place = place(called: name) { return AdapterID(index: place) }
+        return restoreAdapter(name, nil).map { AdapterID(index: $0) }
     }
 
-    /// Makes the adapters known that hold something, all of them stopped.
+    /// Makes an adapter known that is no more than remembered: it may come back, and is not missed.
+    private mutating func restoreAdapter(_ name: String, _ address: DeviceAddress?) -> Int? {
+        guard let entry = directory.restore(name, address) else { return nil }
+        var state = AdapterState(name: name, start: present)
+        state.address = directory.entries[entry].address
+        state.isGone = true
+        state.isRemembered = true
+        adapters.append(state)
+        return place(ofEntry: entry)
+    }
+
+    /// Makes the adapters known, all of them stopped. Those that hold something are there and do not listen; of the others
+    /// who they are is remembered, until they are forgotten (rule L7).
     private mutating func restoreAdapters(_ snapshot: MonitorSnapshot) {
         var holders: Set<String> = []
         for condition in snapshot.conditions {
             for subject in [condition.own] + condition.beacons { holders.formUnion(subject.holders) }
         }
-        for saved in snapshot.adapters where holders.contains(saved.name) {
-            guard let adapter = try? adapter(named: saved.name) else { continue }
-            let place = Int(adapter.index)
+        for saved in snapshot.adapters where !isLocationSource(saved.name) {
+            let stopped = saved.stopped.map { min(Self.nanoseconds(of: $0, offset: clockOffset.nanoseconds), present) }
+            let isHolder = holders.contains(saved.name)
+            guard isHolder || !isLongGone(stopped), let place = restoreAdapter(saved.name, saved.address) else {
+                continue
+            }
             adapters[place].hasListened = true
             adapters[place].stoppedAt = present
-            adapters[place].silentSince = present
-            guard let stopped = saved.stopped else { continue }
-            adapters[place].silentSince = min(
-                Self.nanoseconds(of: stopped, offset: clockOffset.nanoseconds), present)
+            adapters[place].silentSince = stopped ?? present
+            guard isHolder else { continue }
+            adapters[place].isRemembered = false
+            adapters[place].isGone = false
+            silentCount += 1
         }
+    }
+
+    // What it holds, it holds by no name (rule G3).
+    private func isLocationSource(_ name: String) -> Bool { locationPlace > 0 && adapters[locationPlace].name == name }
+
+    private func isLongGone(_ stopped: Int64?) -> Bool {
+        guard let stopped, let longest = forgettings.last?.timeout else { return false }
+        return stopped + longest <= present
     }
 
     /// A moment on the timeline, before its beginning where it was.
@@ -287,7 +307,7 @@ extension MonitorEngine {
         guard subjects[subject].canLeave, !isCircle(subject) else { return }
         var holders: [Int] = []
         for name in saved.holders {
-            guard let place = adapterPlaces[name], adapters[place].hasListened, !holders.contains(place) else {
+            guard let place = place(called: name), adapters[place].hasListened, !holders.contains(place) else {
                 continue
             }
             holders.append(place)

@@ -11,9 +11,11 @@ extension MonitorEngine {
             settings.forgetAfter = .nanoseconds(monitor.forgetAfter)
             return MonitorSnapshot.Monitor(name: monitor.name.text, settings: settings)
         }
-        for adapter in adapters.dropFirst() where adapter.hasListened {
+        for (place, adapter) in adapters.enumerated().dropFirst() where adapter.hasListened {
+            if place > locationPlace, adapter.holdCount == 0, isForgotten(entry: place - locationPlace - 1) { continue }
             let stopped = adapter.isListening ? nil : past(adapter.silentSince)
-            snapshot.adapters.append(MonitorSnapshot.Adapter(name: adapter.name, stopped: stopped))
+            snapshot.adapters.append(
+                MonitorSnapshot.Adapter(name: adapter.name, address: adapter.address, stopped: stopped))
         }
         let order = conditionPlaces.values.sorted { conditions[Int($0)].place < conditions[Int($1)].place }
         var places: [Int32: Int] = [:]

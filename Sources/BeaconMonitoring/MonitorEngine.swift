@@ -25,6 +25,8 @@ public struct MonitorEngine: Sendable {
     }
     /// How many inputs were stamped earlier than the engine's now (rule T2).
     public private(set) var lateInputs = 0
+    /// How often an adapter got a name: who keeps ``name(of:)`` asks again where it has changed (rule L7).
+    public internal(set) var adapterNamings = 0
     /// How many beacons under conditions did not fit (rule P2).
     public internal(set) var untrackedBeacons = 0
     /// How many beacons under conditions lost their place to a named one (rule P4).
@@ -46,7 +48,8 @@ public struct MonitorEngine: Sendable {
     var forgettings: [(timeout: Int64, monitor: UInt16)] = []
     /// The first stands for all together.
     var adapters: [AdapterState]
-    var adapterPlaces: [String: Int] = [:]
+    /// Which of them a controller is (rule L7).
+    var directory = AdapterDirectory()
     var listeningCount = 0
     /// Adapters that are there and do not listen.
     var silentCount = 0

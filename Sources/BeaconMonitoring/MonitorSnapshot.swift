@@ -4,7 +4,7 @@ public import BluetoothLE
 ///
 /// Not in it is what begins anew: qualifying sightings on the way in, beacons on their way in, the episodes of rules P2
 /// and P5, and the tokens of rule P5, since a start begins with all. Nor are names: they are the configuration's.
-/// Adapters are known by name. An engine gives one (``MonitorEngine/snapshot``), and the lines that follow bring it up
+/// Adapters are named as lines name them. An engine gives one (``MonitorEngine/snapshot``), and the lines that follow bring it up
 /// to date; an engine that starts takes it (``MonitorEngine/begin(_:from:at:into:)``).
 public struct MonitorSnapshot: Sendable, Hashable {
     /// The monitors, in the order in which they were made known.
@@ -31,16 +31,19 @@ public struct MonitorSnapshot: Sendable, Hashable {
         }
     }
 
-    /// An adapter: its name, and when it stopped.
+    /// An adapter: its name, who it is, and when it stopped.
     public struct Adapter: Sendable, Hashable {
-        /// Its name.
+        /// What lines call it, and ``Subject/holders``: no two have one name.
         public var name: String
+        /// The controller's address; absent where it has none that is its own, and in what a version before wrote.
+        public var address: DeviceAddress?
         /// When it really stopped listening; absent while it listens.
         public var stopped: PastMoment?
 
         /// Makes one.
-        public init(name: String, stopped: PastMoment?) {
+        public init(name: String, address: DeviceAddress? = nil, stopped: PastMoment?) {
             self.name = name
+            self.address = address
             self.stopped = stopped
         }
     }

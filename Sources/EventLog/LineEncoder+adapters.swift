@@ -7,6 +7,10 @@ extension LineEncoder {
         begin("adapter", Self.topicLevel(change.adapter), into: &buffer)
         buffer.append(",\"adapter\":\"")
         buffer.append(escaped: change.adapter)
+        if let address = change.address {
+            buffer.append("\",\"address\":\"")
+            buffer.append(address)
+        }
         buffer.append("\",\"state\":\"")
         buffer.append(change.state.word)
         buffer.append("\",\"since\":\"")

@@ -246,8 +246,9 @@ extension LineParser {
             })
         else { return nil }
         return AdapterChange(
-            adapter: adapter, state: state, since: since, reason: string("reason"), time: head.time,
-            clockOffset: head.offset)
+            adapter: adapter, address: string("address").flatMap { DeviceAddress($0, kind: .unspecified) },
+            state: state,
+            since: since, reason: string("reason"), time: head.time, clockOffset: head.offset)
     }
 
     /// What became of the wall clock, of a `clock` line.

@@ -18,6 +18,8 @@ struct RecordBuilder {
     }
 
     private struct AdapterEntry {
+        /// Absent in the lines of a version before, too.
+        var address: DeviceAddress?
         var stopped: PastMoment?
         /// Since when it counts as stopped for rule L2, which a restart moves (rule N4).
         var outage: Instant?
@@ -63,7 +65,8 @@ struct RecordBuilder {
             entries[identifier] = entry
         }
         for adapter in state.snapshot.adapters {
-            adapters[adapter.name] = AdapterEntry(stopped: adapter.stopped, outage: Self.instant(adapter.stopped))
+            adapters[adapter.name] = AdapterEntry(
+                address: adapter.address, stopped: adapter.stopped, outage: Self.instant(adapter.stopped))
             adapterOrder.append(adapter.name)
         }
         records = state.records
@@ -86,7 +89,7 @@ struct RecordBuilder {
         var snapshot = MonitorSnapshot()
         snapshot.monitors = monitors
         snapshot.adapters = adapterOrder.compactMap { name in
-            adapters[name].map { MonitorSnapshot.Adapter(name: name, stopped: $0.stopped) }
+            adapters[name].map { MonitorSnapshot.Adapter(name: name, address: $0.address, stopped: $0.stopped) }
         }
         for identifier in order {
             guard let entry = entries[identifier] else { continue }
@@ -273,21 +276,38 @@ struct RecordBuilder {
 
     private mutating func apply(_ change: AdapterChange) {
         let name = change.adapter
+        if let known = adapters[name], isAnother(known, change) { forget(name) }
         if adapters[name] == nil {
             adapters[name] = AdapterEntry()
             adapterOrder.append(name)
         }
         switch change.state {
-        case .listening: adapters[name] = AdapterEntry()
-        case .deaf, .off: adapters[name] = AdapterEntry(stopped: moment(change.since), outage: change.since)
+        case .listening: adapters[name] = AdapterEntry(address: change.address)
+        case .deaf, .off:
+            adapters[name] = AdapterEntry(
+                address: change.address, stopped: moment(change.since), outage: change.since)
         case .gone:
             adapters[name] = nil
             adapterOrder.removeAll { $0 == name }
-            for identifier in order {
-                entries[identifier]?.condition.own.holders.removeAll { $0 == name }
-                for beacon in entries[identifier]?.beacons.keys.map({ $0 }) ?? [] {
-                    entries[identifier]?.beacons[beacon]?.holders.removeAll { $0 == name }
-                }
+            forget(name)
+        }
+    }
+
+    /// Whether the adapter that lines called so was forgotten, and its name has become another's (rule L7).
+    private func isAnother(_ known: AdapterEntry, _ change: AdapterChange) -> Bool {
+        if let before = known.address, let address = change.address, before != address { return true }
+        guard change.state == .listening, case .timeline(let stopped)? = known.stopped,
+            let longest = monitors.map(\.settings.forgetAfter).max()
+        else { return false }
+        return stopped + longest <= change.time
+    }
+
+    /// What was held under that name is held by it no more (rule L3).
+    private mutating func forget(_ name: String) {
+        for identifier in order {
+            entries[identifier]?.condition.own.holders.removeAll { $0 == name }
+            for beacon in entries[identifier]?.beacons.keys.map({ $0 }) ?? [] {
+                entries[identifier]?.beacons[beacon]?.holders.removeAll { $0 == name }
             }
         }
     }

@@ -29,7 +29,11 @@ extension StateFile {
         snapshot.adapters = parser.text.elements(of: parser.text.find("adapters", in: 0)).compactMap { place in
             parser.text.string(parser.text.find("name", in: place)).map {
                 MonitorSnapshot.Adapter(
-                    name: $0, stopped: Self.moment(parser.text, parser.text.find("stopped", in: place)))
+                    name: $0,
+                    address: parser.text.string(parser.text.find("address", in: place)).flatMap {
+                        DeviceAddress($0, kind: .unspecified)
+                    },
+                    stopped: Self.moment(parser.text, parser.text.find("stopped", in: place)))
             }
         }
         for place in parser.text.elements(of: parser.text.find("conditions", in: 0)) {

@@ -53,6 +53,10 @@ extension StateFile {
         appendList("adapters", snapshot.adapters, into: &buffer) { adapter, buffer in
             buffer.append("{\"name\":\"")
             buffer.append(escaped: adapter.name)
+            if let address = adapter.address {
+                buffer.append("\",\"address\":\"")
+                buffer.append(address)
+            }
             buffer.append(octet: UInt8(ascii: "\""))
             if let stopped = adapter.stopped { append("stopped", stopped, into: &buffer) }
             buffer.append(octet: UInt8(ascii: "}"))

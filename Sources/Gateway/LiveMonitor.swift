@@ -7,8 +7,8 @@ struct LiveMonitor: ReportHandler {
     var actions = ActionBuffer()
     /// The adapters that the engine knows, by their numbers; few, and looked up for each report.
     private(set) var adapters: [(number: Int, id: AdapterID)] = []
-    /// Whether there are adapters whose names the journal has not been told.
-    var namesChanged = true
+    /// How many namings of adapters the journal has been told of; −1: it has been told none.
+    var toldNamings = -1
     /// How many reports and iBeacons were heard.
     private(set) var reports = 0
     private(set) var sightings = 0
@@ -27,7 +27,6 @@ struct LiveMonitor: ReportHandler {
         if let entry = adapters.first(where: { $0.number == number }) { return entry.id }
         guard let id = try? engine.adapter(named: Self.name(of: number)) else { return nil }
         adapters.append((number, id))
-        namesChanged = true
         return id
     }
 
@@ -57,7 +56,7 @@ struct LiveMonitor: ReportHandler {
         engine = other.engine
         actions = other.actions
         adapters = []
-        namesChanged = true
+        toldNamings = -1
     }
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {

@@ -49,10 +49,10 @@ struct Hasty {
             in: report(nil))
         switch step {
         case .heard(let name, let time):
-            guard let place = engine.adapterPlaces[name] else { return nil }
+            guard let place = place(of: name) else { return nil }
             return FrameBatch.Entry(none, .heard, adapter: place, time: time)
         case .sighted(let name, let beacon, let rssi, let time):
-            guard let place = engine.adapterPlaces[name] else { return nil }
+            guard let place = place(of: name) else { return nil }
             let frame = BeaconFrame(IBeacon(identity: beacon, measuredPower: -59), in: report(rssi))
             return FrameBatch.Entry(frame, .first, adapter: place, time: time)
         case .advance(let time):
@@ -60,6 +60,17 @@ struct Hasty {
         default:
             return nil
         }
+    }
+
+    /// The place of an adapter that is known and goes by that name already: there is nothing to ask.
+    private func place(of key: String) -> Int? {
+        var directory = engine.directory
+        let (name, address) = Step.controller(key)
+        guard let entry = directory.take(name, address, forgotten: []), directory == engine.directory else {
+            return nil
+        }
+        let place = engine.place(ofEntry: entry)
+        return engine.adapters[place].isRemembered ? nil : place
     }
 
     private func report(_ rssi: RSSI?) -> AdvertisingReport {

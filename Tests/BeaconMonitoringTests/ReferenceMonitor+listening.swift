@@ -13,6 +13,7 @@ extension ReferenceMonitor {
 
     func starts(_ adapter: Adapter, reason: String?) {
         guard !adapter.listens else { return }
+        renameIfForgotten(adapter)
         adapter.lastSign = now
         adapter.stopped = nil
         adapter.stoppedInFact = nil
@@ -61,7 +62,7 @@ extension ReferenceMonitor {
         made.append(
             .adapter(
                 AdapterChange(
-                    adapter: adapter.name, state: state, since: since, reason: reason,
+                    adapter: adapter.name, address: adapter.address, state: state, since: since, reason: reason,
                     time: now, clockOffset: clockOffset)))
     }
 

@@ -11,7 +11,8 @@ extension ReferenceMonitor {
         for adapter in adapters where adapter.listens || adapter.stopped != nil {
             let stopped = adapter.stoppedInFact ?? adapter.stopped
             memory.adapters.append(
-                MonitorSnapshot.Adapter(name: adapter.name, stopped: stopped.map { .timeline($0) }))
+                MonitorSnapshot.Adapter(
+                    name: adapter.name, address: adapter.address, stopped: stopped.map { .timeline($0) }))
         }
         for entry in entries {
             var condition = MonitorSnapshot.Condition(
@@ -50,11 +51,14 @@ extension ReferenceMonitor {
     /// Begins as one whose monitors are known and nothing else, from what another remembered.
     func restore(_ memory: MonitorSnapshot, into actions: inout ActionBuffer) throws(MonitorError) {
         let subjects = memory.conditions.flatMap { [$0.own] + $0.beacons }
-        for saved in memory.adapters where subjects.contains(where: { $0.holders.contains(saved.name) }) {
-            let adapter = self[try self.adapter(named: saved.name)]
-            adapter.stopped = now
-            guard case .timeline(let stopped)? = saved.stopped else { continue }
-            adapter.stoppedInFact = stopped
+        for saved in memory.adapters where source == nil || saved.name != source?.name {
+            let isHolder = subjects.contains { $0.holders.contains(saved.name) }
+            var since = now
+            if case .timeline(let stopped)? = saved.stopped { since = stopped }
+            guard isHolder || !hasBeenLong(since: since) else { continue }
+            let adapter = restoreAdapter(saved.name, saved.address)
+            (adapter.stopped, adapter.stoppedInFact) = (now, since)
+            if isHolder { (adapter.isOnlyRemembered, adapter.state) = (false, nil) }
         }
         for saved in memory.conditions {
             guard let monitor = monitors.first(where: { $0.name.text == saved.monitor }) else { continue }
@@ -120,9 +124,7 @@ extension ReferenceMonitor {
             if let known = adapters.first(where: { $0 !== source && $0.name == refresh.adapter }) {
                 adapter = known
             } else {
-                adapter = self[try self.adapter(named: refresh.adapter)]
-                adapter.state = .gone
-                adapter.isOnlyRemembered = true
+                adapter = restoreAdapter(refresh.adapter, nil)
             }
             subject.lastRefresh = Sighting(
                 time: time, adapter: adapter.id, beacon: refresh.beacon, measuredPower: refresh.measuredPower,
@@ -225,19 +227,34 @@ struct RestartMemory {
     }
 
     private mutating func apply(_ change: AdapterChange) {
+        if let before = snapshot.adapters.first(where: { $0.name == change.adapter }) {
+            var isForgotten = before.address != nil && change.address != nil && before.address != change.address
+            if change.state == .listening, case .timeline(let stopped)? = before.stopped,
+                let longest = snapshot.monitors.map(\.settings.forgetAfter).max()
+            {
+                isForgotten = isForgotten || stopped + longest <= change.time
+            }
+            if isForgotten { forget(change.adapter) }
+        }
         snapshot.adapters.removeAll { $0.name == change.adapter }
         outages[change.adapter] = nil
         switch change.state {
-        case .listening: snapshot.adapters.append(MonitorSnapshot.Adapter(name: change.adapter, stopped: nil))
+        case .listening:
+            snapshot.adapters.append(
+                MonitorSnapshot.Adapter(name: change.adapter, address: change.address, stopped: nil))
         case .deaf, .off:
             snapshot.adapters.append(
-                MonitorSnapshot.Adapter(name: change.adapter, stopped: .timeline(change.since)))
-        case .gone:
-            for condition in snapshot.conditions.indices {
-                snapshot.conditions[condition].own.holders.removeAll { $0 == change.adapter }
-                for beacon in snapshot.conditions[condition].beacons.indices {
-                    snapshot.conditions[condition].beacons[beacon].holders.removeAll { $0 == change.adapter }
-                }
+                MonitorSnapshot.Adapter(
+                    name: change.adapter, address: change.address, stopped: .timeline(change.since)))
+        case .gone: forget(change.adapter)
+        }
+    }
+
+    private mutating func forget(_ adapter: String) {
+        for condition in snapshot.conditions.indices {
+            snapshot.conditions[condition].own.holders.removeAll { $0 == adapter }
+            for beacon in snapshot.conditions[condition].beacons.indices {
+                snapshot.conditions[condition].beacons[beacon].holders.removeAll { $0 == adapter }
             }
         }
     }

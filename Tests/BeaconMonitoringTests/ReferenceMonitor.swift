@@ -34,6 +34,8 @@ final class ReferenceMonitor: Monitoring {
     var monitors: [Monitor] = []
     /// By name.
     var adapters: [Adapter] = []
+    /// The addresses that two had at once, with their gateways (rule L7).
+    var sharedAddresses: Set<String> = []
     /// In place order (rule C4).
     var entries: [Entry] = []
     /// The same in T3's order.
@@ -60,20 +62,6 @@ final class ReferenceMonitor: Monitoring {
     func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError) {
         guard !monitors.contains(where: { $0.name == name }) else { throw .nameTaken(name.text) }
         monitors.append(Monitor(name: name, settings: settings))
-    }
-
-    func adapter(named name: String) throws(MonitorError) -> AdapterID {
-        if let known = adapters.first(where: { $0 !== source && $0.name.utf8.elementsEqual(name.utf8) }) {
-            if known.isOnlyRemembered {
-                known.isOnlyRemembered = false
-                known.state = nil
-            }
-            return known.id
-        }
-        let adapter = Adapter(id: AdapterID(index: adapters.count + 1), name: name)
-        adapters.append(adapter)
-        adapters.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        return adapter.id
     }
 
     func state(of identifier: Identifier) -> State? {
@@ -150,7 +138,15 @@ final class ReferenceMonitor: Monitoring {
 
     final class Adapter {
         let id: AdapterID
-        let name: String
+        /// What lines call it.
+        var name: String
+        /// The controller's; absent where it has none that is its own.
+        var address: DeviceAddress?
+        /// What it goes by, or did last, and whether it still does (rule L7).
+        var presentName: String
+        var isPresent = false
+        /// Whether nothing but what lines called it before a restart is known of its name.
+        var isRestored = false
         /// What its last adapter action said; absent before the first.
         var state: AdapterChange.Condition?
         /// Its last report, or when it began to listen if that is later.
@@ -166,6 +162,7 @@ final class ReferenceMonitor: Monitoring {
         init(id: AdapterID, name: String) {
             self.id = id
             self.name = name
+            presentName = name
         }
 
         var listens: Bool { state == .listening }

@@ -6,7 +6,7 @@ import Testing
 /// What an engine takes over from the one before it (rule N4).
 @Suite struct RestartTests {
     /// An engine that can be started anew.
-    private struct Site {
+    struct Site {
         var engine: MonitorEngine
         var setups: [MonitorSetup]
         var actions: [Action] = []

@@ -12,9 +12,13 @@ struct Script {
 }
 
 /// One thing that happens. Times are absolute, so that a step can be left out without moving the others.
+///
+/// An adapter is a name, or with its controller's address a name, an at sign and a number: `hci0@2`.
 enum Step {
     case monitor(Identifier, MonitorSettings)
     case adapter(String)
+    /// Nobody goes by that name any more (rule L7).
+    case left(String)
     case add(Condition, Identifier, monitor: Identifier, assuming: State, ConditionSettings, at: Instant)
     case remove(Identifier, at: Instant)
     /// The beacons that have a name from then on.
@@ -35,7 +39,7 @@ enum Step {
     /// Its stamp; absent where it has none.
     var time: Instant? {
         switch self {
-        case .monitor, .adapter, .clockOffset, .ambient, .deafness: nil
+        case .monitor, .adapter, .left, .clockOffset, .ambient, .deafness: nil
         case .add(_, _, _, _, _, let time), .remove(_, let time), .heard(_, let time), .sighted(_, _, _, let time),
             .listening(_, _, _, let time), .advance(let time), .located(_, _, let time), .source(_, _, let time),
             .name(_, let time):
@@ -45,17 +49,30 @@ enum Step {
 }
 
 extension Step {
+    /// The name and the address that stand in an adapter's key.
+    static func controller(_ key: String) -> (name: String, address: DeviceAddress?) {
+        guard let sign = key.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (key, nil) }
+        let number = UInt64(key[key.index(after: sign)...]) ?? 0
+        return (String(key[..<sign]), DeviceAddress(number == 0 ? 0 : 0x00AA_0100_0000 + number, kind: .public))
+    }
+
     /// Where the circles of generated worlds are.
     static let latitude = 48.2
     static let longitude = 16.4
 }
 
 extension Monitoring {
+    /// The adapter that a step is about.
+    mutating func adapter(_ key: String) throws(MonitorError) -> AdapterID {
+        let (name, address) = Step.controller(key)
+        return try adapter(named: name, address: address)
+    }
+
     /// Makes the adapter known that a step is about: that has no time of its own, so it comes before what is due.
     mutating func prepare(for step: Step) {
         switch step {
         case .heard(let name, _), .sighted(let name, _, _, _), .listening(_, let name, _, _):
-            do { _ = try adapter(named: name) } catch { preconditionFailure("too many adapters: \(error)") }
+            do { _ = try adapter(name) } catch { preconditionFailure("too many adapters: \(error)") }
         default: break
         }
     }
@@ -67,21 +84,22 @@ extension Monitoring {
         do throws(MonitorError) {
             switch step {
             case .monitor(let name, let settings): try addMonitor(name, settings: settings)
-            case .adapter(let name): _ = try adapter(named: name)
+            case .adapter(let name): _ = try adapter(name)
+            case .left(let name): adapterLeft(named: name)
             case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
                 try add(
                     condition, identifier: identifier, monitor: monitor, assuming: assuming, settings: settings,
                     at: time, into: &buffer)
             case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
             case .name(let beacons, let time): name(beacons, at: time, into: &buffer)
-            case .heard(let name, let time): heard(try adapter(named: name), at: time, into: &buffer)
+            case .heard(let name, let time): heard(try adapter(name), at: time, into: &buffer)
             case .sighted(let name, let beacon, let rssi, let time):
-                let adapter = try adapter(named: name)
+                let adapter = try adapter(name)
                 sighted(
                     Sighting(time: time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: rssi),
                     into: &buffer)
             case .listening(let kind, let name, let reason, let time):
-                let change = ListeningChange(kind, adapter: try adapter(named: name), reason: reason)
+                let change = ListeningChange(kind, adapter: try adapter(name), reason: reason)
                 listening(change, at: time, into: &buffer)
             case .located(let north, let accuracy, let time):
                 let place = try Coordinate(latitude: Step.latitude + north / 111_200, longitude: Step.longitude)
@@ -147,6 +165,7 @@ extension Step: CustomStringConvertible {
             case .monitor(let name, let settings):
                 "monitor \(name): outage \(settings.outageTimeout), forget \(settings.forgetAfter)"
             case .adapter(let name): "adapter \(name)"
+            case .left(let name): "nobody is \(name) any more"
             case .add(let condition, let identifier, let monitor, let assuming, let settings, _):
                 "add \(identifier) to \(monitor): \(condition.brief), assuming \(assuming), \(settings.brief)"
             case .remove(let identifier, _): "remove \(identifier)"

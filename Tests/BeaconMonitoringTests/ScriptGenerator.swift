@@ -56,8 +56,15 @@ struct ScriptGenerator {
         seconds = random.chance(20) ? 0 : 1000
         // One world in six has nearly all adapters, for the bound on holders.
         let crowded = random.chance(16)
-        adapters = Array(
+        var names = Array(
             Self.adapterNames.shuffled(using: &random).prefix(crowded ? 10 : random.pick([1, 2, 2, 3, 4])))
+        // One world in three has controllers that have addresses, or none, and change their names (rule L7).
+        if !crowded, random.chance(33) {
+            let controllers = Array(
+                ["", "@0", "@1", "@2", "@3"].shuffled(using: &random).prefix(random.pick([2, 3, 4])))
+            names = names.prefix(3).flatMap { name in controllers.map { name + $0 } }
+        }
+        adapters = names
         identifiers = Array(Self.identifiers.shuffled(using: &random).prefix(random.pick([1, 2, 4, 8])))
         monitors = Array(Self.monitors.shuffled(using: &random).prefix(random.pick([1, 1, 2, 3])))
         let uuids = [ProximityUUID(high: 0, low: 0xA), ProximityUUID(high: 0, low: 0xB)]
@@ -123,7 +130,8 @@ struct ScriptGenerator {
         case 54..<60: return .listening(.removed, adapter, reason: reason(), at: time())
         case 60..<76: return addition(at: time())
         case 76..<80: return .remove(random.pick(identifiers), at: time())
-        case 80..<90: return .advance(to: time())
+        case 80..<89: return .advance(to: time())
+        case 89: return .left(Step.controller(adapter).name)
         case 90: return random.chance(40) ? .adapter(adapter) : naming(at: time())
         case 91: return monitor(random.pick(Self.monitors))
         case 92..<97:

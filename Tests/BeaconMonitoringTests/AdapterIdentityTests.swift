@@ -1,0 +1,233 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Rule L7: `hci0@1` is the controller 00:AA:01:00:00:01 that goes by `hci0`.
+@Suite struct AdapterIdentityTests {
+    private typealias Site = RestartTests.Site
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: another controller under a name that had been one's holds nothing of it`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.sighted(by: "hci0@1", at: .zero)
+        // Both are unplugged, and the other comes back first; 40 s of its listening are nobody's absence.
+        world.stopped("hci0@1", at: .seconds(1))
+        world.perform(.left("hci0"))
+        world.started("hci0@2", at: .seconds(10))
+        #expect(world.advance(to: .seconds(50)) == [])
+        #expect(world.state() == .satisfied)
+        // L2 says so in the end: its holder is away.
+        #expect(world.advance(to: .seconds(61)) == [.unknown(at: .seconds(61))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: the same controller under another name goes on holding`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.sighted(by: "hci0@1", at: .zero)
+        world.stopped("hci0@1", at: .seconds(1))
+        world.perform(.left("hci0"))
+        world.started("hci1@1", at: .seconds(10))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0"])
+        #expect(world.adapterChanges.map(\.address?.description) == ["00:AA:01:00:00:01"])
+        #expect(world.advance(to: .seconds(39) - .nanosecond) == [])
+        #expect(world.advance(to: .seconds(39)) == [.unsatisfied(at: .seconds(39))])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: in lines an adapter has the name that it had first, a later one of that name its address behind it`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.stopped("hci0@1", at: .seconds(1))
+        world.perform(.left("hci0"))
+        world.started("hci0@2", at: .seconds(2))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
+        // Swapped once more: each keeps the name that it had first.
+        world.stopped("hci0@2", at: .seconds(3))
+        world.perform(.left("hci0"))
+        world.started("hci1@2", at: .seconds(4))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
+        world.started("hci0@1", at: .seconds(5))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0"])
+    }
+
+    @Test(arguments: Implementation.allCases, ["hci0", "hci0@0"])
+    func `L7: without an address the name decides among those that have none, else it is a new adapter`(
+        _ implementation: Implementation, _ bare: String
+    ) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.sighted(by: "hci0@1", at: .zero)
+        world.stopped("hci0@1", at: .seconds(1))
+        world.started(bare, at: .seconds(2))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-2"])
+        #expect(world.adapterChanges.map(\.address) == [nil])
+        // It stops and comes again: the same one.
+        world.stopped(bare, at: .seconds(3))
+        world.started("hci0", at: .seconds(4))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-2"])
+        #expect(world.advance(to: .seconds(50)) == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: an adapter known by name takes the first address that appears under it`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0"])
+        world.sighted(by: "hci0", at: .zero)
+        world.sighted(by: "hci0@1", at: .seconds(1))
+        #expect(world.adapterChanges.isEmpty)
+        // The second address that appears under the name is another adapter's.
+        world.started("hci0@2", at: .seconds(3))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: an address that two controllers had at once is none`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.sighted(by: "hci0@1", at: .zero)
+        world.started("hci1@1", at: .seconds(1))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci1"])
+        #expect(world.adapterChanges.map(\.address) == [nil])
+        // From now on their names tell them apart, whatever address is told.
+        world.sighted(by: "hci1@1", at: .seconds(2))
+        #expect(world.advance(to: .seconds(30)) == [])
+        world.stopped("hci1@1", at: .seconds(31))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci1"])
+        world.perform(.left("hci1"))
+        world.started("hci2@1", at: .seconds(31))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci2"])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: an address that leaves one name and comes under another is one controller's`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.perform(.left("hci0"))
+        world.heard(by: "hci1@1", at: .seconds(1))
+        #expect(world.adapterChanges.isEmpty)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: an address counts within one gateway`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["lobby/hci0@1"])
+        world.started("yard/hci1@1", at: .seconds(1))
+        #expect(world.adapterChanges.map(\.adapter) == ["yard/hci1"])
+        #expect(world.adapterChanges.map(\.address?.description) == ["00:AA:01:00:00:01"])
+        world.heard(by: "lobby/hci7@1", at: .seconds(2))
+        #expect(world.adapterChanges.map(\.address) == [nil])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: the name of one that was forgotten is free again, of one that was not it is not`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, forgetAfter: .seconds(100), listening: ["hci0@1"])
+        world.stopped("hci0@1", at: .seconds(1))
+        world.perform(.left("hci0"))
+        var other = world
+        other.advance(to: .seconds(101) - .nanosecond)
+        other.started("hci0@2", at: .seconds(101) - .nanosecond)
+        #expect(other.adapterChanges.map(\.adapter) == ["hci0-00AA01000002"])
+        // The model is a class: this is the engine's alone.
+        guard implementation == .engine else { return }
+        world.advance(to: .seconds(101))
+        world.started("hci0@2", at: .seconds(101))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0"])
+        // And the first, when it is back, is a later one of that name.
+        world.started("hci1@1", at: .seconds(102))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci1"])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `L7: the name of one that was taken out is free again`(_ implementation: Implementation) {
+        var world = World(implementation, listening: ["hci0@1"])
+        world.removed("hci0@1", at: .seconds(1))
+        world.perform(.left("hci0"))
+        world.started("hci0@2", at: .seconds(2))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0"])
+        world.perform(.left("hci0"))
+        world.started("hci0@1", at: .seconds(3))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci0-00AA01000001"])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `T3: adapters go deaf in the order of their names in lines`(_ implementation: Implementation) {
+        var world = World(implementation, deafAfter: .seconds(10), listening: ["hci1@1"])
+        world.stopped("hci1@1", at: .seconds(1))
+        world.perform(.left("hci1"))
+        world.started("hci5@3", at: .seconds(2))
+        // By the names that they go by now hci0 would be first.
+        world.started("hci0@1", at: .seconds(2))
+        world.started("hci1@2", at: .seconds(2))
+        world.advance(to: .seconds(12))
+        #expect(world.adapterChanges.map(\.adapter) == ["hci1", "hci1-00AA01000002", "hci5"])
+    }
+
+    // MARK: Restarts
+
+    @Test func `L7: over a restart another controller under the name holds nothing, and the same one goes on`() throws {
+        for (key, ends) in [("hci0@2", false), ("hci3@1", true)] {
+            var site = try Site()
+            site.perform(.listening(.started, "hci0@1", reason: nil, at: World.start))
+            site.perform(.sighted("hci0@1", .a(1), RSSI(dBm: -60), at: World.start + .seconds(1)))
+            #expect(site.state == .satisfied)
+            try site.restart(at: .seconds(2))
+            site.perform(.listening(.started, key, reason: nil, at: World.start + .seconds(2)))
+            #expect(site.advance(to: .seconds(32)) == (ends ? [.unsatisfied(at: .seconds(32))] : []))
+        }
+    }
+
+    @Test func `L7: over a restart adapters keep their names, those that hold nothing too`() throws {
+        var site = try Site()
+        for key in ["hci0@1", "hci0@2", "hci0"] {
+            site.perform(.left("hci0"))
+            site.perform(.listening(.started, key, reason: nil, at: World.start))
+            site.perform(.listening(.stopped(since: nil), key, reason: nil, at: World.start))
+        }
+        for second in [1, 2] {
+            try site.restart(at: .seconds(second))
+            var names: [String] = []
+            for key in ["hci4", "hci0", "hci5@2", "hci9@1"] {
+                let time = World.start + .seconds(second)
+                site.perform(.listening(.started, key, reason: nil, at: time))
+                names += site.actions.compactMap { if case .adapter(let change) = $0 { change.adapter } else { nil } }
+                site.perform(.listening(.stopped(since: nil), key, reason: nil, at: time))
+            }
+            #expect(names == ["hci4", "hci0-2", "hci0-00AA01000002", "hci0"])
+        }
+    }
+
+    @Test func `N4: an adapter that held nothing and is not back raises no flag after a restart`() throws {
+        var site = try Site()
+        site.perform(.listening(.started, "hci0@1", reason: nil, at: World.start))
+        site.perform(.listening(.started, "hci1@2", reason: nil, at: World.start))
+        try site.restart(at: .seconds(1))
+        site.perform(.listening(.started, "hci1@2", reason: nil, at: World.start + .seconds(1)))
+        site.perform(.sighted("hci1@2", .a(1), nil, at: World.start + .seconds(2)))
+        #expect(site.events.map(\.diagnostics) == [[]])
+    }
+
+    @Test func `L7: what a version before remembered takes the first address that appears under the name`() throws {
+        var site = try Site()
+        site.perform(.listening(.started, "hci0", reason: nil, at: World.start))
+        site.perform(.sighted("hci0", .a(1), nil, at: World.start + .seconds(1)))
+        try site.restart(at: .seconds(2))
+        site.perform(.listening(.started, "hci0@1", reason: nil, at: World.start + .seconds(2)))
+        #expect(site.advance(to: .seconds(32)) == [.unsatisfied(at: .seconds(32))])
+    }
+
+    @Test func `adapters past the bound are refused, and nothing that is known changes`() throws {
+        var directory = AdapterDirectory()
+        for number in 1...MonitorEngine.adaptersMax {
+            #expect(directory.take("hci0", DeviceAddress(UInt64(number), kind: .public), forgotten: []) == number - 1)
+        }
+        #expect(directory.take("hci0", DeviceAddress(0xFFFF, kind: .public), forgotten: []) == nil)
+        #expect(directory.take("hci1", nil, forgotten: []) == nil)
+        #expect(directory.take("hci9", DeviceAddress(7, kind: .random), forgotten: []) == 6)
+        #expect(Set(directory.entries.map(\.name)).count == MonitorEngine.adaptersMax)
+    }
+}
