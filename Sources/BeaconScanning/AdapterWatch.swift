@@ -4,6 +4,8 @@ import BluetoothLE
 struct AdapterWatch {
     let number: Int
     var controller = ""
+    /// The controller's address, where it is known; it stays known while the adapter is away.
+    var address: DeviceAddress?
     var isPresent = false
     /// Whether its scanner says that it scans.
     var isScanning = false

@@ -74,6 +74,9 @@ struct CanaryWatch: Sendable {
         place(of: adapter).flatMap { ears[$0].hasHeard ? ears[$0].last : nil }
     }
 
+    /// The adapter of that number is another.
+    mutating func forget(_ adapter: Int) { ears.removeAll { $0.adapter == adapter } }
+
     private func place(of adapter: Int) -> Int? { ears.firstIndex { $0.adapter == adapter } }
 
     /// An adapter began to listen. One that counted as deaf goes on doing so until it hears the canary: a scan that was

@@ -6,6 +6,7 @@ final class ScanSource: ScanHandler {
     struct Adapter {
         let number: Int
         var controller = ""
+        var address: DeviceAddress?
         var isPresent = true
         var isListening = false
         var reason = ""
@@ -42,9 +43,10 @@ final class ScanSource: ScanHandler {
 
     private func note(_ change: ScanChange) {
         switch change {
-        case .appeared(let number, let controller):
+        case .appeared(let number, let controller, let address):
             with(number) {
                 $0.controller = controller
+                $0.address = address
                 $0.isPresent = true
             }
         case .disappeared(let number):

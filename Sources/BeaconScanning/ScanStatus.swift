@@ -20,6 +20,8 @@ public struct ScanStatus: Sendable, Hashable {
         public let number: Int
         /// What it is, for people; empty until it appeared.
         public internal(set) var controller = ""
+        /// The controller's address, where it is known (rule L7).
+        public internal(set) var address: DeviceAddress?
         /// What it is doing.
         public internal(set) var activity: Activity = .absent
         /// Since when it does.

@@ -27,8 +27,8 @@ extension ScanSupervisor {
 
     func apply(_ change: ScanChange, at time: Instant) {
         switch change {
-        case .appeared(let adapter, let controller):
-            if let place = placeOfInterest(adapter) { appeared(place, controller, at: time) }
+        case .appeared(let adapter, let controller, let address):
+            if let place = placeOfInterest(adapter) { appeared(place, controller, address, at: time) }
         case .disappeared(let adapter):
             if let place = placeOfInterest(adapter) { disappeared(place, reason: "it is no longer there", at: time) }
         case .listening(let adapter, let reason):
@@ -46,8 +46,15 @@ extension ScanSupervisor {
 
     private func placeOfInterest(_ adapter: Int) -> Int? { isOfInterest(adapter) ? place(of: adapter) : nil }
 
-    private func appeared(_ place: Int, _ controller: String, at time: Instant) {
-        let isNews = !watches[place].isPresent || watches[place].controller != controller
+    private func appeared(_ place: Int, _ controller: String, _ address: DeviceAddress?, at time: Instant) {
+        if let address, let known = watches[place].address, known.value != address.value {
+            another(place, known, address, at: time)
+        }
+        // A way that does not tell it does not make another of one that has stayed.
+        let address = address ?? (watches[place].isPresent ? watches[place].address : nil)
+        let isNews =
+            !watches[place].isPresent || watches[place].controller != controller || watches[place].address != address
+        watches[place].address = address
         watches[place].isPresent = true
         watches[place].isUnconfirmed = false
         watches[place].controller = controller
@@ -56,7 +63,17 @@ extension ScanSupervisor {
         guard isNews else { return }
         watches[place].note(reason: "it appeared", at: time)
         log(.notice, "\(watches[place].name) is there: \(controller)")
-        handler?.changed(.appeared(adapter: watches[place].number, controller: controller), at: time)
+        handler?.changed(
+            .appeared(adapter: watches[place].number, controller: controller, address: address), at: time)
+    }
+
+    /// The name is another controller's now (rule L7): nothing that is known of the one that had it holds for this one.
+    private func another(_ place: Int, _ known: DeviceAddress, _ address: DeviceAddress, at time: Instant) {
+        let number = watches[place].number
+        disappeared(place, reason: "hci\(number) is \(address) now, and was \(known)", at: time)
+        cadence.interrupted(number, at: time)
+        canary?.forget(number)
+        watches[place] = AdapterWatch(number: number, deafAfter: options.deafAfter, now: time)
     }
 
     func disappeared(_ place: Int, reason: String, at time: Instant) {

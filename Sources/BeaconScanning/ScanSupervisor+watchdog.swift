@@ -88,7 +88,8 @@ extension ScanSupervisor {
         tellObstacles(at: now)
         for place in watches.indices { holdUp(place, at: now) }
         for adapter in source.adapters where adapter.isPresent {
-            apply(.appeared(adapter: adapter.number, controller: adapter.controller), at: now)
+            apply(
+                .appeared(adapter: adapter.number, controller: adapter.controller, address: adapter.address), at: now)
             if adapter.isListening { apply(.listening(adapter: adapter.number, reason: adapter.reason), at: now) }
         }
     }

@@ -147,6 +147,7 @@ public final class ScanSupervisor {
         status.adapters = watches.map { watch in
             var adapter = watch.status
             adapter.controller = watch.controller
+            adapter.address = watch.address
             adapter.watchdog = watch.ladder.state
             adapter.watchdogCounters = watch.ladder.counters
             adapter.canary = canary?.lastHeard(on: watch.number)

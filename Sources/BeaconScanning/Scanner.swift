@@ -51,8 +51,9 @@ public enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
 
 /// What became of an adapter, or of a way of hearing.
 public enum ScanChange: Sendable, Hashable {
-    /// The adapter is there; `controller` says what it is, for people.
-    case appeared(adapter: Int, controller: String)
+    /// The adapter is there; `controller` says what it is, for people, and `address` which one (rule L7): absent where it has
+    /// none, or this way does not tell.
+    case appeared(adapter: Int, controller: String, address: DeviceAddress? = nil)
     /// The adapter is no longer there; what it listened for has been told to have stopped before.
     case disappeared(adapter: Int)
     /// The adapter listens from this moment on: it scans, and what it hears comes here (rules L1, L4).

@@ -57,6 +57,8 @@ struct DBusAdapter {
     let index: Int
     /// Whether bluetoothd has it, and it has been told to be there.
     private(set) var isThere = false
+    /// The controller's address, as bluetoothd tells it.
+    private var address: DeviceAddress?
     /// Whether it is on.
     private(set) var isPowered = false
     /// Whether it discovers, for whomever.
@@ -130,13 +132,21 @@ extension DBusAdapter {
         _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
+        let address = properties.address.flatMap { DeviceAddress($0, kind: .public) }
+        if isThere, isWhole, let address, let known = self.address, address != known {
+            // The adapters changed places while bluetoothd was away: the name is another controller's now (rule L7).
+            removed(at: now, into: &actions)
+        }
+        if isWhole { self.address = address }
         if !isThere {
             guard isWhole else { return }
             isThere = true
             monitor = .none
             backOff.reset()
             let name = [properties.address, properties.name].compactMap { $0 }.joined(separator: " ")
-            actions.append(.change(.appeared(adapter: index, controller: name.isEmpty ? "unknown" : name)))
+            actions.append(
+                .change(
+                    .appeared(adapter: index, controller: name.isEmpty ? "unknown" : name, address: self.address)))
         }
         if isWhole { missingUntil = nil }
         let wasPowered = isPowered
@@ -167,6 +177,7 @@ extension DBusAdapter {
         guard isThere else { return }
         lost(reason: "bluetoothd no longer has the adapter", bluetoothdEnded: false, at: now, into: &actions)
         isThere = false
+        address = nil
         actions.append(.change(.disappeared(adapter: index)))
     }
 

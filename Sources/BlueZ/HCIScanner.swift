@@ -287,8 +287,8 @@ public final class HCIScanner: Scanner {
                 let reply = ManagementEvent.reply(opcode: command.opcode, status: .failed, result: .none)
                 session.received(ManagementMessage(index: index, event: reply), at: loop.now)
             }
-        case .tell(.appeared(let adapter, let controller)):
-            handler?.changed(.appeared(adapter: adapter, controller: controller), at: loop.now)
+        case .tell(.appeared(let adapter, let controller, let address)):
+            handler?.changed(.appeared(adapter: adapter, controller: controller, address: address), at: loop.now)
             open(adapter)
         case .tell(.disappeared(let adapter)):
             if let line = lines.first(where: { $0.adapter == adapter }) { end(line) }

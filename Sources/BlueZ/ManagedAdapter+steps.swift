@@ -106,12 +106,23 @@ extension ManagedAdapter {
         case (.readInformation, .information(let information)):
             questions.remove(.information)
             let isFirst = self.information == nil
+            var isAnother = false
             if let known = self.information?.address ?? inheritedAddress, known != information.address {
                 forgetEverything()
+                isAnother = !isFirst
             }
             inheritedAddress = nil
             self.information = information
-            if isFirst { actions.append(.tell(.appeared(adapter: number, controller: information.description))) }
+            // The name is another controller's now (rule L7).
+            if isAnother { actions.append(.tell(.disappeared(adapter: number))) }
+            if isFirst || isAnother {
+                actions.append(
+                    .tell(
+                        .appeared(
+                            adapter: number, controller: information.description,
+                            address: information.address == 0
+                                ? nil : DeviceAddress(information.address, kind: .public))))
+            }
             update(information.current, at: now, "it is off", into: &actions)
             if isFirst, !settings.contains(.powered) { powerAt = now + options.powerGrace }
         case (.readMonitorFeatures, .features(let features)):

@@ -1,14 +1,23 @@
-/// The adapters that a capture names, each with its place.
+import BluetoothLE
+
+/// The adapters that a capture names, each with its place: one of a name is another with each address, and without.
 ///
-/// Bound: ``namesMax`` adapters are told apart; the records of further ones belong to none.
+/// Bound: ``namesMax`` names are told apart without an address, ``placesMax`` adapters in all; the records of further ones
+/// belong to none.
 struct AdapterTable {
     static let namesMax = 255
+    static let placesMax = 510
     /// The longest name that is taken over, in UTF-8 bytes; the rest is cut off.
     static let nameBytesMax = 128
     /// The index of records that belong to no adapter (the kernel's HCI_DEV_NONE).
     static let noIndex: UInt16 = 0xFFFF
 
     private(set) var names: [String] = []
+    /// The controllers' addresses, where the capture tells them (rule L7).
+    private(set) var addresses: [DeviceAddress?] = []
+    private var withoutAddress = 0
+    /// The places of controllers whose addresses are to come: the kernel does not know them when it has a new index.
+    private(set) var unsettled: Set<Int> = []
     /// The place of `hci0`, once it was asked for.
     var defaultPlace: Int?
     // The names' UTF-8 bytes, to be compared with bytes that are no String yet.
@@ -23,22 +32,26 @@ struct AdapterTable {
     private var highIndexes: [UInt16: Int16] = [:]
 
     /// The place of the adapter that bears `name`; `nil` where it is one more than fits.
-    mutating func place(named name: String) -> Int? { place(of: Array(name.utf8), 0..<name.utf8.count) }
+    mutating func place(named name: String, address: DeviceAddress? = nil) -> Int? {
+        place(of: Array(name.utf8), 0..<name.utf8.count, address)
+    }
 
     /// The place of the adapter that bears the name whose UTF-8 bytes are `range` of `text`, made safe for terminals and
-    /// logs.
-    mutating func place(of text: [UInt8], _ range: Range<Int>) -> Int? {
+    /// logs, and has that address.
+    mutating func place(of text: [UInt8], _ range: Range<Int>, _ address: DeviceAddress? = nil) -> Int? {
         let bytes = text.span.extracting(range)
-        if last < utf8.count, Self.isEqual(utf8[last], bytes) { return last }
-        for place in utf8.indices where Self.isEqual(utf8[place], bytes) {
+        if last < utf8.count, addresses[last] == address, Self.isEqual(utf8[last], bytes) { return last }
+        for place in utf8.indices where addresses[place] == address && Self.isEqual(utf8[place], bytes) {
             last = place
             return place
         }
         // The bytes of a name that had to be made safe are not those that were read.
         let name = Self.safe(bytes)
-        if let place = names.firstIndex(of: name) { return place }
-        guard names.count < Self.namesMax else { return nil }
+        if let place = names.indices.first(where: { names[$0] == name && addresses[$0] == address }) { return place }
+        guard names.count < Self.placesMax, address != nil || withoutAddress < Self.namesMax else { return nil }
         names.append(name)
+        addresses.append(address)
+        if address == nil { withoutAddress += 1 }
         utf8.append(Array(name.utf8))
         last = names.count - 1
         return last
@@ -92,11 +105,28 @@ struct AdapterTable {
         return place
     }
 
-    /// The adapter with `index` bears `name` from now on.
-    mutating func name(_ index: UInt16, _ text: [UInt8], _ range: Range<Int>) {
+    /// The adapter with `index` bears `name` from now on, and has that address.
+    mutating func name(_ index: UInt16, _ text: [UInt8], _ range: Range<Int>, _ address: DeviceAddress?) {
         guard index != Self.noIndex else { return }
-        note(index, place(of: text, range))
+        note(index, place(of: text, range, address))
     }
+
+    /// The controller with `index` is the one at `place` from now on.
+    mutating func move(_ index: UInt16, to place: Int?) {
+        guard index != Self.noIndex else { return }
+        note(index, place)
+    }
+
+    /// Whether one of the same name was met with an address.
+    func isKnownByAddress(_ place: Int) -> Bool {
+        names.indices.contains { addresses[$0] != nil && names[$0] == names[place] }
+    }
+
+    /// The address of the controller at `place` is still to come.
+    mutating func unsettle(_ place: Int) { unsettled.insert(place) }
+
+    /// What is known of the controller at `place` is all that there is.
+    mutating func settle(_ place: Int) { unsettled.remove(place) }
 
     private mutating func note(_ index: UInt16, _ place: Int?) {
         let place = Int16(place ?? -2)

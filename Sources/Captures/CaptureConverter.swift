@@ -61,6 +61,7 @@ public struct CaptureConverter {
 
     private struct SeenAdapter {
         var name: String
+        var address: DeviceAddress?
         /// When it was first met.
         var beganAt: Instant?
         var lastWritten: Instant?
@@ -90,16 +91,16 @@ public struct CaptureConverter {
     ) throws(CaptureError) {
         if !reader.hasTimes, interval == nil { throw .timesAbsent(path: reader.name) }
         while let record = try reader.next() {
-            try take(record, reader.adapterTable.names, reader.window.span, to: &writer)
+            try take(record, reader.adapterTable, reader.window.span, to: &writer)
             if records & 0xFFFF == 0 { progress(reader.position) }
         }
-        try finish(reader.adapterTable.names, &writer)
+        try finish(&writer)
     }
 
     private mutating func lose(_ kind: ConversionLoss.Kind, _ count: Int = 1) { counts[kind.rawValue] += count }
 
     private mutating func take(
-        _ record: CaptureRecord, _ names: [String], _ window: Span<UInt8>, to writer: inout CaptureWriter
+        _ record: CaptureRecord, _ table: AdapterTable, _ window: Span<UInt8>, to writer: inout CaptureWriter
     ) throws(CaptureError) {
         var record = record
         if let interval {
@@ -108,7 +109,13 @@ public struct CaptureConverter {
         records += 1
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
-        if let adapter = record.adapter { meet(adapter, names, time, writer.format) }
+        // Who it is will be told before anything is heard of it; under its name another one may have stopped (rule L7).
+        if writer.format == .advertisementLog, record.isUnsettled, let adapter = record.adapter,
+            !isMet(adapter), table.isKnownByAddress(adapter)
+        {
+            return
+        }
+        if let adapter = record.adapter { meet(adapter, table, time, writer.format) }
         switch record.content {
         case .listening(let listens):
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
@@ -138,7 +145,8 @@ public struct CaptureConverter {
                 kind, isReceived: isReceived, window.extracting(record.payload),
                 adapter: record.adapter.map { seen[$0].name }, time: time)
         case .monitor(let opcode) where writer.format != .advertisementLog:
-            if let adapter = record.adapter { try before(time, adapter, &writer) }
+            let tellsAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
+            if let adapter = record.adapter { try before(time, adapter, &writer, identifies: !tellsAddress) }
             try writer.write(
                 opcode: opcode, window.extracting(record.payload), adapter: record.adapter.map { seen[$0].name },
                 time: time)
@@ -155,16 +163,23 @@ public struct CaptureConverter {
         }
     }
 
-    private mutating func meet(_ adapter: Int, _ names: [String], _ time: Instant, _ format: CaptureWriter.Format) {
+    private func isMet(_ adapter: Int) -> Bool { adapter < seen.count && seen[adapter].beganAt != nil }
+
+    private mutating func meet(
+        _ adapter: Int, _ table: AdapterTable, _ time: Instant, _ format: CaptureWriter.Format
+    ) {
         while seen.count <= adapter {
-            let name = names[seen.count]
-            if format == .btsnoop, !CaptureWriter.fits(name) { lose(.adapterNames) }
-            seen.append(SeenAdapter(name: name, beganAt: nil, lastWritten: nil, pending: nil))
-            if seen.count - 1 == adapter {
-                seen[adapter].beganAt = time
-                starting.append(adapter)
+            let name = table.names[seen.count]
+            if format == .btsnoop, !CaptureWriter.fits(name), !seen.contains(where: { $0.name == name }) {
+                lose(.adapterNames)
             }
+            seen.append(
+                SeenAdapter(
+                    name: name, address: table.addresses[seen.count], beganAt: nil, lastWritten: nil, pending: nil))
         }
+        guard seen[adapter].beganAt == nil else { return }
+        seen[adapter].beganAt = time
+        starting.append(adapter)
     }
 
     private mutating func countLeftOut(_ record: CaptureRecord, _ window: Span<UInt8>) {
@@ -183,7 +198,9 @@ public struct CaptureConverter {
     }
 
     /// Writes what was left out and matters to a record of `adapter` at `time`, which is written next.
-    private mutating func before(_ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter) throws(CaptureError) {
+    private mutating func before(
+        _ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter, identifies: Bool = true
+    ) throws(CaptureError) {
         // An adapter begins to listen before whatever others hear then.
         for place in starting where place != adapter || seen[place].beganAt != time {
             try writeTime(seen[place].beganAt, place, &writer)
@@ -191,13 +208,19 @@ public struct CaptureConverter {
         starting.removeAll(keepingCapacity: true)
         // What is written now is stamped earlier than a record that went before it.
         if let late = leftOut, late.time > time { try writeTime(late.time, late.adapter ?? adapter, &writer) }
+        if identifies { try identify(adapter, time, &writer) }
         written(adapter, time)
+    }
+
+    private func identify(_ adapter: Int, _ time: Instant, _ writer: inout CaptureWriter) throws(CaptureError) {
+        try writer.identify(adapter: seen[adapter].name, address: seen[adapter].address, time: time)
     }
 
     private mutating func writeTime(
         _ time: Instant?, _ adapter: Int, _ writer: inout CaptureWriter
     ) throws(CaptureError) {
         guard let time else { return }
+        try identify(adapter, time, &writer)
         try writer.write(timeOnly: seen[adapter].name, time: time)
         written(adapter, time)
     }
@@ -223,7 +246,7 @@ public struct CaptureConverter {
         reports.clear()
     }
 
-    private mutating func finish(_ names: [String], _ writer: inout CaptureWriter) throws(CaptureError) {
+    private mutating func finish(_ writer: inout CaptureWriter) throws(CaptureError) {
         decoder.flush(to: &reports)
         try writeReports(&writer, losesKinds: writer.format == .advertisementLog)
         lose(.malformed, decoder.malformations.met.filter { $0.kind != .badCRC }.reduce(0) { $0 + $1.count })

@@ -21,6 +21,7 @@ enum Btsnoop {
         static let scoReceived: UInt16 = 7
         static let openIndex: UInt16 = 8
         static let closeIndex: UInt16 = 9
+        static let indexInfo: UInt16 = 10
         static let systemNote: UInt16 = 12
         static let isoSent: UInt16 = 18
         static let isoReceived: UInt16 = 19
@@ -89,9 +90,11 @@ extension CaptureReader {
         opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int? = nil
     ) -> CaptureRecord {
         if opcode == Btsnoop.Opcode.event {
-            return CaptureRecord(
+            var record = CaptureRecord(
                 time: time, adapter: named ?? monitorAdapter(index), content: .hci(.event, isReceived: true),
                 payload: payload)
+            if !adapterTable.unsettled.isEmpty { look(at: &record) }
+            return record
         }
         return rareMonitorRecord(opcode: opcode, index: index, time, payload, adapter: named)
     }
@@ -105,12 +108,16 @@ extension CaptureReader {
     @inline(never) private mutating func rareMonitorRecord(
         opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int?
     ) -> CaptureRecord {
-        // New Index: type (1), bus (1), address (6), name (8, zeros behind it).
-        if opcode == Btsnoop.Opcode.newIndex, payload.count >= 16, named == nil {
-            let start = payload.lowerBound + 8
-            var end = start
-            while end < start + 8, window[end] != 0 { end += 1 }
-            if end > start { adapterTable.name(index, window, start..<end) }
+        var named = named
+        // New Index: type (1), bus (1), address (6), name (8, zeros behind it). Index Info: address (6), maker (2).
+        if opcode == Btsnoop.Opcode.newIndex, payload.count >= 8 {
+            named = newController(index, payload, named)
+        } else if opcode == Btsnoop.Opcode.indexInfo, payload.count >= 6, let place = named ?? monitorAdapter(index) {
+            adapterTable.settle(place)
+            if let address = controllerAddress(payload.lowerBound) {
+                let settled = adapterTable.place(named: adapterTable.names[place], address: address)
+                if named == nil { adapterTable.move(index, to: settled) } else { named = settled }
+            }
         }
         let content: CaptureRecord.Content =
             switch opcode {
@@ -131,7 +138,52 @@ extension CaptureReader {
             case Btsnoop.Opcode.systemNote where payload.count == 1 && window[payload.lowerBound] == 0: .timeOnly
             default: .monitor(opcode: opcode)
             }
-        return CaptureRecord(time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
+        var record = CaptureRecord(
+            time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
+        if !adapterTable.unsettled.isEmpty { look(at: &record) }
+        return record
+    }
+
+    /// A controller that the kernel has newly: whose address it tells, or will tell when it knows it.
+    private mutating func newController(_ index: UInt16, _ payload: Range<Int>, _ named: Int?) -> Int? {
+        let address = controllerAddress(payload.lowerBound + 2)
+        var place = named
+        if let named {
+            place = adapterTable.place(named: adapterTable.names[named], address: address)
+        } else {
+            let start = payload.lowerBound + 8
+            var end = start
+            while end < min(start + 8, payload.upperBound), window[end] != 0 { end += 1 }
+            if payload.count >= 16, end > start {
+                adapterTable.name(index, window, start..<end, address)
+            } else if let present = monitorAdapter(index) {
+                let name = adapterTable.names[present]
+                adapterTable.move(index, to: adapterTable.place(named: name, address: address))
+            }
+        }
+        if let place = place ?? monitorAdapter(index) {
+            if address == nil { adapterTable.unsettle(place) } else { adapterTable.settle(place) }
+        }
+        return place
+    }
+
+    /// The address at `offset`, least significant octet first; `nil` where it is zero, which is none.
+    private mutating func controllerAddress(_ offset: Int) -> DeviceAddress? {
+        var value: UInt64 = 0
+        for octet in (0..<6).reversed() { value = value << 8 | UInt64(window[offset + octet]) }
+        return value == 0 ? nil : DeviceAddress(value, kind: .unspecified)
+    }
+
+    // A report settles it: who is heard has no address to be told any more.
+    @inline(never) private mutating func look(at record: inout CaptureRecord) {
+        guard let place = record.adapter, adapterTable.unsettled.contains(place) else { return }
+        let start = record.payload.lowerBound
+        if case .hci(.event, _) = record.content, record.payload.count > 2, window[start] == 0x3E,
+            window[start + 2] == 0x02 || window[start + 2] == 0x0D
+        {
+            return adapterTable.settle(place)
+        }
+        record.isUnsettled = true
     }
 
     @inline(__always) mutating func nextPacket(isH4: Bool) throws(CaptureError) -> CaptureRecord? {

@@ -188,12 +188,13 @@ extension CaptureReader {
     }
 
     private mutating func adapter() throws(LogProblem) -> Int? {
+        let address = try controllerAddress()
         guard let value = log.value(.adapter, window) else {
-            return counted(defaultAdapter())
+            return counted(address == nil ? defaultAdapter() : adapterTable.place(named: "hci0", address: address))
         }
         let end = try string(value, .adapter)
         guard end > value.start else { throw LogProblem(field: .adapter, words: "is empty") }
-        return counted(adapterTable.place(of: window, value.start..<end))
+        return counted(adapterTable.place(of: window, value.start..<end, address))
     }
 
     @inline(__always) private mutating func string(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Int {
@@ -224,11 +225,24 @@ extension CaptureReader {
     private mutating func address() throws(LogProblem) -> DeviceAddress? {
         guard let value = log.value(.address, window) else { return nil }
         let end = try string(value, .address)
-        let kind = try addressKind()
+        return try address(value, end, .address, try addressKind())
+    }
+
+    /// The controller's address; `nil` where it is zero, which is none (rule L7).
+    private mutating func controllerAddress() throws(LogProblem) -> DeviceAddress? {
+        guard let value = log.value(.adapterAddress, window) else { return nil }
+        let end = try string(value, .adapterAddress)
+        let address = try address(value, end, .adapterAddress, .unspecified)
+        return address.value == 0 ? nil : address
+    }
+
+    private mutating func address(
+        _ value: LogValue, _ end: Int, _ field: LogField, _ kind: DeviceAddress.Kind
+    ) throws(LogProblem) -> DeviceAddress {
         // Six pairs of digits, with one separator between each two or none at all.
         let length = end - value.start
         let step = length == 17 ? 3 : 2
-        guard length == 17 || length == 12 else { throw LogProblem(field: .address, words: "is no device address") }
+        guard length == 17 || length == 12 else { throw LogProblem(field: field, words: "is no device address") }
         let separator = window[value.start + 2]
         var number: UInt64 = 0
         for pair in 0..<6 {
@@ -239,7 +253,7 @@ extension CaptureReader {
                 step == 2 || pair == 5
                     || window[place + 2] == separator
                         && (separator == UInt8(ascii: ":") || separator == UInt8(ascii: "-"))
-            else { throw LogProblem(field: .address, words: "is no device address") }
+            else { throw LogProblem(field: field, words: "is no device address") }
             number = number << 8 | UInt64(high << 4 | low)
         }
         return DeviceAddress(number, kind: kind)

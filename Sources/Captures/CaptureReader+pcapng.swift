@@ -146,7 +146,11 @@ extension CaptureReader {
         recordCount &+= 1
         let time = hasTimes ? self.time(stamp, id) : nil
         pcapng.lastTime = time
-        return record(linkType, time, adapter: adapter(id), packet)
+        let known = adapter(id)
+        let record = record(linkType, time, adapter: known, packet)
+        // The records of one adapter's interface tell which controller it is (rule L7).
+        if known != nil, let adapter = record.adapter { pcapng.interfaces[id].adapter = adapter }
+        return record
     }
 
     private mutating func adapter(_ id: Int) -> Int? {

@@ -22,8 +22,11 @@ public struct CaptureReader: ~Copyable {
     /// What of that is counted by kind.
     public internal(set) var malformations: MalformationCounts
 
-    /// The names of the adapters met so far; a record's ``CaptureRecord/adapter`` is a place in it.
+    /// The names of the adapters met so far; a record's ``CaptureRecord/adapter`` is a place in it. One of a name is another
+    /// with each address.
     public var adapters: [String] { adapterTable.names }
+    /// Their controllers' addresses, at the same places; absent where the capture has not told (rule L7).
+    public var adapterAddresses: [DeviceAddress?] { adapterTable.addresses }
     /// How many bytes of the input file were read.
     public var position: Int { source.position }
     /// The length of the input file in bytes; absent where it has none, as for a pipe.

@@ -23,6 +23,8 @@ public struct CaptureWriter: ~Copyable {
     let sink: ByteSink
     // The adapters that were announced: in btsnoop their indexes, in pcapng their interfaces too.
     private var places: [String: Int] = [:]
+    // The controllers' addresses, by their adapters' names (rule L7).
+    private var addresses: [String: DeviceAddress] = [:]
     private var lastName = ""
     private var lastPlace = -1
     // What stands for their names in New Index, by place.
@@ -81,6 +83,7 @@ public struct CaptureWriter: ~Copyable {
             append(opcode: opcode, common: payload, time: time)
             return try sink.flushIfFull()
         }
+        noteAddress(in: payload, opcode, adapter)
         if let place = known(adapter) {
             if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
             append(opcode: opcode, place: place, payload, time: time)
@@ -91,11 +94,49 @@ public struct CaptureWriter: ~Copyable {
             // Nothing says better that it listens than what it hears, but for whoever looks on with btmon.
             let isAboutListening =
                 opcode == Btsnoop.Opcode.openIndex || opcode == Btsnoop.Opcode.closeIndex
-                || opcode == Btsnoop.Opcode.deleteIndex
+                || opcode == Btsnoop.Opcode.deleteIndex || opcode == Btsnoop.Opcode.indexInfo
             if !isAboutListening { append(opcode: Btsnoop.Opcode.openIndex, place: place, Span(), time: time) }
             append(opcode: opcode, place: place, payload, time: time)
         }
         try sink.flushIfFull()
+    }
+
+    /// Says which controller goes by that name from now on (rule L7); `nil`: its address is not known. To be said before the
+    /// first record of each.
+    ///
+    /// The advertisement log tells it beside the name in each line that follows; in btsnoop and pcapng it is written now,
+    /// where it is another than before: a New Index with the address, which is zero where it is not known.
+    public mutating func identify(
+        adapter: String, address: DeviceAddress?, time: Instant
+    ) throws(CaptureError) {
+        let address = address?.value == 0 ? nil : address
+        guard addresses[adapter]?.value != address?.value else { return }
+        guard format != .advertisementLog else {
+            addresses[adapter] = address
+            return
+        }
+        var payload = [UInt8](repeating: 0, count: 16)
+        for octet in 0..<6 {
+            payload[2 + octet] = UInt8(truncatingIfNeeded: (address?.value ?? 0) >> UInt64(8 * octet))
+        }
+        try write(opcode: Btsnoop.Opcode.newIndex, payload.span, adapter: adapter, time: time)
+    }
+
+    /// The address that the writer has told of the adapter of that name.
+    func address(of adapter: String) -> DeviceAddress? { addresses[adapter] }
+
+    private mutating func noteAddress(in payload: Span<UInt8>, _ opcode: UInt16, _ adapter: String) {
+        let start = opcode == Btsnoop.Opcode.newIndex ? 2 : 0
+        guard opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo, payload.count >= start + 6 else {
+            return
+        }
+        var value: UInt64 = 0
+        for octet in (0..<6).reversed() { value = value << 8 | UInt64(payload[start + octet]) }
+        if value != 0 {
+            addresses[adapter] = DeviceAddress(value, kind: .unspecified)
+        } else if opcode == Btsnoop.Opcode.newIndex {
+            addresses[adapter] = nil
+        }
     }
 
     /// Writes one advertising report with its AD structures: a line of the advertisement log, else an event.
@@ -285,6 +326,10 @@ public struct CaptureWriter: ~Copyable {
         sink.append(time: time)
         sink.append("\",\"adapter\":")
         sink.append(quoted: adapter)
+        guard let address = addresses[adapter] else { return }
+        sink.append(",\"adapterAddress\":\"")
+        sink.append(address.description.utf8)
+        sink.append("\"")
     }
 
     private func appendReport(_ report: AdvertisingReport) {

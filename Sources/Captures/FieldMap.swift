@@ -1,6 +1,7 @@
 /// The fields of an advertisement log's objects.
 enum LogField: Int, CaseIterable {
-    case time, adapter, address, addressType, rssi, data, uuid, major, minor, measuredPower, listening, since
+    case time, adapter, adapterAddress, address, addressType, rssi, data, uuid, major, minor, measuredPower, listening,
+        since
 
     /// Its name in our own log; `time` has a second one.
     var name: String { "\(self)" }

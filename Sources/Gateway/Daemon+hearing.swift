@@ -23,10 +23,11 @@ extension Daemon: ScanHandler {
     public func changed(_ change: ScanChange, at time: Instant) {
         statusIsStale = true
         switch change {
-        case .appeared(let adapter, _):
+        case .appeared(let adapter, _, let address):
             // Known from here on: it should listen, and while it does not, events say so.
-            _ = monitor.id(of: adapter)
-        case .disappeared, .needs: break
+            monitor.appeared(adapter, address, at: time)
+        case .disappeared(let adapter): monitor.disappeared(adapter)
+        case .needs: break
         case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
         case .stopped(let adapter, let since, let reason):
             monitor.stopped(adapter, since: since, reason: reason, at: time)

@@ -129,6 +129,7 @@ extension Daemon {
         json.objects("adapters", leftOut.contains(.adapters) ? [] : status.adapters) { json, adapter in
             json.write("name", LiveMonitor.name(of: adapter.number))
             json.write("controller", adapter.controller)
+            if let address = adapter.address { json.write("address", address.description) }
             json.write("state", adapter.activity.rawValue)
             json.write("since", seconds: now - adapter.since)
             json.write("reason", adapter.reason)

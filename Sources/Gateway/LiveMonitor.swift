@@ -7,6 +7,8 @@ struct LiveMonitor: ReportHandler {
     var actions = ActionBuffer()
     /// The adapters that the engine knows, by their numbers; few, and looked up for each report.
     private(set) var adapters: [(number: Int, id: AdapterID)] = []
+    /// The controllers' addresses, by the numbers that they have now (rule L7).
+    private var addresses: [Int: DeviceAddress] = [:]
     /// How many namings of adapters the journal has been told of; −1: it has been told none.
     var toldNamings = -1
     /// How many reports and iBeacons were heard.
@@ -25,9 +27,32 @@ struct LiveMonitor: ReportHandler {
     /// The ID of an adapter, made known where it is new.
     mutating func id(of number: Int) -> AdapterID? {
         if let entry = adapters.first(where: { $0.number == number }) { return entry.id }
-        guard let id = try? engine.adapter(named: Self.name(of: number)) else { return nil }
+        guard let id = try? engine.adapter(named: Self.name(of: number), address: addresses[number]) else {
+            return nil
+        }
         adapters.append((number, id))
         return id
+    }
+
+    /// A controller is there under that number: it may be another than the last one, or one that had another number.
+    mutating func appeared(_ number: Int, _ address: DeviceAddress?, at time: Instant) {
+        advance(to: time)
+        let former = adapters.first { $0.number == number }?.id
+        addresses[number] = address
+        adapters.removeAll { $0.number == number }
+        guard let id = id(of: number), let former, former != id, !adapters.contains(where: { $0.id == former }) else {
+            return
+        }
+        let change = ListeningChange(
+            .stopped(since: nil), adapter: former, reason: "\(Self.name(of: number)) is another controller")
+        engine.listening(change, at: time, into: &actions)
+    }
+
+    /// No controller has that number any more.
+    mutating func disappeared(_ number: Int) {
+        engine.adapterLeft(named: Self.name(of: number))
+        adapters.removeAll { $0.number == number }
+        addresses[number] = nil
     }
 
     /// Handles what is due at or before `time`.
@@ -91,18 +116,21 @@ struct LiveMonitor: ReportHandler {
 
     /// An adapter began to listen.
     mutating func started(_ number: Int, reason: String, at time: Instant) {
+        // It goes by its name again: where its address is another's too, that shows here.
+        adapters.removeAll { $0.number == number }
         change(.started, number, reason, at: time)
     }
 
     /// An adapter stopped at `since`.
     mutating func stopped(_ number: Int, since: Instant, reason: String, at time: Instant) {
         change(.stopped(since: since), number, reason, at: time)
+        engine.adapterLeft(named: Self.name(of: number))
     }
 
     /// An adapter was taken out of the configuration.
     mutating func removed(_ number: Int, reason: String, at time: Instant) {
         change(.removed, number, reason, at: time)
-        adapters.removeAll { $0.number == number }
+        disappeared(number)
     }
 
     private mutating func change(_ kind: ListeningChange.Kind, _ number: Int, _ reason: String, at time: Instant) {

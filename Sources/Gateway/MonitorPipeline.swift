@@ -18,10 +18,14 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var isOpen: Bool
     private var hasStarted = false
 
-    /// The sources' adapters, each at its place, and those of the selected source.
-    private var adapters: [[AdapterID?]]
+    /// The adapters at the sources' places, and those of the selected source.
+    private var places: [[AdapterID?]]
+    /// The adapters that each source has met.
+    private var adapters: [[AdapterID]]
     private var selected = 0
     private var current: [AdapterID?] = []
+    /// Who goes by each name, and whom the captures say not to listen (rules L4, L7).
+    private var controllers = ReplayControllers()
     /// The adapter that the present record was heard by, once the engine knows.
     private var heard: Int?
     /// How many sources that have not ended met each adapter, by its place in the engine's table (rule L4).
@@ -35,6 +39,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private let monitor: Identifier
     /// The UUIDs that became conditions, where there is no configuration.
     private var made: Set<ProximityUUID> = []
+
+    /// How many namings of adapters the lines have been told of; −1: none.
+    private var toldNamings = -1
 
     private(set) var statistics = ReplayStatistics()
     private let countsGaps: Bool
@@ -58,7 +65,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         self.directory = directory
         output = .standardOutput
         isOpen = directory == nil
+        places = Array(repeating: [], count: options.inputs.count)
         adapters = Array(repeating: [], count: options.inputs.count)
+        controllers = ReplayControllers(sources: options.inputs.count)
         countsGaps = options.writesStatistics
         ranging = configuration.flatMap { RangingLines($0) }
         keepsEvidence = options.writesEvidence
@@ -86,27 +95,36 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     mutating func select(source: Int) {
-        adapters[selected] = current
+        places[selected] = current
         selected = source
-        current = adapters[source]
+        current = places[source]
     }
 
-    mutating func meet(adapter: Int, name: String, time: Instant?) throws(ExitFailure) {
-        while current.count <= adapter { current.append(nil) }
+    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure) {
+        while current.count <= adapter.place { current.append(nil) }
         guard let time else { return }
         do {
-            let id = try engine.adapter(named: name)
-            current[adapter] = id
-            encoder.name(id, name)
-            evidence?.name(id, name)
-            open[id.index, default: 0] += 1
+            let id = try engine.adapter(named: adapter.name, address: adapter.address)
+            current[adapter.place] = id
+            if let former = controllers.take(adapter, id, source: selected) {
+                let change = ListeningChange(
+                    .stopped(since: nil), adapter: former, reason: "another controller has its name")
+                engine.listening(change, at: time, into: &actions)
+            }
+            if !adapters[selected].contains(id) {
+                adapters[selected].append(id)
+                open[id.index, default: 0] += 1
+            }
             if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
+            guard controllers.begins(adapter, id) else { return }
             engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
         } catch {
             // One adapter more than the engine tells apart: its reports are counted and go no further.
             statistics.malformations.count(.adaptersTooMany)
         }
     }
+
+    func isKnownByAddress(_ name: String) -> Bool { controllers.isKnownByAddress(name) }
 
     @inline(__always)
     mutating func advance(to time: Instant) throws(ExitFailure) {
@@ -145,6 +163,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
         heard = nil
+        if isListening {
+            if let adapter = controllers.started(adapter, id, source: selected) {
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address)
+            }
+        } else if let name = controllers.stopped(adapter, id, source: selected) {
+            engine.adapterLeft(named: name)
+        }
         let change = ListeningChange(
             isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
         engine.listening(change, at: time, into: &actions)
@@ -275,7 +300,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     mutating func meetLocation(time: Instant) {
         guard let id = engine.locationSource else { return }
         current = [id]
-        encoder.name(id, engine.name(of: id))
+        adapters[selected] = [id]
         open[id.index, default: 0] += 1
         if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
         engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
@@ -290,10 +315,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     mutating func end(at time: Instant) {
-        for case let id? in current {
+        for id in adapters[selected] {
             open[id.index, default: 1] -= 1
-            if open[id.index] == 0 { ending.append((id, time)) }
+            guard open[id.index] == 0 else { continue }
+            ending.append((id, time))
+            for name in controllers.ended(id) { engine.adapterLeft(named: name) }
         }
+        adapters[selected] = []
         current = []
     }
 
@@ -317,6 +345,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(never)
     private mutating func write(isUrgent: Bool) throws(ExitFailure) {
         if !actions.isEmpty { try openOutput() }
+        tellNames()
         do {
             for action in actions.actions {
                 if case .event = action { statistics.events &+= 1 }
@@ -327,6 +356,16 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             if isUrgent { try output.flush() } else { try output.flushIfFull() }
         } catch {
             throw ExitFailure(error)
+        }
+    }
+
+    /// Has the lines say what the adapters are called, where that has changed.
+    private mutating func tellNames() {
+        guard toldNamings != engine.adapterNamings else { return }
+        toldNamings = engine.adapterNamings
+        for id in engine.knownAdapters {
+            encoder.name(id, engine.name(of: id))
+            evidence?.name(id, engine.name(of: id))
         }
     }
 

@@ -22,6 +22,8 @@ struct RecordingWriter: ~Copyable {
     private struct Adapter {
         let number: Int
         let name: String
+        /// The controller's address, where it is known.
+        var address: DeviceAddress?
         /// Whether reports of it are being left out.
         var isOverflowing = false
     }
@@ -81,7 +83,17 @@ struct RecordingWriter: ~Copyable {
     /// What became of an adapter.
     mutating func changed(_ change: ScanChange, at time: Instant) throws(CaptureError) {
         switch change {
-        case .appeared(let adapter, _): _ = try place(of: adapter, isListening: false, at: time)
+        case .appeared(let adapter, _, let address):
+            let isNew = !adapters.contains { $0.number == adapter }
+            try writer.identify(adapter: LiveMonitor.name(of: adapter), address: address, time: stamp(time))
+            let place = try place(of: adapter, isListening: false, at: time)
+            guard !isNew, adapters[place].address?.value != address?.value else {
+                adapters[place].address = address
+                break
+            }
+            // Another controller has the name now: it does not listen until that is said (rule L7).
+            adapters[place].address = address
+            try writer.write(listening: false, adapter: adapters[place].name, time: stamp(time))
         case .listening(let adapter, _):
             let place = try place(of: adapter, isListening: true, at: time)
             // While reports are left out it does not; the first that is written says that it does.

@@ -6,8 +6,11 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// The records that follow come from this source, whose adapters have these names.
     mutating func select(source: Int)
 
-    /// A source has a new adapter, whose first record is at `time`.
-    mutating func meet(adapter: Int, name: String, time: Instant?) throws(ExitFailure)
+    /// A source has a new adapter, or its name another controller; the first record of it is at `time`.
+    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure)
+
+    /// Whether an adapter of that name is known by its address, so that one whose address is still to come may be another.
+    func isKnownByAddress(_ name: String) -> Bool
 
     /// A record is at `time`; its reports come next.
     mutating func advance(to time: Instant) throws(ExitFailure)
@@ -41,4 +44,23 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
 
     /// All sources have ended. Time goes on until nothing is left to become due where `settles`.
     mutating func finish(settles: Bool) throws(ExitFailure)
+}
+
+/// An adapter that a source has (rules L4, L7).
+struct ReplayAdapter {
+    /// How it begins.
+    enum Beginning {
+        /// With a record that shows that it listens.
+        case listening
+        /// With one that says that it does not.
+        case silent
+        /// With a new index: it listens unless the capture has said that it does not.
+        case newIndex
+    }
+
+    /// Its place in the source's table.
+    var place: Int
+    var name: String
+    var address: DeviceAddress?
+    var beginning: Beginning
 }

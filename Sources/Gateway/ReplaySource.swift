@@ -170,7 +170,8 @@ struct ReplaySource: ~Copyable {
     @inline(never)
     private mutating func learn(_ place: Int) -> Bool {
         while taken.count <= place { taken.append(nil) }
-        let isTaken = adapterName(place) == adapter
+        let address = place < reader.adapterAddresses.count ? reader.adapterAddresses[place] : nil
+        let isTaken = adapterName(place) == adapter || address.map { $0.description == adapter?.uppercased() } ?? false
         taken[place] = isTaken
         return isTaken
     }
@@ -206,7 +207,9 @@ struct ReplaySource: ~Copyable {
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let place = record.adapter, place >= met.count || !met[place] { try meet(place, at: headTime, &handler) }
+        if let place = record.adapter, place >= met.count || !met[place] {
+            try meet(place, record, at: headTime, &handler)
+        }
         var record = record
         record.time = headTime
         if let (isListening, since) = Self.listening(record.content) {
@@ -266,11 +269,27 @@ struct ReplaySource: ~Copyable {
 
     @inline(never)
     private mutating func meet<Handler: ReplayHandler & ~Copyable>(
-        _ place: Int, at time: Instant?, _ handler: inout Handler
+        _ place: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
     ) throws(ExitFailure) {
+        let name = adapterName(place)
+        // Its address is told before anything is heard of it.
+        if record.isUnsettled, handler.isKnownByAddress(name) { return }
         while met.count <= place { met.append(false) }
+        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
+        let address = place < addresses.count ? addresses[place] : nil
+        // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
+        for other in met.indices where other < names.count && place < names.count && met[other] {
+            if names[other] == names[place] || (address != nil && addresses[other] == address) { met[other] = false }
+        }
         met[place] = true
-        try handler.meet(adapter: place, name: adapterName(place), time: time)
+        let beginning: ReplayAdapter.Beginning =
+            switch record.content {
+            case .listening(false), .stopped: .silent
+            case .monitor(opcode: 0): .newIndex
+            default: .listening
+            }
+        try handler.meet(
+            ReplayAdapter(place: place, name: name, address: address, beginning: beginning), time: time)
     }
 
     /// Hands over what was under way, and says that the capture ended.

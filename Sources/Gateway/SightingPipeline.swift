@@ -19,10 +19,12 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
 
     mutating func select(source: Int) { selected = source }
 
-    mutating func meet(adapter: Int, name: String, time: Instant?) {
-        while names[selected].count <= adapter { names[selected].append("") }
-        names[selected][adapter] = name
+    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) {
+        while names[selected].count <= adapter.place { names[selected].append("") }
+        names[selected][adapter.place] = adapter.name
     }
+
+    func isKnownByAddress(_ name: String) -> Bool { false }
 
     mutating func advance(to time: Instant) {}
 

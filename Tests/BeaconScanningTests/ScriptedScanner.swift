@@ -91,7 +91,7 @@ final class NotingHandler: ScanHandler {
 
     func changed(_ change: ScanChange, at time: Instant) {
         switch change {
-        case .appeared(let adapter, _): notes.append("appeared hci\(adapter) \(time.words)")
+        case .appeared(let adapter, _, _): notes.append("appeared hci\(adapter) \(time.words)")
         case .disappeared(let adapter): notes.append("disappeared hci\(adapter) \(time.words)")
         case .listening(let adapter, _): notes.append("listening hci\(adapter) \(time.words)")
         case .stopped(let adapter, let since, _):

@@ -55,7 +55,7 @@ import Testing
             case .call(let request):
                 if !isConnected { wrong.append("asked without a connection") }
                 open.append(request)
-            case .change(.appeared(let adapter, _)):
+            case .change(.appeared(let adapter, _, _)):
                 if !present.insert(adapter).inserted { wrong.append("appeared twice") }
             case .change(.disappeared(let adapter)):
                 if present.remove(adapter) == nil { wrong.append("disappeared twice") }

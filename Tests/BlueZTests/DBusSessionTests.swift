@@ -182,7 +182,11 @@ import Testing
         #expect(changes.contains(.disappeared(adapter: 0)))
         #expect(desk.session.presentObstacles == [.unavailable])
         desk.receive(.added(Desk.adapter(powered: false)))
-        #expect(desk.changes().contains(.appeared(adapter: 0, controller: "00:AA:01:00:00:00")))
+        #expect(
+            desk.changes().contains(
+                .appeared(
+                    adapter: 0, controller: "00:AA:01:00:00:00", address: DeviceAddress(0xAA_0100_0000, kind: .public)))
+        )
         desk.adapter(powered: true)
         #expect(desk.requests() == [.setFilter])
     }

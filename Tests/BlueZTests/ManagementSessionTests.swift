@@ -12,7 +12,10 @@ import Testing
         #expect(world.commands == [.readInformation])
         world.answer(.success, ManagementWorld.information())
         #expect(
-            world.told.contains(.appeared(adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521")))
+            world.told.contains(
+                .appeared(
+                    adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521",
+                    address: DeviceAddress(0xAA_0100_0042, kind: .public))))
         #expect(world.commands == [.readMonitorFeatures])
         world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
         #expect(world.commands == [.readConfiguration])
@@ -239,7 +242,7 @@ import Testing
         world.receive(.settings([.lowEnergy, .powered]))
         world.settle()
         #expect(world.isListening)
-        #expect(world.told.contains { if case .appeared(0, _) = $0 { true } else { false } })
+        #expect(world.told.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
     }
 
     @Test func `without a bluetoothd a dual-mode controller is given Low Energy, then power, then the monitor`() {

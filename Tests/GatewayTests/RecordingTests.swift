@@ -43,12 +43,13 @@ final class RecordedWorld {
 
         func changed(_ change: ScanChange, at time: Instant) {
             switch change {
-            case .appeared(let adapter, _): _ = monitor.id(of: adapter)
+            case .appeared(let adapter, _, let address): monitor.appeared(adapter, address, at: time)
             case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
             case .stopped(let adapter, let since, let reason):
                 monitor.stopped(adapter, since: since, reason: reason, at: time)
             case .lost(let adapter, _, let since): monitor.stopped(adapter, since: since, reason: "lost", at: time)
-            case .disappeared, .needs, .obstacles, .ended: break
+            case .disappeared(let adapter): monitor.disappeared(adapter)
+            case .needs, .obstacles, .ended: break
             }
         }
     }

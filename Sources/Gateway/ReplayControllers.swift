@@ -1,0 +1,60 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// Which adapter goes by which name in a replay, and which of them the captures say not to listen (rules L4, L7).
+///
+/// Bounds: as many entries as the sources have adapters, which their readers bound.
+struct ReplayControllers {
+    private var sources: [[Int: ReplayAdapter]] = []
+    private var names: [String: AdapterID] = [:]
+    private var silent: Set<AdapterID> = []
+    private var withAddress: Set<String> = []
+
+    init(sources count: Int = 0) { sources = Array(repeating: [:], count: count) }
+
+    /// Whether one of that name was met with an address.
+    func isKnownByAddress(_ name: String) -> Bool { withAddress.contains(name) }
+
+    /// Takes that an adapter goes by a name now.
+    ///
+    /// - Returns: the one that did before, and no longer does.
+    mutating func take(_ adapter: ReplayAdapter, _ id: AdapterID, source: Int) -> AdapterID? {
+        sources[source][adapter.place] = adapter
+        if adapter.address != nil { withAddress.insert(adapter.name) }
+        let former = names[adapter.name]
+        for (name, other) in names where other == id && name != adapter.name { names[name] = nil }
+        names[adapter.name] = id
+        return former == id ? nil : former
+    }
+
+    /// Whether an adapter listens from the record on with which it was met.
+    mutating func begins(_ adapter: ReplayAdapter, _ id: AdapterID) -> Bool {
+        switch adapter.beginning {
+        case .listening:
+            silent.remove(id)
+            return true
+        case .silent: return false
+        case .newIndex: return !silent.contains(id)
+        }
+    }
+
+    /// The capture says that an adapter listens: it goes by its name.
+    mutating func started(_ place: Int, _ id: AdapterID, source: Int) -> ReplayAdapter? {
+        silent.remove(id)
+        return sources[source][place]
+    }
+
+    /// The capture says that an adapter does not listen: the name that is free now.
+    mutating func stopped(_ place: Int, _ id: AdapterID, source: Int) -> String? {
+        silent.insert(id)
+        return sources[source][place]?.name
+    }
+
+    /// The last file with an adapter has ended: the names that are free now.
+    mutating func ended(_ id: AdapterID) -> [String] {
+        silent.remove(id)
+        let free = names.filter { $0.value == id }.map(\.key)
+        for name in free { names[name] = nil }
+        return free
+    }
+}
