@@ -9,8 +9,13 @@ public protocol FileSystemCalls: AnyObject {
 
     /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
     func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle
-    /// Opens a file that is only read.
+    /// Opens a plain file that is only read, and waits for nobody.
+    ///
+    /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device, which have
+    ///   no octet that could be read twice.
     func openForReading(_ path: FilePath) throws(Errno) -> Handle
+    /// Whether `path` still leads to an open file, which may have been deleted or renamed since (stat(2), fstat(2)).
+    func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool
     /// How long an open file is (fstat(2)).
     func size(of file: Handle) throws(Errno) -> Int
     /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
@@ -31,6 +36,8 @@ public protocol FileSystemCalls: AnyObject {
     func remove(_ path: FilePath) throws(Errno)
     /// Makes a link that shows `target` (symlink(2)).
     func link(_ path: FilePath, to target: String) throws(Errno)
+    /// What a link shows (readlink(2)).
+    func target(of link: FilePath) throws(Errno) -> String
     /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
     func names(in directory: FilePath) throws(Errno) -> [String]
     /// Makes a folder, where it is not there (mkdir(2)).

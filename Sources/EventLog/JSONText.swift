@@ -56,6 +56,21 @@ package struct JSONText: Sendable {
         bytes.append(octets)
     }
 
+    /// Where the last place is at which the octets of `beginning` stand.
+    func last(_ beginning: StaticString) -> Int? {
+        let count = beginning.utf8CodeUnitCount
+        var place = bytes.count - count
+        while place >= 0 {
+            if unsafe bytes[place...].prefix(count).elementsEqual(
+                UnsafeBufferPointer(start: beginning.utf8Start, count: count))
+            {
+                return place
+            }
+            place -= 1
+        }
+        return nil
+    }
+
     /// Takes the text apart.
     ///
     /// - Returns: whether it is one JSON value and nothing else.

@@ -14,6 +14,7 @@ extension Journal {
         while size > options.retainSize, let oldest = segments.first, isClosed(oldest) {
             size -= oldest.size
             if !isShipped(0) { noteUnshipped() }
+            noteEarly()
             guard delete() else { return }
         }
     }
@@ -22,7 +23,7 @@ extension Journal {
 
     /// The number of the last line of a segment, or one that is not less.
     private func last(of index: Int) -> Int {
-        index + 1 < segments.count ? segments[index + 1].first - 1 : durableSequence
+        index + 1 < segments.count ? segments[index + 1].begins - 1 : durableSequence
     }
 
     private func isShipped(_ index: Int) -> Bool { !options.waitsForShipping || last(of: index) <= shipped }
@@ -31,12 +32,27 @@ extension Journal {
     private func isCovered(_ index: Int) -> Bool { last(of: index) <= snapshotSequence }
 
     private func noteUnshipped() {
-        let count = max(0, last(of: 0) - max(shipped, segments[0].first - 1))
+        let count = max(0, last(of: 0) - max(shipped, segments[0].begins - 1))
         counters.deletedUnshipped += count
-        recovery.remarks.append(
+        say(
             "\(segments[0].name) had to be deleted with \(count) lines that were not shipped: all have "
                 + "\(options.retainSize) octets at most")
-        if recovery.remarks.count > 100 { recovery.remarks.removeFirst() }
+    }
+
+    /// Counts a segment that `retain` would have kept, and says so once an hour: what deletes it is perhaps a flood.
+    private func noteEarly() {
+        // Its last line is older than the next segment, by the clock of then; reading all of it would take too long here.
+        let end = segments.count > 1 ? segments[1].date : segments[0].date
+        let (age, overflow) = WallDate(now, offset: clockOffset).microseconds
+            .subtractingReportingOverflow(end.microseconds)
+        guard overflow || age <= options.retain.nanoseconds / 1000 else { return }
+        counters.deletedEarly += 1
+        if let last = lastEarlyRemark, now < last + Self.housekeepingInterval { return }
+        lastEarlyRemark = now
+        say(
+            "\(segments[0].name) is deleted before output.retain asks for it, because all files have more than the "
+                + "\(options.retainSize) octets of output.retain_size; \(counters.deletedEarly) since the start. Where "
+                + "nothing else explains so many lines, somebody may be sending invented beacons")
     }
 
     private func delete() -> Bool {

@@ -4,16 +4,24 @@ import SystemPackage
 
 // The snapshot, and what it covers.
 extension Journal {
-    /// Whether it is time to ``keep(_:at:)`` a snapshot: after a rotation, now and then, after many lines.
-    public var wantsSnapshot: Bool { snapshotIsDue && lineTrouble == nil }
+    /// Whether it is time to ``keep(_:at:)`` a snapshot: now and then; after a rotation and after many lines too, but not
+    /// before lines weigh as much as the last snapshot did.
+    public var wantsSnapshot: Bool {
+        (snapshotIsDue || snapshotIsWished && octetsSinceSnapshot >= snapshotSize) && lineTrouble == nil
+    }
 
     /// Keeps a snapshot of the engine, with all lines durable that led to it.
     ///
     /// A temporary file, synchronised, renamed, the folder synchronised: there is the old one or the new one, whole.
     /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
     @discardableResult public func keep(_ snapshot: MonitorSnapshot, at time: Instant) -> Bool {
+        keep(snapshot, at: time, isClosing: false)
+    }
+
+    private func keep(_ snapshot: MonitorSnapshot, at time: Instant, isClosing: Bool) -> Bool {
         now = max(now, time)
         snapshotIsDue = false
+        snapshotIsWished = false
         do throws(Errno) {
             if retryAt == nil, !groups.isEmpty {
                 try write()
@@ -25,6 +33,10 @@ extension Journal {
         guard groups.isEmpty else { return false }
         var state = StateFile()
         state.sequence = encoder.sequence
+        // While no segment is open, no number can have been given that no line tells of.
+        let isShort = reserved - state.sequence < Self.reservation / 2
+        state.reserved =
+            isClosing || open == nil ? state.sequence : isShort ? state.sequence + Self.reservation : reserved
         state.boot = boot.text
         state.offset = clockOffset
         state.isSynchronized = isClockSynchronized
@@ -39,6 +51,8 @@ extension Journal {
             stateTrouble = nil
             snapshotSequence = state.sequence
             linesSinceSnapshot = 0
+            octetsSinceSnapshot = 0
+            reserved = state.reserved ?? 0
             return true
         } catch {
             counters.failures += 1
@@ -87,6 +101,31 @@ extension Journal {
         noteSynchronization()
         counters.snapshots += 1
         snapshotHash = hash
+        snapshotSize = buffer.count
+    }
+
+    /// Says in `state.json`, before any of them is written, up to which number lines may come to stand somewhere.
+    ///
+    /// Whoever finds the last lines gone goes on behind it (``Recovery``). That it can't be said is no reason not to keep
+    /// lines (rule N5).
+    func reserve() {
+        guard encoder.sequence > reserved, reserveAt.map({ $0 <= now }) ?? true else { return }
+        let number = encoder.sequence + Self.reservation
+        let path = options.stateDirectory.appending(Self.stateName)
+        do throws(Errno) {
+            try makeDirectories(options.stateDirectory)
+            let bytes = try WholeFile.read(path, octetsMax: JSONText.sizeMax, files: files)
+            let text =
+                StateFile.text(bytes ?? [], reserving: number) ?? StateFile.text(reserving: number, encoder, options)
+            try WholeFile.replace(path, with: text, files: files)
+            note(bytes: text.count)
+            noteSynchronization()
+            noteSynchronization()
+            (reserved, reserveAt) = (number, nil)
+        } catch {
+            counters.failures += 1
+            reserveAt = now + Self.retryLast
+        }
     }
 
     /// Ends the journal: what waits is put on the disk, the snapshot is kept, the files are closed.
@@ -100,7 +139,7 @@ extension Journal {
         } catch {
             fail(error)
         }
-        if let snapshot { keep(snapshot, at: now) }
+        if let snapshot { _ = keep(snapshot, at: now, isClosing: true) }
         if let open, open.file >= 0 { files.close(open.file) }
         open = nil
     }

@@ -8,11 +8,13 @@ extension Journal {
     func write() throws(Errno) {
         try reopenSegment()
         guard written < buffer.count else { return }
+        try leaveWhatIsGone()
         if let open, open.durable + written > 0, open.durable + buffer.count > options.rotateSize {
             try closeSegment()
         }
         if open == nil { try makeSegment() }
         guard let open else { return }
+        reserve()
         let start = written
         while written < buffer.count {
             let (offset, from) = (open.durable + written, written)
@@ -54,6 +56,7 @@ extension Journal {
         try files.synchronize(file)
         noteSynchronization()
         open?.durable += written
+        octetsSinceSnapshot += written
         if let last = segments.indices.last, let open { segments[last].size = open.durable }
         for group in groups[..<writtenGroups] {
             counters.lines += group.lines
@@ -63,7 +66,7 @@ extension Journal {
             }
             for update in group.updates { Self.apply(update, to: &records) }
         }
-        if linesSinceSnapshot >= Self.snapshotLines { snapshotIsDue = true }
+        if linesSinceSnapshot >= Self.snapshotLines { snapshotIsWished = true }
         groups.removeFirst(writtenGroups)
         buffer.removeFirst(written)
         written = 0
@@ -142,9 +145,30 @@ extension Journal {
             }
         } catch {
             guard error == .noSuchFileOrDirectory else { throw error }
-            recovery.remarks.append("\(open.name) was taken away or cut while it was written to")
-            self.open = nil
+            leave(open)
         }
+    }
+
+    /// Begins another segment where somebody has deleted, renamed or cut the open one.
+    private func leaveWhatIsGone() throws(Errno) {
+        guard let open, open.file >= 0 else { return }
+        let isThere = try files.leads(options.directory.appending(open.name), to: open.file)
+        if isThere, try files.size(of: open.file) >= open.durable { return }
+        files.close(open.file)
+        leave(open)
+    }
+
+    /// Lines that are not durable are written to the next segment; those that were are gone, for whoever deletes a file
+    /// wants no other to have them.
+    private func leave(_ gone: Open) {
+        let first = segments.last?.name == gone.name ? segments.last?.first ?? 0 : 0
+        let lost = first > 0 && first <= durableSequence ? "lines \(first) to \(durableSequence) are gone with it" : ""
+        say(
+            "\(gone.name) was deleted, renamed or cut while it was written to\(lost.isEmpty ? "" : "; \(lost)")"
+                + "; the next line begins another file")
+        counters.segmentsTakenAway += 1
+        segments.removeAll { $0.name == gone.name }
+        (written, writtenGroups, synchronizeAt, open) = (0, 0, nil, nil)
     }
 
     private func makeSegment() throws(Errno) {
@@ -163,19 +187,21 @@ extension Journal {
                 date = WallDate(microseconds: date.microseconds + 1_000_000)
             }
         }
+        open = Open(name: name, file: file, durable: 0, rotateAt: now + options.rotateInterval)
+        linkIsStale = true
+        refreshLink()
         do throws(Errno) {
+            // Both names are there before the first line is: where one is missing, lines are.
             try files.synchronizeDirectory(options.directory)
             noteSynchronization()
         } catch {
+            open = nil
             files.close(file)
             try? files.remove(options.directory.appending(name))
             throw error
         }
-        open = Open(name: name, file: file, durable: 0, rotateAt: now + options.rotateInterval)
         if let segment = Segment(name: name) { segments.append(segment) }
         counters.segments += 1
-        linkIsStale = true
-        refreshLink()
     }
 
     /// Lets `current` show the open segment. It is a convenience: that it fails is no reason not to keep lines.
@@ -200,7 +226,7 @@ extension Journal {
             files.close(open.file)
         }
         self.open = nil
-        snapshotIsDue = true
+        snapshotIsWished = true
         housekeepAt = min(housekeepAt, now)
     }
 

@@ -47,6 +47,9 @@ public final class Journal {
     static let retryLast: Duration = .seconds(30)
     // A start reads at most so many lines beyond the snapshot, and what was written since.
     static let snapshotLines = 5000
+    /// How many numbers are reserved ahead; renewed by each snapshot that finds fewer than half of them left.
+    static let reservation = 10_000
+    static let remarksMax = 100
     static let housekeepingInterval: Duration = .seconds(3600)
 
     /// Where it keeps what.
@@ -85,6 +88,17 @@ public final class Journal {
     var housekeepAt: Instant
     var snapshotAt: Instant
     var snapshotIsDue = false
+    /// Whether one is wanted as soon as lines weigh as much as it does: after a rotation, and after many lines.
+    var snapshotIsWished = false
+    /// How many octets the last one had, and lines since.
+    var snapshotSize = 0
+    var octetsSinceSnapshot = 0
+    /// `state.json` says so: no line after this number stands anywhere.
+    var reserved = 0
+    var reserveAt: Instant?
+    /// What became of files, not yet said.
+    var remarks: [String] = []
+    var lastEarlyRemark: Instant?
     var linesSinceSnapshot = 0
     var snapshotSequence: Int
     /// What the last snapshot said, in short.
@@ -127,7 +141,7 @@ public final class Journal {
         self.now = now
         self.clockOffset = clockOffset
         self.isClockSynchronized = isClockSynchronized
-        let found = try Recovery.Finding(options, files)
+        var found = try Recovery.Finding(options, files)
         recovery = Recovery(found, machine: boot.machine)
         segments = found.segments
         records = found.builder.records
@@ -142,10 +156,13 @@ public final class Journal {
         housekeepAt = now + Self.housekeepingInterval
         snapshotAt = now + options.snapshotInterval
         linesSinceSnapshot = recovery.linesRead
+        snapshotSize = found.stateSize
+        reserved = found.goesOn || found.reserved ?? 0 > recovery.sequence ? found.reserved ?? 0 : recovery.sequence
         // It says from when on adapters count as stopped, and spares the next start the lines that this one read.
         snapshotIsDue = true
         continueSegment(found)
         housekeep()
+        endTornVisit(&found)
     }
 
     deinit {
@@ -286,6 +303,17 @@ public final class Journal {
 
     /// Whether lines and records can be kept: where not, events carry `persistenceUnavailable` (rule N5).
     public var isKeeping: Bool { trouble == nil }
+
+    /// What became of event files since this was asked last, for the log, one sentence each; at most 100, the last.
+    public func takeRemarks() -> [String] {
+        defer { remarks = [] }
+        return remarks
+    }
+
+    func say(_ remark: String) {
+        if remarks.count == Self.remarksMax { remarks.removeFirst() }
+        remarks.append(remark)
+    }
 
     /// How many octets of lines wait in memory.
     public var waiting: Int { buffer.count }

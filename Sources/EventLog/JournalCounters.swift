@@ -20,6 +20,10 @@ public struct JournalCounters: Sendable, Hashable {
     public var deletedSegments = 0
     /// Lines in them that had not been shipped.
     public var deletedUnshipped = 0
+    /// Segments that were deleted for the size of all, which would have been kept by their age.
+    public var deletedEarly = 0
+    /// Segments that somebody else deleted, renamed or cut while they were written to.
+    public var segmentsTakenAway = 0
     /// How often something could not be kept.
     public var failures = 0
 }

@@ -39,6 +39,8 @@ public struct LastState: Sendable {
             return LastState(sequence: state.sequence, boot: state.boot, events: events.map(\.value.event))
         } catch .newer(let version) {
             throw .newerVersion(path.string, version)
+        } catch .numberTooGreat {
+            throw .numberTooGreat(path.string, offset: nil)
         } catch {
             throw .readFailed(path.string, .ioError)
         }

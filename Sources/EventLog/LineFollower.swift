@@ -14,6 +14,7 @@ public struct LineFollower: ~Copyable {
     /// How many octets were read.
     public private(set) var octets = 0
 
+    private var list = SegmentList()
     private let directory: FilePath
     private let files: any FileSystemCalls
     private var segment: Segment?
@@ -62,7 +63,7 @@ public struct LineFollower: ~Copyable {
             guard let sequence = message.sequence else {
                 // It belongs to the numbered line before it, and is not wanted where that one is not.
                 guard message.isPublished, isInPlace else { continue }
-                note(offset, line)
+                note(line)
                 return true
             }
             guard sequence > position.sequence else { continue }
@@ -80,16 +81,16 @@ public struct LineFollower: ~Copyable {
             if position.sequence > 0 { missed += sequence - position.sequence - 1 }
             position.sequence = sequence
             isInPlace = true
-            note(offset, line)
+            note(line)
             return true
         }
         return false
     }
 
-    private mutating func note(_ offset: Int, _ line: [UInt8]) {
+    private mutating func note(_ line: [UInt8]) {
         octets += line.count + 1
         position.segment = segment?.name ?? ""
-        position.offset = offset + line.count + 1
+        position.offset = reader?.offset ?? 0
     }
 
     /// Opens the segment that the next line stands in, where none is open.
@@ -97,13 +98,15 @@ public struct LineFollower: ~Copyable {
         if reader != nil { return true }
         let segments = try segments()
         guard let first = segments.first else { return false }
-        var chosen = segments.last { $0.first <= position.sequence + 1 } ?? first
+        let next = segments.last { $0.begins <= position.sequence + 1 } ?? first
+        // Of those that begin alike, one is a copy of the other as it was: neither is left out.
+        var chosen = segments.first { $0.begins == next.begins } ?? next
         var offset = 0
-        if let known = segments.first(where: { $0.name == position.segment }), known.first <= position.sequence + 1 {
+        if let known = segments.first(where: { $0.name == position.segment }), known.begins <= position.sequence + 1 {
             chosen = known
             offset = position.offset
         }
-        isInPlace = offset > 0 || position.sequence < chosen.first
+        isInPlace = offset > 0 || position.sequence < chosen.begins
         try open(chosen, at: offset)
         return true
     }
@@ -130,7 +133,7 @@ public struct LineFollower: ~Copyable {
             rewind()
             return size > 0
         }
-        let later = try segments().first { Segment.precedes(segment, $0) }
+        let later = try segments().first { $0.name != segment.name && Segment.precedes(segment, $0) }
         guard let later else {
             reader?.resume()
             // What was written since it was read to its end; half a line is not to be read again and again.
@@ -143,9 +146,9 @@ public struct LineFollower: ~Copyable {
         return true
     }
 
-    private func segments() throws(Errno) -> [Segment] {
+    private mutating func segments() throws(Errno) -> [Segment] {
         do throws(Errno) {
-            return try files.names(in: directory).compactMap { Segment(name: $0) }.sorted(by: Segment.precedes)
+            return try list.read(directory, files)
         } catch {
             // A journal makes its folder with its first line.
             guard error == .noSuchFileOrDirectory else { throw error }

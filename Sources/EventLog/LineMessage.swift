@@ -1,4 +1,11 @@
 import BluetoothLE
+import CLinux
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
 
 /// What a publisher has to know of a line: where it goes, how, and which of its octets.
 ///
@@ -55,6 +62,7 @@ public struct LineMessage {
         guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
             line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
         else { return false }
+        guard number <= LinePosition.sequenceMax, !Self.holdsAnother(line) else { return false }
         sequence = number
         guard Self.isTopic(line[start..<end]) else { return true }
         topic.append(contentsOf: line[start..<end])
@@ -79,6 +87,15 @@ public struct LineMessage {
         if isPlain { return true }
         guard let text = String(validating: octets, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) }
+    }
+
+    /// Whether another line begins within it: the end of the first is damaged then.
+    private static func holdsAnother(_ line: [UInt8]) -> Bool {
+        let beginning: StaticString = "{\"topic\":\""
+        return unsafe line.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return unsafe memmem(start + 1, bytes.count - 1, beginning.utf8Start, beginning.utf8CodeUnitCount) != nil
+        }
     }
 
     private mutating func skip(_ text: StaticString, _ line: [UInt8]) -> Bool {
@@ -130,7 +147,8 @@ public struct LineMessage {
         }
         topic.append(contentsOf: path.utf8)
         topic.append(0)
-        payload = text.range(of: parser.payload)
+        let range = text.range(of: parser.payload)
+        payload = range.lowerBound + parser.passedOver..<range.upperBound + parser.passedOver
         return true
     }
 

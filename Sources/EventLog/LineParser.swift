@@ -66,10 +66,35 @@ package struct LineParser: Sendable {
     /// One that has read nothing yet.
     package init() {}
 
+    /// How many octets stood before the line, of one whose end is damaged: ``parse()`` takes them out of ``text``.
+    package private(set) var passedOver = 0
+    /// Whether what was parsed last is a line but for its number, which is greater than any can be.
+    private(set) var numberIsTooGreat = false
+
     /// Takes the line apart.
     ///
+    /// Where the end of a line is damaged, the next one stands behind what is left of it: that one is found.
     /// - Returns: whether it is one.
     package mutating func parse() -> Bool {
+        passedOver = 0
+        numberIsTooGreat = false
+        if parseWhole() { return true }
+        // An envelope's beginning comes once in a line, a payload's too: in strings quotation marks are escaped.
+        for beginning: StaticString in ["{\"topic\":\"", "{\"version\":"] where !numberIsTooGreat {
+            guard let place = text.last(beginning), place > 0 else { continue }
+            // The payload of an envelope that is torn is no line.
+            if text.bytes[..<place].last == UInt8(ascii: ":") { continue }
+            let whole = text.bytes
+            text.bytes.removeFirst(place)
+            passedOver = place
+            if parseWhole() { return true }
+            text.bytes = whole
+            passedOver = 0
+        }
+        return false
+    }
+
+    private mutating func parseWhole() -> Bool {
         guard text.parse() else { return false }
         payload = text.find("payload", in: 0) ?? 0
         var places = HeadPlaces()
@@ -82,6 +107,8 @@ package struct LineParser: Sendable {
         var sequence: Int?
         if let place = places.sequence {
             guard let number = text.integer(place), number > 0 else { return false }
+            numberIsTooGreat = number > LinePosition.sequenceMax
+            guard !numberIsTooGreat else { return false }
             sequence = number
         }
         let kind = version <= LineVersion.current ? Kind.all.first { text.isText($0.word, at: type) } : nil

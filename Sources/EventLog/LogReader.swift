@@ -97,9 +97,8 @@ public struct LogReader {
         for place in places {
             do throws(Errno) {
                 do throws(Errno) {
-                    let segments = try files.names(in: place).compactMap { Segment(name: $0) }
-                        .sorted(by: Segment.precedes)
-                    paths += segments.map { place.appending($0.name) }
+                    var list = SegmentList()
+                    paths += try list.read(place, files).map { place.appending($0.name) }
                 } catch .notDirectory {
                     paths.append(place)
                 }

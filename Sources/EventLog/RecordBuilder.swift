@@ -25,12 +25,6 @@ struct RecordBuilder {
         var outage: Instant?
     }
 
-    /// A leaving event whose `visit` line has not come yet.
-    private struct Leaving: Hashable {
-        var identifier: Identifier
-        var beacon: BeaconIdentity?
-    }
-
     private var monitors: [MonitorSnapshot.Monitor] = []
     private var entries: [Identifier: Entry] = [:]
     /// The identifiers in the order of their places.
@@ -38,7 +32,8 @@ struct RecordBuilder {
     private var adapters: [String: AdapterEntry] = [:]
     private var adapterOrder: [String] = []
     private(set) var records: [Identifier: StoredRecord] = [:]
-    private var leaving: Set<Leaving> = []
+    /// The leaving event that was the last line, whose `visit` line has not come yet, and the visit that it ended.
+    private var leaving: (event: Event, visit: MonitorSnapshot.OpenVisit)?
 
     /// The number of the last line.
     private(set) var sequence = 0
@@ -81,8 +76,38 @@ struct RecordBuilder {
         return instant
     }
 
-    /// Whether a leaving event stands last, without the visit that belongs to it.
-    var isTorn: Bool { !leaving.isEmpty }
+    /// The number of a leaving event that stands last, without the visit that belongs to it.
+    var tornSequence: Int? { leaving == nil ? nil : sequence }
+
+    /// Ends the visit of the leaving event that stands last, as the line would have that is missing.
+    ///
+    /// - Parameters:
+    ///   - machine: the machine's present start.
+    ///   - now: the present on its timeline.
+    ///   - offset: how far the wall clock is ahead of it.
+    mutating func endTornVisit(machine: String, at now: Instant, offset: ClockOffset) -> Visit? {
+        guard let (event, open) = leaving else { return nil }
+        func instant(_ moment: PastMoment) -> Instant {
+            let date: WallDate
+            switch moment {
+            case .timeline(let instant):
+                if BootID.machine(of: boot) == machine { return instant }
+                date = WallDate(instant, offset: event.clockOffset)
+            case .date(let remembered): date = remembered
+            }
+            let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
+            return Instant(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
+        }
+        let visit = Visit(
+            monitor: event.monitor, identifier: event.identifier, scope: event.scope, time: now, clockOffset: offset,
+            condition: event.condition, refinement: event.refinement, arrival: open.arrival.map { instant($0) },
+            departure: open.refreshes > 0 ? event.lastSeen.map { instant(moment($0)) } : nil,
+            sightings: open.refreshes, strength: open.strength,
+            reason: event.condition.isCircle ? .left : .exitTimeout)
+        apply(visit)
+        leaving = nil
+        return visit
+    }
 
     /// What there is after the last line. Of a machine that was started since, with dates for places on its timeline.
     func snapshot(machine: String) -> MonitorSnapshot {
@@ -109,6 +134,7 @@ struct RecordBuilder {
         note(offset: head.offset)
         guard let number = head.sequence else { return }
         sequence = number
+        leaving = nil
         switch head.kind {
         case .event: if let event = parser.event() { apply(event, adapters: parser.adapters) }
         case .visit: if let visit = parser.visit() { apply(visit) }
@@ -174,7 +200,6 @@ struct RecordBuilder {
             order.removeAll { $0 == identifier }
             records[identifier] = nil
         }
-        leaving = leaving.filter { $0.identifier != identifier }
     }
 
     private mutating func apply(_ event: Event, adapters names: AdapterNames) {
@@ -241,12 +266,7 @@ struct RecordBuilder {
             subject.visit?.count(event.sighting?.rssi)
         case .unsatisfied:
             subject.holders = []
-            if subject.visit != nil {
-                leaving.insert(
-                    Leaving(
-                        identifier: Identifier(lookup: event.identifier),
-                        beacon: event.scope == .beacon ? event.refinement : nil))
-            }
+            leaving = subject.visit.map { (event, $0) }
         case .unknown:
             if before != .satisfied { subject.holders = [] }
         case .unmonitored:
@@ -263,7 +283,6 @@ struct RecordBuilder {
     private mutating func apply(_ visit: Visit) {
         let beacon = visit.scope == .beacon ? visit.refinement : nil
         let identifier = Identifier(lookup: visit.identifier)
-        leaving.remove(Leaving(identifier: identifier, beacon: beacon))
         if let beacon, visit.reason.isLeaving {
             entries[identifier]?.beacons[beacon]?.visit = nil
         } else if let beacon {

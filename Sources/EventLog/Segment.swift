@@ -7,6 +7,9 @@ struct Segment: Hashable {
     /// When it was begun, as the wall clock showed it, to the second.
     let date: WallDate
     let name: String
+    /// The number of the first line in it, as far as it is known, else what its name says: a copy of another segment has
+    /// that one's lines, whatever it is called.
+    var begins: Int
     var size = 0
     /// What is known of its last line's date: nothing until somebody asked.
     var age: Age?
@@ -32,6 +35,7 @@ struct Segment: Hashable {
             let time = Self.number(octets[hyphen + 10..<hyphen + 16])
         else { return nil }
         self.first = first
+        begins = first
         self.name = name
         let days = CivilDate.day(year: day / 10_000, month: day / 100 % 100, day: day % 100)
         let seconds = days * 86_400 + time / 10_000 * 3600 + time / 100 % 100 * 60 + time % 100
@@ -45,6 +49,6 @@ struct Segment: Hashable {
 
     /// The order of their lines.
     static func precedes(_ left: Segment, _ right: Segment) -> Bool {
-        left.first != right.first ? left.first < right.first : left.name < right.name
+        left.begins != right.begins ? left.begins < right.begins : left.name < right.name
     }
 }

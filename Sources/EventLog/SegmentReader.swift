@@ -82,7 +82,7 @@ struct SegmentReader: ~Copyable {
     mutating func next(_ body: (Span<UInt8>) -> Void) throws(Errno) -> Bool {
         while true {
             if let end = firstEnd() {
-                body(buffer.span.extracting(begin..<end))
+                body(buffer.span.extracting(lineBegin(before: end)..<end))
                 pass(end)
                 return true
             }
@@ -161,6 +161,16 @@ struct SegmentReader: ~Copyable {
         }
         if found == nil { searched = buffer.count }
         return found
+    }
+
+    /// Where a line begins that ends at `end`: behind the zeros that a damaged sector left before it.
+    private func lineBegin(before end: Int) -> Int {
+        unsafe buffer.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let zero = unsafe memrchr(start + begin, 0, end - begin) else {
+                return begin
+            }
+            return unsafe UnsafeRawPointer(zero) - start + 1
+        }
     }
 
     private func lastEnd() -> Int? {

@@ -23,6 +23,9 @@ public struct ShippingCheckpoint: Sendable, Hashable {
         }
     }
 
+    /// What the file is called in a state directory.
+    public static let fileName = "mqtt.json"
+
     /// The last line that the broker acknowledged, with all before it.
     public var position: LinePosition
 
@@ -49,7 +52,9 @@ public struct ShippingCheckpoint: Sendable, Hashable {
         var text = JSONText(bytes)
         guard text.parse(), let version = text.integer(text.find("version", in: 0)) else { throw .damaged(path.string) }
         guard version <= 1 else { throw .newer(path.string, version) }
-        guard let sequence = text.integer(text.find("sequence", in: 0)), sequence >= 0 else {
+        guard let sequence = text.integer(text.find("sequence", in: 0)),
+            (0...LinePosition.sequenceMax).contains(sequence)
+        else {
             throw .damaged(path.string)
         }
         return ShippingCheckpoint(

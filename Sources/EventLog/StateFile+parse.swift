@@ -8,6 +8,8 @@ extension StateFile {
         case damaged
         /// A later version of the program wrote it.
         case newer(Int)
+        /// It says that lines were written whose numbers are greater than any can be.
+        case numberTooGreat
     }
 
     init(parsing bytes: [UInt8]) throws(Problem) {
@@ -19,7 +21,12 @@ extension StateFile {
         guard let sequence = parser.text.integer(parser.text.find("sequence", in: 0)), sequence >= 0,
             let offset = parser.text.integer(parser.text.find("offset", in: 0), as: Int64.self)
         else { throw .damaged }
+        let reserved = parser.text.integer(parser.text.find("reserved", in: 0))
+        guard max(sequence, reserved ?? 0) <= LinePosition.sequenceMax else {
+            throw .numberTooGreat
+        }
         self.sequence = sequence
+        self.reserved = reserved.map { max($0, sequence) }
         self.offset = ClockOffset(nanoseconds: offset)
         boot = parser.text.string(parser.text.find("boot", in: 0)) ?? ""
         isSynchronized = parser.text.bool(parser.text.find("synchronized", in: 0))

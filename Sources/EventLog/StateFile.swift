@@ -9,6 +9,8 @@ struct StateFile {
     static let version = 1
 
     var sequence = 0
+    /// No line after this number may stand anywhere; absent in files of earlier versions.
+    var reserved: Int?
     var boot = ""
     var offset = ClockOffset.zero
     var isSynchronized: Bool?
@@ -35,6 +37,10 @@ extension StateFile {
         let varying = buffer.count
         buffer.append(",\"sequence\":")
         buffer.append(sequence)
+        if let reserved {
+            buffer.append(",\"reserved\":")
+            buffer.append(reserved)
+        }
         buffer.append(",\"offset\":")
         buffer.append(Int(offset.nanoseconds))
         if let isSynchronized {
@@ -66,6 +72,28 @@ extension StateFile {
         }
         buffer.append("}\n")
         return varying
+    }
+
+    /// The text of a file with another reservation; `nil` where it is none.
+    static func text(_ bytes: [UInt8], reserving number: Int) -> [UInt8]? {
+        var text = JSONText(bytes)
+        guard text.parse() else { return nil }
+        if let place = text.find("reserved", in: 0) {
+            let range = text.range(of: place)
+            return Array(bytes[..<range.lowerBound]) + Array("\(number)".utf8) + Array(bytes[range.upperBound...])
+        }
+        guard let place = text.find("sequence", in: 0) else { return nil }
+        let end = text.range(of: place).upperBound
+        return Array(bytes[..<end]) + Array(",\"reserved\":\(number)".utf8) + Array(bytes[end...])
+    }
+
+    /// The text of a file that reserves numbers and knows nothing else.
+    static func text(reserving number: Int, _ encoder: LineEncoder, _ options: JournalOptions) -> [UInt8] {
+        var state = StateFile()
+        var buffer = LineBuffer(capacity: 1024)
+        state.reserved = number
+        _ = state.encode(encoder, gateway: options.gateway.text, now: Instant(nanoseconds: 0), into: &buffer)
+        return buffer.bytes
     }
 
     private func appendList<Element>(

@@ -19,9 +19,30 @@ public final class SystemFiles: FileSystemCalls {
         return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
     }
 
-    /// Opens a file that is only read.
+    /// Opens a plain file that is only read, and waits for nobody.
+    ///
+    /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device.
     public func openForReading(_ path: FilePath) throws(Errno) -> Handle {
-        try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC) })
+        // A FIFO would be waited for until somebody writes (fifo(7)).
+        let file = try Self.check(
+            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
+        var status = stat()
+        let kind = unsafe fstat(file, &status) == 0 ? status.st_mode & S_IFMT : 0
+        guard kind == S_IFREG else {
+            close(file)
+            throw kind == S_IFDIR ? .isDirectory : .illegalSeek
+        }
+        return file
+    }
+
+    /// Whether `path` still leads to an open file (stat(2), fstat(2)).
+    public func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
+        var (found, opened) = (stat(), stat())
+        _ = try Self.check(unsafe fstat(file, &opened))
+        let result = unsafe path.withPlatformString { unsafe lstat($0, &found) }
+        if result != 0, errno == ENOENT { return false }
+        _ = try Self.check(result)
+        return found.st_dev == opened.st_dev && found.st_ino == opened.st_ino
     }
 
     private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
@@ -108,6 +129,17 @@ public final class SystemFiles: FileSystemCalls {
     /// Makes a link that shows `target` (symlink(2)).
     public func link(_ path: FilePath, to target: String) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe symlink(target, $0) })
+    }
+
+    /// What a link shows (readlink(2)).
+    public func target(of link: FilePath) throws(Errno) -> String {
+        var bytes = [CChar](repeating: 0, count: 4096)
+        let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return -1 }
+            return unsafe link.withPlatformString { unsafe readlink($0, start, buffer.count) }
+        }
+        guard count >= 0 else { throw Errno(rawValue: errno) }
+        return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).

@@ -1,3 +1,4 @@
+import EventLog
 public import GatewayConfiguration
 import SystemPackage
 
@@ -29,7 +30,11 @@ public enum ConfigurationFile {
     private static func read(_ path: String, _ name: String) throws(ExitFailure) -> [UInt8] {
         do {
             let isStandard = path == "-"
-            let file = isStandard ? FileDescriptor.standardInput : try FileDescriptor.open(FilePath(path), .readOnly)
+            // A FIFO would be waited for, and SIGHUP would find nothing in it any more.
+            let file =
+                isStandard
+                ? FileDescriptor.standardInput
+                : FileDescriptor(rawValue: try SystemFiles().openForReading(FilePath(path)))
             defer { if !isStandard { try? file.close() } }
             var bytes: [UInt8] = []
             while bytes.count < octetsMax {
@@ -46,7 +51,8 @@ public enum ConfigurationFile {
             return bytes
         } catch {
             let code: ExitFailure.Code = error as? Errno == .permissionDenied ? .noPermission : .inputMissing
-            throw ExitFailure(code, "\(name) can't be read: \(error)")
+            let why = error as? Errno == .illegalSeek ? "it is no plain file; standard input is -" : "\(error)"
+            throw ExitFailure(code, "\(name) can't be read: \(why)")
         }
     }
 }

@@ -196,6 +196,8 @@ extension Daemon {
             json.write("droppedUnnumbered", counters.droppedUnnumbered)
             json.write("deletedSegments", counters.deletedSegments)
             json.write("deletedUnshipped", counters.deletedUnshipped)
+            json.write("deletedEarly", counters.deletedEarly)
+            json.write("segmentsTakenAway", counters.segmentsTakenAway)
             json.write("failures", counters.failures)
             json.write("snapshots", counters.snapshots)
             json.write("bytesToday", day.bytes)
@@ -253,6 +255,10 @@ extension Daemon {
               \(journal.waiting) octets wait, \(journal.counters.dropped) lines were dropped; \
             in 24 hours \(day.bytes) octets and \(day.synchronizations) synchronisations
             """)
+        if journal.counters.deletedEarly > 0 {
+            lines.append(
+                "  \(journal.counters.deletedEarly) files were deleted for their size before `retain` was over")
+        }
         if let trouble = journal.trouble { lines.append("  \(trouble)") }
         if let publishing = publishingPage() { lines.append(publishing) }
         let diagnostics = monitor.engine.presentDiagnostics.listed

@@ -72,6 +72,15 @@ extension Doctor {
                     : "\(make); or run doctor as the service's user: sudo -u beacon-gateway beacon-gateway doctor")
             return
         }
+        if directory.isInlineF2FS {
+            find(
+                "disk", .warning,
+                "\(path) (\(setting)) is on f2fs that keeps small files in their inodes: a power cut can take what fdatasync "
+                    + "said was on the disk",
+                remedy:
+                    "sudo mount -o remount,noinline_data $(findmnt -n -o TARGET -T \(path)), and the same in /etc/fstab"
+            )
+        }
         guard let free = directory.free else { return find("disk", .ok, "\(path) can be written to") }
         if free < Self.freeMin {
             find(

@@ -102,9 +102,12 @@ public enum DoctorFacts {
         public var exists: Bool
         /// How many octets are free for this user.
         public var free: Int64?
+        /// Whether it is on f2fs that keeps small files in their inodes: mounted without `noinline_data`.
+        public var isInlineF2FS: Bool
 
         /// Makes a folder.
-        public init(failure: Errno? = nil, exists: Bool, free: Int64?) {
+        public init(failure: Errno? = nil, exists: Bool, free: Int64?, isInlineF2FS: Bool = false) {
+            self.isInlineF2FS = isInlineF2FS
             self.failure = failure
             self.exists = exists
             self.free = free

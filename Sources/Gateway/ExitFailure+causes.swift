@@ -25,7 +25,7 @@ extension ExitFailure {
         case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
         case .writeFailed: self.init(.cannotWrite, error.description)
         case .readFailed: self.init(.inputMissing, error.description)
-        case .newerVersion: self.init(.dataInvalid, error.description)
+        case .newerVersion, .numberTooGreat: self.init(.dataInvalid, error.description)
         case .inUse: self.init(.serviceUnavailable, error.description)
         }
     }

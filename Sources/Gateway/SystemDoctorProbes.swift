@@ -1,6 +1,7 @@
 public import BeaconMonitoring
 import BlueZ
 import CLinux
+import EventLog
 import Shipping
 public import SystemPackage
 
@@ -174,7 +175,16 @@ public struct SystemDoctorProbes: DoctorProbes {
                 clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
             : nil
         if exists, failure != .notDirectory, !SmallFiles.isFolder(path) { failure = .notDirectory }
-        return DoctorFacts.Directory(failure: failure, exists: exists, free: free)
+        return DoctorFacts.Directory(
+            failure: failure, exists: exists, free: free, isInlineF2FS: isInlineF2FS(folder.string))
+    }
+
+    private func isInlineF2FS(_ folder: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(folder, &status) == 0,
+            let table = try? WholeFile.read(FilePath(processes).appending("self/mountinfo"), octetsMax: 16 << 20)
+        else { return false }
+        return MountTable.hasInlineF2FS(String(decoding: table, as: UTF8.self), device: UInt64(status.st_dev))
     }
 
     /// access(2).

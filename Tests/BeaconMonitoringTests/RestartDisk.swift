@@ -264,6 +264,21 @@ final class SimulatedDisk: FileSystemCalls {
         if dies { throw .ioError }
     }
 
+    func target(of link: FilePath) throws(Errno) -> String {
+        try check()
+        switch names[link.string] {
+        case .link(let target): return target
+        case .file: throw .invalidArgument
+        case nil: throw .noSuchFileOrDirectory
+        }
+    }
+
+    func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
+        try check()
+        guard case .file(let found)? = names[path.string] else { return false }
+        return try found === self.file(file)
+    }
+
     func names(in directory: FilePath) throws(Errno) -> [String] {
         try check()
         guard directories.contains(directory.string) else { throw .noSuchFileOrDirectory }

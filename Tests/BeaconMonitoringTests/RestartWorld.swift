@@ -135,21 +135,26 @@ struct RestartWorld {
         guard survived >= durable else {
             throw Failure(description: "line \(durable) was durable, and \(survived) is the last after the restart")
         }
-        lines = lines.filter { $0.key <= survived }
-        try checkFiles(upTo: survived)
-        let memory = remembered(upTo: survived)
+        let left = try checkFiles()
+        // Behind the last line nothing but a power cut leaves what numbers have to keep clear of.
+        guard survived == left.last || survived > left.last && lastKill == .power else {
+            throw Failure(description: "numbers go on after \(survived), and \(left.last) is the last line")
+        }
+        lines = lines.filter { left.contains($0.key) }
+        let memory = remembered(from: left)
         if starts > 1, memory != nil || journal.recovery.snapshot != nil {
             try check(journal.recovery.snapshot ?? MonitorSnapshot(), memory?.snapshot ?? MonitorSnapshot())
             try checkRecords(journal)
         }
         durable = survived
+        let begun = try endedVisit(journal, after: left.last)
         var encoding = LineEncoder.Options(gateway: options.gateway)
         encoding.boot = boot.text
         encoding.envelope = options.envelope
         var life = Life(
             engine: MonitorEngine(settings: script.settings, start: now, clockOffset: offset),
             model: ReferenceMonitor(settings: script.settings, start: now, clockOffset: offset), journal: journal,
-            modelEncoder: LineEncoder(encoding, after: survived), engineEncoder: LineEncoder(encoding, after: survived),
+            modelEncoder: LineEncoder(encoding, after: begun), engineEncoder: LineEncoder(encoding, after: begun),
             begin: (starts, survived, now))
         self.memory = memory ?? RestartMemory(snapshot: MonitorSnapshot())
         memorySequence = survived
@@ -301,6 +306,29 @@ struct RestartWorld {
         self.candidate = nil
     }
 
+    /// What the journal says by itself: the visit of an exit that was the last line, whose own line did not come to be.
+    ///
+    /// - Returns: the number of the last line then.
+    private mutating func endedVisit(_ journal: Journal, after last: Int) throws -> Int {
+        let begun = journal.sequence
+        var parser = LineParser()
+        parser.text = JSONText(Array((lines[last] ?? "").utf8.dropLast()))
+        let event = parser.parse() && parser.head.kind == .event ? parser.event() : nil
+        guard begun > journal.recovery.sequence else { return begun }
+        let text = journal.buffer.bytes
+        parser.text = JSONText(Array(text.dropLast()))
+        guard parser.parse(), let visit = parser.visit(), let event, event.state == .unsatisfied,
+            begun == journal.recovery.sequence + 1, parser.head.sequence == begun, parser.head.time == now,
+            visit.identifier == event.identifier, visit.scope == event.scope, visit.refinement == event.refinement,
+            visit.departure == nil || visit.departure == event.lastSeen
+        else {
+            throw Failure(
+                description: "after \(lines[last] ?? "nothing") a start says \(String(decoding: text, as: UTF8.self))")
+        }
+        lines[begun] = String(decoding: text, as: UTF8.self)
+        return begun
+    }
+
     // MARK: Death
 
     /// The process is gone.
@@ -309,6 +337,7 @@ struct RestartWorld {
     /// Takes the dead process away, and the power too where that is what killed it.
     mutating func bury(_ kill: SimulatedDisk.Kill) {
         disk.restart(after: kill)
+        lastKill = kill
         if let life {
             dead = life.actions
             deadBegin = life.begin
@@ -316,29 +345,34 @@ struct RestartWorld {
         life = nil
     }
 
+    private var lastKill: SimulatedDisk.Kill?
     private var dead: [(number: Int, action: Action)] = []
     /// How the process that died began.
     private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
 
     /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
-    private mutating func remembered(upTo survived: Int) -> RestartMemory? {
+    private mutating func remembered(from left: Left) -> RestartMemory? {
         // Another file is that of the process that died, or one before it that a power cut has brought back.
         let file = disk.contents("\(Self.state)/state.json")
         if let candidate, let file, file != candidate.before, isOfTheDead(file) { takeCandidate() }
         candidate = nil
         guard var memory else { return nil }
-        if survived > deadBegin.sequence, memoryStart < deadBegin.start {
+        if let first = left.numbers.filter({ $0 > deadBegin.sequence }).min(), memoryStart < deadBegin.start {
+            var parser = LineParser()
+            parser.text = JSONText(Array((lines[first] ?? "").utf8.dropLast()))
+            let began = parser.parse() ? parser.head.time : deadBegin.time
             // The snapshot is of the process before it: who listened then had stopped when it began.
             for index in memory.snapshot.adapters.indices where memory.snapshot.adapters[index].stopped == nil {
-                memory.snapshot.adapters[index].stopped = .timeline(deadBegin.time)
+                memory.snapshot.adapters[index].stopped = .timeline(began)
             }
         }
-        for (number, action) in dead where number > memorySequence && number <= survived {
+        for (number, action) in dead where number > memorySequence && left.contains(number) {
             memory.apply(action, adapterName: { self.deadNames[$0.index] ?? "" })
         }
         dead = []
         // Rule N4: for L2 they count as stopped from this start on.
         for adapter in memory.snapshot.adapters { memory.outages[adapter.name] = now }
+        memory.snapshot.endVisits()
         return memory
     }
 
@@ -356,9 +390,21 @@ struct RestartWorld {
 
     // MARK: What is checked
 
-    /// Every line of every file is what it had to be, and the numbers have neither gap nor repeat.
-    private func checkFiles(upTo survived: Int) throws {
-        var next: Int?
+    /// The lines that are in the files.
+    private struct Left {
+        var numbers: Set<Int> = []
+        /// The first that has not been deleted for its age.
+        var first = Int.max
+        var last = 0
+
+        func contains(_ number: Int) -> Bool { number < first ? number <= last : numbers.contains(number) }
+    }
+
+    /// Every line of every file is what it had to be, in order, and all that was durable is there.
+    ///
+    /// What was not durable may have holes: no whole line behind one is taken back.
+    private func checkFiles() throws -> Left {
+        var left = Left()
         for name in disk.list("\(Self.events)") {
             guard let segment = Segment(name: name), let bytes = disk.contents("\(Self.events)/\(name)") else {
                 continue
@@ -366,24 +412,32 @@ struct RestartWorld {
             guard bytes.isEmpty || bytes.last == 0x0A else {
                 throw Failure(description: "\(name) ends in the middle of a line")
             }
-            if let next, segment.first != next { throw Failure(description: "\(name) follows line \(next - 1)") }
-            next = next ?? segment.first
+            if segment.first <= left.last { throw Failure(description: "\(name) follows line \(left.last)") }
+            left.first = min(left.first, segment.first)
+            left.last = max(left.last, segment.first - 1)
             for line in bytes.split(separator: 0x0A) {
                 var parser = LineParser()
-                parser.text = JSONText(Array(line))
-                guard parser.parse(), let number = parser.head.sequence else {
+                parser.text = JSONText(Array(line[(line.lastIndex(of: 0).map { $0 + 1 } ?? line.startIndex)...]))
+                guard parser.parse(), parser.passedOver == 0, let number = parser.head.sequence else {
+                    if lastKill == .power { continue }
                     throw Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
                 }
-                guard number == next else { throw Failure(description: "line \(number) where \(next ?? 0) belongs") }
-                guard lines[number] == String(decoding: line, as: UTF8.self) + "\n" else {
+                guard number > left.last else {
+                    throw Failure(description: "line \(number) follows line \(left.last)")
+                }
+                guard lines[number] == String(decoding: parser.text.bytes, as: UTF8.self) + "\n" else {
                     throw Failure(
                         description: "line \(number) is \(String(decoding: line, as: UTF8.self)), expected "
                             + "\(lines[number] ?? "none")")
                 }
-                next = number + 1
+                left.numbers.insert(number)
+                left.last = number
             }
         }
-        if let next, next != survived + 1 { throw Failure(description: "line \(survived) is not in the files") }
+        if let lost = lines.keys.filter({ $0 <= durable && !left.contains($0) }).min() {
+            throw Failure(description: "line \(lost) was durable, and is not in the files")
+        }
+        return left
     }
 
     private func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
@@ -410,6 +464,7 @@ struct RestartWorld {
             let condition = snapshot.conditions[index].condition
             snapshot.conditions[index].own.lastRefresh?.beacon = condition.anyBeacon
         }
+        snapshot.endVisits()
         snapshot.adapters = snapshot.adapters.filter { holders.contains($0.name) }.sorted { $0.name < $1.name }
         return snapshot
     }
@@ -473,5 +528,14 @@ struct RestartWorld {
         }
         calls.append(disk.calls)
         return calls
+    }
+}
+
+extension MonitorSnapshot {
+    /// Ends the visits that an exit has ended, whether their lines came to be or not.
+    fileprivate mutating func endVisits() {
+        for index in conditions.indices where conditions[index].own.state == .unsatisfied {
+            conditions[index].own.visit = nil
+        }
     }
 }

@@ -108,6 +108,8 @@ final class FailingFiles: FileSystemCalls {
         try files.link(path, to: target)
     }
 
+    func target(of link: FilePath) throws(Errno) -> String { try files.target(of: link) }
+    func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool { try files.leads(path, to: file) }
     func names(in directory: FilePath) throws(Errno) -> [String] { try files.names(in: directory) }
     func makeDirectory(_ path: FilePath) throws(Errno) { try files.makeDirectory(path) }
 

@@ -47,8 +47,10 @@ import Testing
 
         let other = try Folder()
         let strict = try Journal(in: other, files: files)
+        // The first line reserves numbers.
+        strict.event(at: 0)
         let count = files.counts[.synchronize] ?? 0
-        for _ in 0..<10 { strict.append(.event(Sample.event(at: 0))) }
+        for _ in 0..<9 { strict.append(.event(Sample.event(at: 0))) }
         strict.commit(at: .start)
         #expect(strict.durableSequence == 10)
         #expect(files.counts[.synchronize] == count + 1)
@@ -100,25 +102,58 @@ import Testing
         #expect(try folder.numbers == [1, 2, 3, 4])
     }
 
-    @Test func `a leaving event without its visit was not there`() throws {
-        let folder = try Folder()
+    /// A journal whose last line is an exit without the visit that it ended, in a folder with these files behind it.
+    private func torn(_ folder: Folder, machine: String = "aaaaaaaa", followedBy later: [String] = []) throws -> Journal
+    {
         do {
             let journal = try Journal(in: folder)
             journal.event(at: 0)
-            let actions: [Action] = [
-                .event(Sample.event("staff", .unsatisfied, at: 30)), .visit(Sample.visit),
-            ]
-            for action in actions { journal.append(action) }
+            journal.append(.event(Sample.event("staff", .unsatisfied, at: 30)))
+            journal.append(.visit(Sample.visit))
             journal.commit(at: .start + .seconds(30))
         }
-        let name = folder.segments[0]
         let lines = try folder.lines
         #expect(lines.count == 3)
-        try folder.write("events/" + name, lines[0...1].joined(separator: "\n") + "\n")
-        let journal = try Journal(in: folder, process: 2)
-        #expect(journal.recovery.sequence == 1)
-        #expect(journal.recovery.snapshot?.conditions.first?.own.state == .satisfied)
-        #expect(try folder.lines == [lines[0]])
+        try folder.write("events/" + folder.segments[0], lines[0...1].joined(separator: "\n") + "\n")
+        for name in later { try folder.write("events/" + name, "") }
+        return try Journal(in: folder, machine: machine, process: 2, at: .start + .seconds(60))
+    }
+
+    @Test func `N3: the visit of an exit that was the last line is told by the next start`() throws {
+        let folder = try Folder()
+        let journal = try torn(folder)
+        #expect(journal.recovery.sequence == 2)
+        #expect(journal.recovery.snapshot?.conditions.first?.own.state == .unsatisfied)
+        #expect(journal.recovery.snapshot?.conditions.first?.own.visit == nil)
+        journal.event(at: 61)
+        #expect(try folder.numbers == [1, 2, 3, 4])
+        var parser = LineParser()
+        parser.text = JSONText(Array(try folder.lines[2].utf8))
+        let isLine = parser.parse()
+        #expect(isLine)
+        let visit = try #require(parser.visit())
+        #expect(visit.identifier == "staff" && visit.sightings == 1 && visit.reason == .exitTimeout)
+        #expect(visit.arrival == .start && visit.departure == .start + .seconds(30))
+    }
+
+    @Test func `an exit that was the last line before another machine's start keeps the dates of its visit`() throws {
+        let folder = try Folder()
+        let journal = try torn(folder, machine: "bbbbbbbb")
+        journal.event(at: 61)
+        #expect(try folder.lines[2].contains(#""arrival":"2026-11-21T00:00:00.000000Z""#))
+        #expect(try folder.lines[2].contains(#""departure":"2026-11-21T00:00:30.000000Z""#))
+    }
+
+    @Test func `an exit without its visit in a segment that is not the last leaves all files as they are`() throws {
+        let folder = try Folder()
+        let later = "events-000000000003-20261121T000100Z.jsonl"
+        let journal = try torn(folder, followedBy: [later])
+        let first = try folder.read("events/" + folder.segments[0])
+        journal.event(at: 61)
+        #expect(try folder.read("events/" + folder.segments[0]) == first)
+        #expect(folder.segments.last == later)
+        #expect(try !folder.read("events/" + later).utf8.contains(0))
+        #expect(try folder.numbers == [1, 2, 3, 4])
     }
 
     @Test func `N5: what can't be written waits, and is written whole when it can`() throws {
@@ -134,7 +169,8 @@ import Testing
         #expect(try folder.numbers == [1])
         #expect(journal.durableSequence == 1)
         journal.event(at: 1)
-        #expect(files.counts[.write] == 3, "not tried again before its time")
+        // One that reserved numbers, and that of line 1.
+        #expect(files.counts[.write] == 2 + 2, "not tried again before its time")
         journal.advance(to: .start + .seconds(3))
         #expect(!journal.isKeeping)
         files.failures = [:]

@@ -60,7 +60,54 @@ import Testing
         #expect(kept.last == 8 && kept.count < 6)
         #expect(journal.counters.deletedSegments == 8 - kept.count)
         #expect(journal.counters.deletedUnshipped == 8 - kept.count - 1)
-        #expect(journal.recovery.remarks.contains { $0.contains("were not shipped") })
+        let remarks = journal.takeRemarks()
+        #expect(remarks.contains { $0.contains("were not shipped") })
+        #expect(journal.takeRemarks().isEmpty)
+    }
+
+    @Test func `what size deletes before its time is counted, and said once an hour`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder) {
+            $0.rotateSize = 1
+            $0.retainSize = 2500
+        }
+        for second in 0..<40 { journal.event(at: second) }
+        #expect(journal.counters.deletedEarly == journal.counters.deletedSegments)
+        #expect(journal.counters.deletedEarly > 30)
+        let remarks = journal.takeRemarks()
+        #expect(remarks.count { $0.contains("output.retain_size") } == 1)
+        // What is old enough goes without a word.
+        let other = try Folder()
+        let quiet = try Journal(in: other) {
+            $0.rotateSize = 1
+            $0.retainSize = 2500
+            $0.retain = .seconds(60)
+        }
+        for hour in 0..<8 { quiet.event(at: 3600 * hour) }
+        #expect(quiet.counters.deletedSegments > 0 && quiet.counters.deletedEarly == 0)
+        #expect(quiet.takeRemarks().isEmpty)
+    }
+
+    @Test func `under churn snapshots weigh no more than the lines that they are kept for`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder) { $0.rotateSize = 64 << 10 }
+        var snapshot = JournalTests.snapshot(.satisfied)
+        var lines = 0
+        for number in 0..<4022 {
+            // Somebody new in each, as under invented identities.
+            let beacon = BeaconIdentity(
+                uuid: Sample.beacon.uuid, major: UInt16(number / 256), minor: UInt16(number % 256))
+            snapshot.conditions[0].beacons.append(MonitorSnapshot.Subject(beacon: beacon, state: .satisfied))
+            lines -= journal.counters.bytes
+            journal.event(at: number / 16)
+            lines += journal.counters.bytes
+            if journal.wantsSnapshot { journal.keep(snapshot, at: .start + .seconds(number / 16)) }
+        }
+        let all = journal.counters.bytes
+        #expect(journal.counters.segments > 30)
+        #expect(journal.counters.snapshots > 3)
+        #expect(all < 2 * lines + (64 << 10), "\(all) octets for \(lines) of lines")
+        print("4,022 lines: \(lines) octets, with \(journal.counters.snapshots) snapshots \(all)")
     }
 
     @Test func `what was not shipped is not deleted for its age`() throws {

@@ -194,6 +194,33 @@ extension Doctor {
         (16_777_215, .wrong), (0, .wrong),
     ]
 
+    @Test func `f2fs that keeps small files in their inodes is warned of`() throws {
+        let found = try examine {
+            $0.directories["/var/lib/beacon-gateway"] = DoctorFacts.Directory(
+                exists: true, free: 1 << 40, isInlineF2FS: true)
+        }
+        let finding = try #require(found.findings.first { $0.check == "disk" && $0.state == .warning })
+        #expect(finding.summary.contains("f2fs"))
+        #expect(finding.remedy?.contains("noinline_data") == true)
+    }
+
+    @Test(arguments: [
+        ("rw,lazytime,background_gc=on,inline_xattr,inline_data,inline_dentry", true),
+        ("rw,lazytime,noinline_data,inline_dentry", false),
+    ])
+    func `a mount of f2fs tells whether it keeps small files in inodes`(options: String, isInline: Bool) {
+        let table = """
+            22 27 0:20 / /sys rw,nosuid - sysfs sysfs rw
+            27 1 179:2 / / rw,relatime shared:1 - ext4 /dev/root rw
+            30 27 179:300 / /var/lib rw,relatime shared:9 - f2fs /dev/mmcblk0p300 \(options)
+
+            """
+        // makedev(3) of 179:300.
+        #expect(MountTable.hasInlineF2FS(table, device: 179 << 8 | 300 & 0xFF | (300 & ~0xFF) << 12) == isInline)
+        #expect(!MountTable.hasInlineF2FS(table, device: 179 << 8 | 2))
+        #expect(!MountTable.hasInlineF2FS("30 27\n- - -\n\n", device: 179 << 8 | 2))
+    }
+
     @Test(arguments: rooms)
     func `room on the disk`(free: Int64, state: DoctorFinding.State) throws {
         let doctor = try examine {

@@ -62,6 +62,9 @@ import Testing
         try check("replay", scratch.path("absent"), status: 66, says: "can't be opened: No such file or directory")
         try check("replay", "--config", scratch.path("absent.yaml"), capture, status: 66, says: "absent.yaml")
         try check("check", scratch.path("absent.yaml"), status: 66, says: "can't be read")
+        // Nobody writes to it: whoever waited for that would wait for ever.
+        try #require(mkfifo(scratch.path("fifo"), 0o600) == 0)
+        try check("check", scratch.path("fifo"), status: 66, says: "no plain file")
         try check("replay", scratch.url.path, status: 66, says: "can't be read")
     }
 

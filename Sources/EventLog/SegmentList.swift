@@ -1,0 +1,50 @@
+import SystemPackage
+
+/// The event files of a folder in the order of their lines, whatever they are called.
+///
+/// A name says with which number a segment begins, and a look at its first line whether that is so: who copies and renames
+/// files makes others of them. Each is looked at once.
+struct SegmentList {
+    // A line of a condition has some hundred octets, one of evidence some thousand.
+    private static let windows = [4 << 10, 60 << 10]
+
+    /// The numbers of first lines, by name.
+    private var begins: [String: Int] = [:]
+
+    /// What is there now.
+    ///
+    /// - Throws: `Errno` of what reads folders.
+    mutating func read(_ directory: FilePath, _ files: any FileSystemCalls) throws(Errno) -> [Segment] {
+        var segments = try files.names(in: directory).compactMap { Segment(name: $0) }
+        var known: [String: Int] = [:]
+        for index in segments.indices {
+            let name = segments[index].name
+            // What can't be read is told to who reads it. In an empty one nothing stands yet.
+            guard let first = begins[name] ?? Self.firstNumber(in: directory.appending(name), files) else { continue }
+            known[name] = first
+            segments[index].begins = first
+        }
+        begins = known
+        segments.sort(by: Segment.precedes)
+        return segments
+    }
+
+    /// The number of the first whole line that has one.
+    private static func firstNumber(in path: FilePath, _ files: any FileSystemCalls) -> Int? {
+        guard let file = try? files.openForReading(path) else { return nil }
+        defer { files.close(file) }
+        var (bytes, parser): ([UInt8], LineParser) = ([], LineParser())
+        for window in windows {
+            guard let count = try? files.read(file, at: bytes.count, count: window, appendingTo: &bytes), count > 0
+            else { return nil }
+            var rest = bytes[...]
+            while let end = rest.firstIndex(of: 0x0A) {
+                let line = rest[..<end]
+                parser.text.bytes = Array(line[(line.lastIndex(of: 0).map { $0 + 1 } ?? line.startIndex)...])
+                if parser.parse(), let number = parser.head.sequence { return number }
+                rest = rest[(end + 1)...]
+            }
+        }
+        return nil
+    }
+}

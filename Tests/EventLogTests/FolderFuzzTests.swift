@@ -1,0 +1,201 @@
+import BluetoothLE
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// Folders that were damaged between two starts: no whole line is lost, no number is given twice, nothing traps.
+///
+/// `BEACON_FOLDERS` sets how many folders, `BEACON_SEED` damages the one with that seed alone.
+@Suite struct FolderFuzzTests {
+    /// What a journal did before that must not pass: the fuzzer has to notice it.
+    enum Fault: CaseIterable {
+        /// The last segment is cut off at its first zero.
+        case cutsAtZero
+        /// Numbers go on after the last line that is seen, whatever else is known.
+        case countsLinesAlone
+        /// Those who follow the files read them in the order of their names, and once.
+        case readsByName
+    }
+
+    @Test func `folders that are damaged lose no whole line and no number`() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seeds =
+            environment["BEACON_SEED"].flatMap { UInt64($0) }.map { $0..<$0 + 1 }
+            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 400)
+        var refused = 0
+        for seed in seeds {
+            var world = try FolderWorld(seed: seed)
+            let complaints = try world.run(nil)
+            #expect(complaints.isEmpty, "seed \(seed): \(world.damage): \(complaints.joined(separator: "; "))")
+            if world.isRefused { refused += 1 }
+        }
+        // A digit that makes a version a newer one, in the last line.
+        #expect(refused * 50 <= seeds.count, "\(refused) of \(seeds.count) were refused")
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `what must not pass does not`(fault: Fault) throws {
+        let seen = try (0..<400 as Range<UInt64>).contains { seed in
+            var world = try FolderWorld(seed: seed)
+            return try !world.run(fault).isEmpty
+        }
+        #expect(seen)
+    }
+}
+
+/// One folder: a life, damage, another life, and what is there then.
+struct FolderWorld {
+    private(set) var damage: [FolderDamage] = []
+    private(set) var isRefused = false
+    private var random: FolderRandom
+    private let folder: Folder
+    /// The lines by their numbers, and how many were given.
+    private var lines: [Int: [UInt8]] = [:]
+    private var issued = 0
+    private var closes: Bool
+
+    init(seed: UInt64) throws {
+        random = FolderRandom(state: seed &* 0x1000_0001)
+        folder = try Folder()
+        closes = random.below(3) == 0
+        try live()
+    }
+
+    private func options(_ change: inout JournalOptions) {
+        change.rotateSize = 4000
+        change.retainSize = 1 << 30
+    }
+
+    private mutating func live() throws {
+        let journal = try Journal(in: folder, options)
+        let count = 5 + random.below(60)
+        var shipped = 0
+        for second in 0..<count {
+            let identifier = random.pick(["staff", "guests"])
+            if random.below(3) == 0 {
+                journal.append(.event(Sample.event(identifier, .unsatisfied, at: second)))
+                var visit = Sample.visit
+                visit.identifier = identifier
+                journal.append(.visit(visit))
+                journal.commit(at: .start + .seconds(second))
+            } else {
+                journal.event(identifier, at: second)
+            }
+            if journal.wantsSnapshot || random.below(20) == 0 {
+                journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(second))
+            }
+            if random.below(4) == 0 { shipped = journal.durableSequence }
+        }
+        issued = journal.sequence
+        if shipped > 0 {
+            try ShippingCheckpoint(position: LinePosition(sequence: shipped))
+                .write(FilePath(folder.path + "/state/mqtt.json"))
+        }
+        if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
+        for piece in try folder.pieces { if let number = Self.number(piece) { lines[number] = Array(piece) } }
+        if !closes, random.below(3) == 0, let last = folder.segments.last {
+            // It was killed in the middle of a line.
+            let torn = lines[issued]?.prefix(1 + random.below(200)) ?? []
+            try folder.change(last) { $0 += torn }
+        }
+    }
+
+    private static func number(_ piece: some Collection<UInt8>) -> Int? {
+        var parser = LineParser()
+        parser.text = JSONText(Array(piece))
+        return parser.parse() && parser.passedOver == 0 ? parser.head.sequence : nil
+    }
+
+    /// The numbers of lines that are whole in what is there: alone, or behind what is left of another.
+    private func whole(_ lines: [Int: [UInt8]], alone: Bool) throws -> Set<Int> {
+        let pieces = try folder.pieces
+        return Set(
+            lines.filter { _, line in
+                pieces.contains { piece in
+                    guard piece.count >= line.count, piece.suffix(line.count).elementsEqual(line) else { return false }
+                    return !alone || piece.count == line.count || piece[piece.endIndex - line.count - 1] == 0
+                }
+            }.keys)
+    }
+
+    /// Damages the folder, lives on, and says what is not as it has to be.
+    mutating func run(_ fault: FolderFuzzTests.Fault?) throws -> [String] {
+        guard let newest = folder.segments.last else { return [] }
+        let end = try folder.octets("events/" + newest)
+        let lastLine = end.dropLast().lastIndex(of: 0x0A) ?? 0
+        for _ in 0...random.below(2) {
+            guard !folder.segments.isEmpty else { break }
+            damage.append(FolderDamage(folder, &random))
+            try damage[damage.count - 1].apply(folder, &random)
+        }
+        let (left, alone) = (try whole(lines, alone: false), try whole(lines, alone: true))
+        let isForged = try folder.pieces.contains { piece in
+            Self.number(piece).map { lines[$0].map { !$0.elementsEqual(piece) } ?? true } ?? false
+        }
+        let known = max(left.max() ?? 0, Self.stated(folder))
+        if fault == .cutsAtZero, let last = folder.segments.last {
+            try folder.change(last) { if let zero = $0.firstIndex(of: 0) { $0.removeLast($0.count - zero) } }
+        }
+        if fault == .countsLinesAlone {
+            for name in ["state/state.json", "state/mqtt.json"] {
+                try? FileManager.default.removeItem(atPath: folder.path + "/" + name)
+            }
+            let current = folder.path + "/events/current"
+            try? FileManager.default.removeItem(atPath: current)
+            if let last = folder.segments.last {
+                try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: last)
+            }
+        }
+        var complaints: [String] = []
+        do {
+            let journal = try Journal(in: folder, process: 2, at: .start + .seconds(1000), options)
+            let first = journal.recovery.sequence + 1
+            for second in 1000..<1003 { journal.event(at: second) }
+            journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(1003))
+            // What may have been given without a trace can't be known; what is seen anywhere is.
+            let isUnknown =
+                damage.count > 1
+                || !closes && damage.contains { $0.leavesNoTrace(atEndOf: newest, lastLine: lastLine) }
+            if first <= (isUnknown ? known : issued) {
+                complaints.append("number \(first) is given, and \(isUnknown ? known : issued) was")
+            }
+        } catch EventLogError.newerVersion {
+            isRefused = true
+            return []
+        }
+        let lost = left.subtracting(try whole(lines, alone: false))
+        if !lost.isEmpty { complaints.append("lines \(lost.sorted()) are lost") }
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
+        var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+        if fault == .readsByName {
+            found = try folder.pieces.compactMap { Self.number($0) }.reduce(into: []) {
+                if $1 > $0.last ?? 0 { $0.append($1) }
+            }
+        } else {
+            while try follower.next(into: &line, upTo: .max, &message) { found.append(message.sequence ?? 0) }
+        }
+        if found != Array(Set(found)).sorted() { complaints.append("\(found) were read in this order") }
+        // A number that is not the line's own may hide the next ones: nothing tells it from a gap.
+        let unread = left.subtracting(found)
+        if !unread.isEmpty, !isForged { complaints.append("lines \(unread.sorted()) are not read by who follows") }
+        var reader = try LogReader([FilePath(folder.path + "/events")])
+        var numbers: Set<Int> = []
+        try reader.read([.event, .visit]) { line in
+            numbers.insert(line.sequence ?? 0)
+            return true
+        }
+        let unseen = alone.subtracting(numbers)
+        if !unseen.isEmpty { complaints.append("lines \(unseen.sorted()) are not read from the beginning") }
+        return complaints
+    }
+
+    /// What the files beside the lines know.
+    private static func stated(_ folder: Folder) -> Int {
+        let state = (try? folder.octets("state/state.json")).flatMap { try? StateFile(parsing: $0) }?.sequence ?? 0
+        let shipped = try? ShippingCheckpoint.read(FilePath(folder.path + "/state/mqtt.json"))
+        return max(state, shipped?.position.sequence ?? 0)
+    }
+}

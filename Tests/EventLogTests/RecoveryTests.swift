@@ -1,0 +1,231 @@
+import BluetoothLE
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// What a start makes of files that are not as they were left.
+@Suite struct RecoveryTests {
+    /// A folder in which so many events were written, and the process was killed or ended.
+    private func written(
+        _ count: Int, closes: Bool = false, _ change: (inout JournalOptions) -> Void = { _ in }
+    ) throws -> Folder {
+        let folder = try Folder()
+        let journal = try Journal(in: folder, change)
+        for second in 0..<count {
+            journal.event(at: second)
+            if journal.wantsSnapshot {
+                journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(second))
+            }
+        }
+        if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
+        return folder
+    }
+
+    private func damage(_ folder: Folder, _ name: String, _ body: (inout [UInt8]) -> Void) throws {
+        let url = URL(fileURLWithPath: folder.path + "/events/" + name)
+        var bytes = Array(try Data(contentsOf: url))
+        body(&bytes)
+        try Data(bytes).write(to: url)
+    }
+
+    /// The next number, and what is said.
+    private func restart(_ folder: Folder) throws -> (number: Int, remarks: [String]) {
+        let journal = try Journal(in: folder, process: 2, at: .start + .seconds(1000))
+        journal.event(at: 1000)
+        journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(1000))
+        return (try folder.numbers.max() ?? 0, journal.recovery.remarks)
+    }
+
+    @Test func `one zero octet costs the line that it stands in, and is named by file and place`() throws {
+        let folder = try written(42)
+        let name = folder.segments[0]
+        try damage(folder, name) { $0[200] = 0 }
+        let (number, remarks) = try restart(folder)
+        #expect(number == 43)
+        #expect(try folder.numbers.filter { $0 > 0 } == Array(2...43))
+        #expect(remarks.count == 1 && remarks[0].hasPrefix("\(name): octets 0 to "), "\(remarks)")
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
+        var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+        while try follower.next(into: &line, upTo: .max, &message) { found.append(message.sequence ?? 0) }
+        #expect(found == Array(2...43))
+    }
+
+    @Test(arguments: [0 as UInt8, 0xA5])
+    func `a line whose beginning a damaged line's end has reached is found`(octet: UInt8) throws {
+        let folder = try written(10)
+        // The end of line 4, its line end among it, and the beginning of nothing else.
+        let ends = Array(try folder.read("events/" + folder.segments[0]).utf8).indices(of: 0x0A).ranges.map(
+            \.lowerBound)
+        try damage(folder, folder.segments[0]) { for place in ends[3] - 30...ends[3] { $0[place] = octet } }
+        let (number, remarks) = try restart(folder)
+        #expect(number == 11)
+        #expect(remarks.count == 1)
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
+        var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+        while try follower.next(into: &line, upTo: .max, &message) { found.append(message.sequence ?? 0) }
+        #expect(found == [1, 2, 3] + Array(5...11))
+    }
+
+    @Test func `what is no line behind the last whole one is cut off, and its numbers are not given again`() throws {
+        let folder = try written(10)
+        try damage(folder, folder.segments[0]) { bytes in
+            let end = bytes.indices(of: 0x0A).ranges.map(\.lowerBound)[6]
+            for place in end + 10..<bytes.count { bytes[place] = 0 }
+        }
+        let (number, remarks) = try restart(folder)
+        // Lines 8 to 10 were there, and nobody can see it.
+        #expect(number > 10 && number < 40)
+        #expect(try folder.numbers == Array(1...7) + [number])
+        #expect(remarks.contains { $0.contains("were cut off") })
+    }
+
+    @Test func `numbers go on behind the reservation where the file that was written to last is missing`() throws {
+        let folder = try written(42) { $0.rotateSize = 4000 }
+        try ShippingCheckpoint(position: LinePosition(sequence: 41)).write(FilePath(folder.path + "/state/mqtt.json"))
+        try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
+        let (number, remarks) = try restart(folder)
+        #expect(number > 10_000 && number < 10_100)
+        #expect(remarks.contains { $0.contains("is missing") && $0.contains("numbers go on with \(number)") })
+        // Said once: the next start finds all as it was left.
+        let (next, later) = try restart(folder)
+        #expect(next == number + 1)
+        #expect(later.isEmpty)
+    }
+
+    @Test func `numbers go on behind the reservation where current is missing, and where all event files are`() throws {
+        for name in ["events/current", "events"] {
+            let folder = try written(42)
+            try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+            #expect(try restart(folder).number > 10_000)
+        }
+    }
+
+    @Test func `numbers keep clear of what may have been where the state is missing too`() throws {
+        let folder = try written(42) { $0.rotateSize = 4000 }
+        try FileManager.default.removeItem(atPath: folder.path + "/state")
+        try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
+        #expect(try restart(folder).number > 42)
+    }
+
+    @Test func `numbers go on behind what was shipped where the files tell of less`() throws {
+        let folder = try written(42)
+        try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
+        try ShippingCheckpoint(position: LinePosition(sequence: 42)).write(FilePath(folder.path + "/state/mqtt.json"))
+        let lines = try folder.lines
+        try folder.write("events/" + folder.segments[0], lines[..<30].joined(separator: "\n") + "\n")
+        #expect(try restart(folder).number > 42)
+    }
+
+    @Test func `after an orderly end numbers go on without a gap, whatever was deleted since`() throws {
+        for missing in [nil, "events/current", "events", "state/mqtt.json"] {
+            let folder = try written(42, closes: true)
+            if let missing { try? FileManager.default.removeItem(atPath: folder.path + "/" + missing) }
+            let (number, remarks) = try restart(folder)
+            #expect(number == 43)
+            #expect(remarks.isEmpty)
+        }
+    }
+
+    @Test func `numbers are reserved before they are given, and again before they run out`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder) { $0.durability = .every(.seconds(3600)) }
+        for second in 0..<12_000 {
+            journal.append(.event(Sample.event(at: second / 100)))
+            if second % 100 == 99 { journal.commit(at: .start + .seconds(second / 100)) }
+        }
+        let state = try folder.read("state/state.json")
+        let reserved = try #require(try StateFile(parsing: Array(state.utf8)).reserved)
+        #expect(reserved >= 12_000 && reserved < 30_000)
+        #expect(journal.counters.bytes > 0)
+        // A snapshot says the same until half of them are gone.
+        journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(121))
+        #expect(try StateFile(parsing: Array(folder.read("state/state.json").utf8)).reserved == reserved)
+    }
+
+    @Test(arguments: [Int.max, LinePosition.sequenceMax + 1])
+    func `a number that leaves none behind it is refused with the file, and traps nobody`(number: Int) throws {
+        let folder = try written(3)
+        let state = try folder.read("state/state.json")
+        try folder.write("state/state.json", state.replacing("\"sequence\":1,", with: "\"sequence\":\(number),"))
+        let path = folder.path + "/state/state.json"
+        #expect(throws: EventLogError.numberTooGreat(path, offset: nil)) { try Journal(in: folder, process: 2) }
+        #expect(throws: EventLogError.self) { try LastState.read(from: FilePath(folder.path + "/state")) }
+        try folder.write("state/state.json", state)
+        let name = folder.segments[0]
+        let text = try folder.read("events/" + name)
+        let place = try #require(text.utf8.firstIndex(of: 0x0A)).utf16Offset(in: text) + 1
+        try folder.write("events/" + name, text.replacing("\"sequence\":2,", with: "\"sequence\":\(number),"))
+        let error = EventLogError.numberTooGreat(folder.path + "/events/" + name, offset: place)
+        #expect(throws: error) { try Journal(in: folder, process: 2) }
+        #expect(error.description.contains("octet \(place)") && error.description.contains("take the line out"))
+        var reader = try LogReader([FilePath(folder.path + "/events")])
+        var found: [Int] = []
+        try reader.read([.event]) { line in
+            found.append(line.sequence ?? 0)
+            return true
+        }
+        #expect(found == [1, 3])
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: number))
+        var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "p"))
+        let isThere = try follower.next(into: &line, upTo: .max, &message)
+        #expect(!isThere)
+        #expect(throws: ShippingCheckpoint.Problem.self) {
+            try folder.write("mqtt.json", "{\"version\":1,\"sequence\":\(number)}")
+            _ = try ShippingCheckpoint.read(FilePath(folder.path + "/mqtt.json"))
+        }
+    }
+
+    @Test func `the file that is written to is deleted: said, and begun anew under the next number`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder)
+        for second in 0..<5 { journal.event(at: second) }
+        let gone = folder.segments[0]
+        try FileManager.default.removeItem(atPath: folder.path + "/events/" + gone)
+        journal.event(at: 5)
+        #expect(journal.durableSequence == 6 && journal.isKeeping)
+        #expect(folder.segments == ["events-000000000006-20261121T000005Z.jsonl"])
+        #expect(try folder.numbers == [6])
+        #expect(
+            try FileManager.default.destinationOfSymbolicLink(atPath: folder.path + "/events/current")
+                == folder.segments[0])
+        let remarks = journal.takeRemarks()
+        #expect(remarks.count == 1 && remarks[0].contains(gone) && remarks[0].contains("lines 1 to 5"))
+        #expect(journal.counters.segmentsTakenAway == 1)
+        // The folder as a whole, and a file that is cut.
+        try FileManager.default.removeItem(atPath: folder.path + "/events")
+        journal.event(at: 6)
+        try folder.write("events/" + folder.segments[0], "")
+        journal.event(at: 7)
+        #expect(try folder.numbers == [8])
+        #expect(journal.counters.segmentsTakenAway == 3)
+    }
+
+    @Test func `lines that are not durable yet outlive the file that they were written to`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder) { $0.durability = .every(.seconds(5)) }
+        for second in 0..<3 { journal.event(at: second) }
+        try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments[0])
+        journal.event(at: 3)
+        journal.advance(to: .start + .seconds(20))
+        #expect(try folder.numbers == [1, 2, 3, 4])
+    }
+
+    @Test func `a FIFO or a folder that is called like an event file is refused by its name, and not waited for`()
+        throws
+    {
+        let folder = try written(3)
+        let path = folder.path + "/events/events-000000000009-20261121T000009Z.jsonl"
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect(throws: EventLogError.readFailed(path, .illegalSeek)) { try Journal(in: folder, process: 2) }
+        #expect(throws: EventLogError.readFailed(path, .illegalSeek)) {
+            try LogReader([FilePath(folder.path + "/events")])
+        }
+        #expect(throws: Errno.illegalSeek) { _ = try SegmentReader(FilePath(path), files: SystemFiles()) }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(throws: EventLogError.readFailed(path, .isDirectory)) { try Journal(in: folder, process: 2) }
+    }
+}
