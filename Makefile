@@ -107,7 +107,7 @@ tsan: deps ## Runs all tests with the thread sanitizer: what races is an error.
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build \
 	  --sanitize thread $(SWIFT_FLAGS)
 
-torture: deps torture-publisher ## Damages every capture 10,000 times and 20,000 folders of event files, sets 100 hostile clients on the status socket, kills the publisher 1,000 times.
+torture: deps torture-publisher ## Damages captures and folders of event files, sets hostile clients and brokers on it, kills the publisher, by the thousand.
 	@# Optimised, or it would take hours.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
@@ -115,6 +115,8 @@ torture: deps torture-publisher ## Damages every capture 10,000 times and 20,000
 	$(PYTHON) Tests/Torture/status $(BINARY)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter FolderFuzzTests $(SWIFT_FLAGS)
+	BEACON_SESSIONS=1000 $(SWIFT) test \
+	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileBrokerTests $(SWIFT_FLAGS)
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)

@@ -162,7 +162,8 @@ let package = Package(
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
-                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling", "Shipping",
+                "BrokerSupport", "CLinux", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
+                "Shipping",
                 "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
