@@ -81,7 +81,6 @@ public final class PublisherProcess {
     private var reaps = 0
     private var ended: String?
     private var delay: Duration?
-    private var shippedAtStart = 0
     private var isAccepted = false
     private var pings = 0
     private var unanswered: (ping: Int, deadline: Instant)?
@@ -233,7 +232,6 @@ public final class PublisherProcess {
         }
         let settings = makeSettings(starts)
         starts += 1
-        shippedAtStart = status.shipped
         let before = status
         status = PublisherStatus(since: now)
         (status.shipped, status.released) = (before.shipped, before.released)
@@ -298,7 +296,8 @@ public final class PublisherProcess {
         if wasConnected { take(.connection(isThere: false)) }
         let isDone = status.state == .ended && (status.failure == nil || !isForever)
         guard !isStopping, !(isDone && !isForever) else { return finish() }
-        if status.shipped > shippedAtStart { delay = nil }
+        // It worked: what ended it may be a broker's mood, or somebody who kills it.
+        if status.acknowledged > 0 { delay = nil }
         let now = loop.now
         let next = delay.map { min($0 * 2, timing.lastDelay) } ?? timing.firstDelay
         delay = next

@@ -122,6 +122,8 @@ extension PublisherSettings {
             fields.put("beaconsMax", present.beaconsMax)
             fields.put("lastWritten", present.lastWritten)
         }
+        // What is cut off has none.
+        fields.put("end", true)
         return fields.octets
     }
 
@@ -129,7 +131,7 @@ extension PublisherSettings {
     ///
     /// - Throws: ``Problem`` where they are none, or another version's.
     package init(_ octets: ArraySlice<UInt8>) throws(Problem) {
-        guard let fields = ReadFields(octets) else { throw .damaged }
+        guard let fields = ReadFields(octets), fields.flag("end") else { throw .damaged }
         guard fields.number("version") == Self.version else { throw .otherVersion }
         guard let directory = fields.text("directory"), let checkpoint = fields.text("checkpoint"),
             let host = fields.text("host"), let port = fields.number("port").flatMap({ UInt16(exactly: $0) }),

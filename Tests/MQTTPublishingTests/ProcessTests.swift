@@ -22,7 +22,7 @@ import Testing
         var random = SeededNumbers(state: seed)
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let subscriber = try Subscriber(broker)
+        let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let world = try ShippingWorld(folder, port: broker.port)
         for _ in 0..<kills {
             try world.write(1 + Int(random.next() % 40))
@@ -151,7 +151,7 @@ import Testing
     @Test func `two that ship by one checkpoint: the second waits, says so, and goes on where the first ends`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
-        let subscriber = try Subscriber(broker)
+        let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let first = try ShippingWorld(folder, port: broker.port)
         try first.write(20)
         try first.until("it ships") { first.process.status.shipped == 20 }
@@ -212,7 +212,7 @@ import Testing
             conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
 
             """)
-        let subscriber = try Subscriber(broker)
+        let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")
         let arguments = ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--follow"]
         let owner = try Child(FaultTests.gateway, arguments)
         #expect(subscriber.wait(for: 5))

@@ -151,7 +151,7 @@ import Testing
         #expect(world.remarks.count { $0.contains("the publisher's process") } <= 1, "\(world.remarks)")
         // A good one in its place gets all of it.
         let good = try Broker(folder)
-        let subscriber = try Subscriber(good)
+        let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")
         world.process.stopAndWait()
         let next = try ShippingWorld(folder, files: world.files, port: good.port)
         try next.until("all is shipped") { next.process.status.shipped == 20 }
