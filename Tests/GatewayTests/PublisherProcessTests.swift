@@ -1,3 +1,4 @@
+import BrokerSupport
 import Foundation
 import Testing
 
@@ -78,8 +79,15 @@ struct PublishingProcessTests {
         let numbers = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
             .compactMap { $0["sequence"] as? Int }
         #expect(numbers == Array(1...numbers.count))
-        let came = try run(LocalBroker.subscriber, session + topics + ["-W", "2"]).lines
-            .compactMap { try? object($0)["sequence"] as? Int }
+        // Behind all that waits for the session comes a mark.
+        let mark = [
+            "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-t", "beacons/lobby/event/mark", "-m", "the end",
+        ]
+        #expect(try run(BrokerTools.publish, mark).status == 0)
+        let subscriber = try Child(LocalBroker.subscriber, session + topics + ["-t", "beacons/lobby/clock"])
+        try subscriber.line(with: "the end")
+        subscriber.end(SIGKILL)
+        let came = subscriber.said.compactMap { try? object($0)["sequence"] as? Int }
         #expect(Set(came) == Set(numbers))
     }
 
