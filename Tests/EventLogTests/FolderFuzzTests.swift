@@ -24,7 +24,7 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         let seeds =
             environment["BEACON_SEED"].flatMap { UInt64($0) }.map { $0..<$0 + 1 }
-            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 400)
+            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 200)
         var refused = 0
         for seed in seeds {
             var world = try FolderWorld(seed: seed)
@@ -56,11 +56,13 @@ struct FolderWorld {
     private var lines: [Int: [UInt8]] = [:]
     private var issued = 0
     private var closes: Bool
+    private let files = FailingFiles()
 
     init(seed: UInt64) throws {
         random = FolderRandom(state: seed &* 0x1000_0001)
         folder = try Folder()
         closes = random.below(3) == 0
+        files.synchronizes = false
         try live()
     }
 
@@ -70,7 +72,7 @@ struct FolderWorld {
     }
 
     private mutating func live() throws {
-        let journal = try Journal(in: folder, options)
+        let journal = try Journal(in: folder, files: files, options)
         let count = 5 + random.below(60)
         var shipped = 0
         for second in 0..<count {
@@ -92,7 +94,7 @@ struct FolderWorld {
         issued = journal.sequence
         if shipped > 0 {
             try ShippingCheckpoint(position: LinePosition(sequence: shipped))
-                .write(FilePath(folder.path + "/state/mqtt.json"))
+                .write(FilePath(folder.path + "/state/mqtt.json"), files: files)
         }
         if closes { journal.close(JournalTests.snapshot(.satisfied), at: .start + .seconds(count)) }
         for piece in try folder.pieces { if let number = Self.number(piece) { lines[number] = Array(piece) } }
@@ -151,7 +153,7 @@ struct FolderWorld {
         }
         var complaints: [String] = []
         do {
-            let journal = try Journal(in: folder, process: 2, at: .start + .seconds(1000), options)
+            let journal = try Journal(in: folder, files: files, process: 2, at: .start + .seconds(1000), options)
             let first = journal.recovery.sequence + 1
             for second in 1000..<1003 { journal.event(at: second) }
             journal.keep(JournalTests.snapshot(.satisfied), at: .start + .seconds(1003))

@@ -50,6 +50,8 @@ final class FailingFiles: FileSystemCalls {
 
     let files = SystemFiles()
     var failures: [Call: Errno] = [:]
+    /// Whether anything is put on the disk: a test that does not cut the power need not wait for it.
+    var synchronizes = true
     /// Of a write that fails, how many octets are written all the same.
     var partial = 0
     private(set) var counts: [Call: Int] = [:]
@@ -88,7 +90,7 @@ final class FailingFiles: FileSystemCalls {
 
     func synchronize(_ file: Handle) throws(Errno) {
         try check(.synchronize)
-        try files.synchronize(file)
+        if synchronizes { try files.synchronize(file) }
     }
 
     func close(_ file: Handle) { files.close(file) }
@@ -115,7 +117,7 @@ final class FailingFiles: FileSystemCalls {
 
     func synchronizeDirectory(_ path: FilePath) throws(Errno) {
         try check(.synchronizeDirectory)
-        try files.synchronizeDirectory(path)
+        if synchronizes { try files.synchronizeDirectory(path) }
     }
 }
 

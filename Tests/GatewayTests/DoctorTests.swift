@@ -196,7 +196,7 @@ extension Doctor {
 
     @Test func `f2fs that keeps small files in their inodes is warned of`() throws {
         let found = try examine {
-            $0.directories["/var/lib/beacon-gateway"] = DoctorFacts.Directory(
+            $0.directories["/var/lib/beacon-gateway/events"] = DoctorFacts.Directory(
                 exists: true, free: 1 << 40, isInlineF2FS: true)
         }
         let finding = try #require(found.findings.first { $0.check == "disk" && $0.state == .warning })
