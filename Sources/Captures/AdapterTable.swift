@@ -117,10 +117,8 @@ struct AdapterTable {
         note(index, place)
     }
 
-    /// Whether one of the same name was met with an address.
-    func isKnownByAddress(_ place: Int) -> Bool {
-        names.indices.contains { addresses[$0] != nil && names[$0] == names[place] }
-    }
+    /// Whether any was met with an address.
+    var knowsAddresses: Bool { addresses.contains { $0 != nil } }
 
     /// The address of the controller at `place` is still to come.
     mutating func unsettle(_ place: Int) { unsettled.insert(place) }

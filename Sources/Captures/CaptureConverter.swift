@@ -109,12 +109,8 @@ public struct CaptureConverter {
         records += 1
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
-        // Who it is will be told before anything is heard of it; under its name another one may have stopped (rule L7).
-        if writer.format == .advertisementLog, record.isUnsettled, let adapter = record.adapter,
-            !isMet(adapter), table.isKnownByAddress(adapter)
-        {
-            return
-        }
+        // Who it is will be told before anything is heard of it: it may be one that has stopped (rule L7).
+        if writer.format == .advertisementLog, record.isUnsettled, table.knowsAddresses { return }
         if let adapter = record.adapter { meet(adapter, table, time, writer.format) }
         switch record.content {
         case .listening(let listens):
@@ -162,8 +158,6 @@ public struct CaptureConverter {
             if let adapter = record.adapter, seen[adapter].lastWritten != time { leaveOut(adapter, time) }
         }
     }
-
-    private func isMet(_ adapter: Int) -> Bool { adapter < seen.count && seen[adapter].beganAt != nil }
 
     private mutating func meet(
         _ adapter: Int, _ table: AdapterTable, _ time: Instant, _ format: CaptureWriter.Format

@@ -124,7 +124,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         }
     }
 
-    func isKnownByAddress(_ name: String) -> Bool { controllers.isKnownByAddress(name) }
+    func knowsAddresses(besides name: String) -> Bool { controllers.knowsAddresses(besides: name) }
 
     @inline(__always)
     mutating func advance(to time: Instant) throws(ExitFailure) {

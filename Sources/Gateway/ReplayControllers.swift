@@ -8,19 +8,24 @@ struct ReplayControllers {
     private var sources: [[Int: ReplayAdapter]] = []
     private var names: [String: AdapterID] = [:]
     private var silent: Set<AdapterID> = []
-    private var withAddress: Set<String> = []
+    /// The gateways of which adapters were met with addresses: what stands before their names' last slash.
+    private var gatewaysWithAddresses: Set<String> = []
 
     init(sources count: Int = 0) { sources = Array(repeating: [:], count: count) }
 
-    /// Whether one of that name was met with an address.
-    func isKnownByAddress(_ name: String) -> Bool { withAddress.contains(name) }
+    /// Whether an adapter of the same gateway was met with an address.
+    func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
+
+    private static func gateway(of name: String) -> String {
+        name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[..<$0]) } ?? ""
+    }
 
     /// Takes that an adapter goes by a name now.
     ///
     /// - Returns: the one that did before, and no longer does.
     mutating func take(_ adapter: ReplayAdapter, _ id: AdapterID, source: Int) -> AdapterID? {
         sources[source][adapter.place] = adapter
-        if adapter.address != nil { withAddress.insert(adapter.name) }
+        if adapter.address != nil { gatewaysWithAddresses.insert(Self.gateway(of: adapter.name)) }
         let former = names[adapter.name]
         for (name, other) in names where other == id && name != adapter.name { names[name] = nil }
         names[adapter.name] = id

@@ -9,8 +9,9 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// A source has a new adapter, or its name another controller; the first record of it is at `time`.
     mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure)
 
-    /// Whether an adapter of that name is known by its address, so that one whose address is still to come may be another.
-    func isKnownByAddress(_ name: String) -> Bool
+    /// Whether adapters of the same gateway are known by their addresses, so that one whose address is still to come may be
+    /// any of them.
+    func knowsAddresses(besides name: String) -> Bool
 
     /// A record is at `time`; its reports come next.
     mutating func advance(to time: Instant) throws(ExitFailure)

@@ -209,6 +209,8 @@ struct ReplaySource: ~Copyable {
         if let time = headTime { try handler.advance(to: time) }
         if let place = record.adapter, place >= met.count || !met[place] {
             try meet(place, record, at: headTime, &handler)
+            // It is not known yet who this is of.
+            guard place < met.count, met[place] else { return try handler.deliver(isUrgent: false) }
         }
         var record = record
         record.time = headTime
@@ -273,7 +275,7 @@ struct ReplaySource: ~Copyable {
     ) throws(ExitFailure) {
         let name = adapterName(place)
         // Its address is told before anything is heard of it.
-        if record.isUnsettled, handler.isKnownByAddress(name) { return }
+        if record.isUnsettled, handler.knowsAddresses(besides: name) { return }
         while met.count <= place { met.append(false) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let address = place < addresses.count ? addresses[place] : nil

@@ -24,7 +24,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         names[selected][adapter.place] = adapter.name
     }
 
-    func isKnownByAddress(_ name: String) -> Bool { false }
+    func knowsAddresses(besides name: String) -> Bool { false }
 
     mutating func advance(to time: Instant) {}
 
