@@ -23,6 +23,8 @@ public struct LineFollower: ~Copyable {
     private var isInPlace = false
     // The line that a segment was read again from its beginning for: a gap that is still there then is one.
     private var rereadAfter: Int?
+    // The line that a copy of a segment was looked for: what is damaged in one may be whole in the other.
+    private var copyReadAfter: Int?
 
     /// Reads on from a position in `directory`, which need not be there yet.
     public init(_ directory: FilePath, from position: LinePosition, files: any FileSystemCalls = SystemFiles()) {
@@ -36,6 +38,7 @@ public struct LineFollower: ~Copyable {
         reader = nil
         segment = nil
         rereadAfter = nil
+        copyReadAfter = nil
         self.position = position
     }
 
@@ -78,6 +81,12 @@ public struct LineFollower: ~Copyable {
                 rewind()
                 continue
             }
+            if sequence > position.sequence + 1, copyReadAfter != position.sequence, let copy = try copy() {
+                copyReadAfter = position.sequence
+                try open(copy, at: 0)
+                isInPlace = false
+                continue
+            }
             if position.sequence > 0 { missed += sequence - position.sequence - 1 }
             position.sequence = sequence
             isInPlace = true
@@ -118,6 +127,12 @@ public struct LineFollower: ~Copyable {
         reader = consume opened
         segment = chosen
         if isCut { rewind() }
+    }
+
+    /// Another segment that begins with the same line as the one that is open.
+    private mutating func copy() throws(Errno) -> Segment? {
+        guard let segment else { return nil }
+        return try segments().first { $0.begins == segment.begins && $0.name != segment.name }
     }
 
     private mutating func rewind() {
