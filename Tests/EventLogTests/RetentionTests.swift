@@ -71,7 +71,10 @@ import Testing
             $0.rotateSize = 1
             $0.retainSize = 2500
         }
-        for second in 0..<40 { journal.event(at: second) }
+        for second in 0..<40 {
+            journal.event(at: second)
+            journal.advance(to: .start + .seconds(second))
+        }
         #expect(journal.counters.deletedEarly == journal.counters.deletedSegments)
         #expect(journal.counters.deletedEarly > 30)
         let remarks = journal.takeRemarks()
@@ -83,7 +86,10 @@ import Testing
             $0.retainSize = 2500
             $0.retain = .seconds(60)
         }
-        for hour in 0..<8 { quiet.event(at: 3600 * hour) }
+        for hour in 0..<8 {
+            quiet.event(at: 3600 * hour)
+            quiet.advance(to: .start + .seconds(3600 * hour))
+        }
         #expect(quiet.counters.deletedSegments > 0 && quiet.counters.deletedEarly == 0)
         #expect(quiet.takeRemarks().isEmpty)
     }
