@@ -33,9 +33,12 @@ extension Journal.Recovery.Finding {
     mutating func findNumber(_ options: JournalOptions, _ files: any FileSystemCalls) {
         let inFiles = segments.reduce(greatest) { max($0, $1.first - 1) }
         sequence = max(inFiles, stateSequence, shipped)
-        goesOn = sequence == inFiles
-        if goesOn, lostAtEnd > 0 {
+        let isComplete = sequence == inFiles
+        goesOn = isComplete
+        if isComplete, lostAtEnd > 0 {
+            // The end stays as it is, and another segment begins: nothing but what stands there tells of the numbers.
             sequence += lostAtEnd
+            goesOn = false
             remarks.append(
                 "behind the last whole line of \(lastName) there may have stood \(lostAtEnd) more: numbers go on with "
                     + "\(sequence + 1)")
@@ -44,7 +47,7 @@ extension Journal.Recovery.Finding {
         // It is a link of ours, or shows nothing.
         let named = (try? files.target(of: link)).flatMap { Segment(name: $0) }
         let isThere = segments.contains { $0.name == named?.name }
-        guard !isThere || !goesOn, let behind = given(after: named, options) else { return }
+        guard !isThere || !isComplete, let behind = given(after: named, isComplete, options) else { return }
         goesOn = false
         let why =
             if let named, !isThere {
@@ -58,10 +61,11 @@ extension Journal.Recovery.Finding {
     }
 
     /// The last number that may have been given where lines are missing at the end; `nil` where nothing more can have been.
-    private func given(after named: Segment?, _ options: JournalOptions) -> Int? {
+    private func given(after named: Segment?, _ isComplete: Bool, _ options: JournalOptions) -> Int? {
         if let reserved { return reserved > max(stateSequence, sequence) ? reserved : nil }
-        // A file of an earlier version reserved nothing, and at a first start there is nothing.
-        guard !hasState, sequence > 0 || named != nil else { return nil }
+        // A file of an earlier version reserved nothing; and where neither it nor `current` is there, as with files that
+        // were copied to another machine, nothing tells that lines are missing.
+        guard !hasState, named != nil || !isComplete else { return nil }
         return max(sequence, (named?.first ?? 1) - 1) + options.rotateSize / Self.lineMin
     }
 }

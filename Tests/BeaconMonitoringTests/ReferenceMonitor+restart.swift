@@ -267,6 +267,13 @@ struct RestartMemory {
     }
 
     private mutating func apply(_ event: Event, _ adapterName: (AdapterID) -> String) {
+        if place(event.identifier) == nil {
+            // The line that added it was lost.
+            snapshot.conditions.append(
+                MonitorSnapshot.Condition(
+                    monitor: event.monitor, identifier: event.identifier, condition: event.condition, settings: nil,
+                    own: MonitorSnapshot.Subject(state: .unknown)))
+        }
         guard let place = place(event.identifier) else { return }
         let beacon = event.scope == .beacon ? event.refinement : nil
         if let beacon, !snapshot.conditions[place].beacons.contains(where: { $0.beacon == beacon }) {

@@ -137,7 +137,7 @@ struct RestartWorld {
         }
         let left = try checkFiles()
         // Behind the last line nothing but a power cut leaves what numbers have to keep clear of.
-        guard survived == left.last || survived > left.last && lastKill == .power else {
+        guard survived == left.last || survived > left.last && powerWasCut else {
             throw Failure(description: "numbers go on after \(survived), and \(left.last) is the last line")
         }
         lines = lines.filter { left.contains($0.key) }
@@ -168,7 +168,7 @@ struct RestartWorld {
         var expected = ActionBuffer()
         life.model.named = names
         for setup in setups { try life.model.addMonitor(setup.name, settings: setup.settings) }
-        if let memory { try life.model.restore(memory.snapshot, into: &expected) }
+        if let memory { try life.model.restore(configured(memory.snapshot), into: &expected) }
         try Self.apply(setups, to: &life.model, memory?.snapshot, at: now, into: &expected)
         life.model.name(names, at: now, into: &expected)
         self.life = life
@@ -195,6 +195,17 @@ struct RestartWorld {
                     assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
             }
         }
+    }
+
+    /// With the settings of the configuration where the line that told them was lost.
+    private func configured(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
+        var snapshot = snapshot
+        for index in snapshot.conditions.indices where snapshot.conditions[index].settings == nil {
+            let identifier = ScriptGenerator.identifier(snapshot.conditions[index].identifier)
+            snapshot.conditions[index].settings =
+                setups.flatMap(\.conditions).first { $0.identifier == identifier }?.settings
+        }
+        return snapshot
     }
 
     /// Does a step of the script; whether the process lives afterwards.
@@ -337,7 +348,7 @@ struct RestartWorld {
     /// Takes the dead process away, and the power too where that is what killed it.
     mutating func bury(_ kill: SimulatedDisk.Kill) {
         disk.restart(after: kill)
-        lastKill = kill
+        if kill == .power { powerWasCut = true }
         if let life {
             dead = life.actions
             deadBegin = life.begin
@@ -345,7 +356,7 @@ struct RestartWorld {
         life = nil
     }
 
-    private var lastKill: SimulatedDisk.Kill?
+    private var powerWasCut = false
     private var dead: [(number: Int, action: Action)] = []
     /// How the process that died began.
     private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
@@ -409,7 +420,7 @@ struct RestartWorld {
             guard let segment = Segment(name: name), let bytes = disk.contents("\(Self.events)/\(name)") else {
                 continue
             }
-            guard bytes.isEmpty || bytes.last == 0x0A else {
+            guard bytes.isEmpty || bytes.last == 0x0A || powerWasCut else {
                 throw Failure(description: "\(name) ends in the middle of a line")
             }
             if segment.first <= left.last { throw Failure(description: "\(name) follows line \(left.last)") }
@@ -419,7 +430,8 @@ struct RestartWorld {
                 var parser = LineParser()
                 parser.text = JSONText(Array(line[(line.lastIndex(of: 0).map { $0 + 1 } ?? line.startIndex)...]))
                 guard parser.parse(), parser.passedOver == 0, let number = parser.head.sequence else {
-                    if lastKill == .power { continue }
+                    // A hole of a power cut stays where it is.
+                    if powerWasCut { continue }
                     throw Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
                 }
                 guard number > left.last else {

@@ -69,7 +69,9 @@ import Testing
         #expect(found == [1, 2, 3] + Array(5...11))
     }
 
-    @Test func `what is no line behind the last whole one is cut off, and its numbers are not given again`() throws {
+    @Test func `zeros behind the last whole line keep the numbers that may have stood there from being given again`()
+        throws
+    {
         let folder = try written(10)
         try damage(folder, folder.segments[0]) { bytes in
             let end = bytes.indices(of: 0x0A).ranges.map(\.lowerBound)[6]
@@ -78,8 +80,15 @@ import Testing
         let (number, remarks) = try restart(folder)
         // Lines 8 to 10 were there, and nobody can see it.
         #expect(number > 10 && number < 40)
-        #expect(try folder.numbers == Array(1...7) + [number])
-        #expect(remarks.contains { $0.contains("were cut off") })
+        #expect(try folder.numbers.filter { $0 > 0 } == Array(1...7) + [number])
+        #expect(folder.segments.count == 2)
+        #expect(remarks.count == 1 && remarks[0].contains("numbers go on with \(number)"))
+        // Killed before its first line is there, a start leaves the next one what it found.
+        let other = try written(10)
+        try damage(other, other.segments[0]) { $0[$0.count - 300] = 0 }
+        let first = try Journal(in: other, process: 2).recovery.sequence
+        #expect(first >= 10)
+        #expect(try Journal(in: other, process: 3).recovery.sequence == first)
     }
 
     @Test func `numbers go on behind the reservation where the file that was written to last is missing`() throws {
