@@ -17,7 +17,7 @@ import Testing
         for name in withState ? ["events", "state"] : ["events"] {
             try FileManager.default.copyItem(atPath: Self.fixture + "/" + name, toPath: folder.path + "/" + name)
         }
-        // Where it is missing, files may be missing too, and numbers would go on behind all that may have been given.
+        // As a gateway leaves it: it tells that no file is missing.
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/events/current",
             withDestinationPath: try #require(folder.segments.last))
