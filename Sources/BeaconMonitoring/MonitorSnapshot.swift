@@ -5,7 +5,7 @@ public import BluetoothLE
 /// Not in it is what begins anew: qualifying sightings on the way in, beacons on their way in, the episodes of rules P2
 /// and P5, and the tokens of rule P5, since a start begins with all. Nor are names: they are the configuration's.
 /// Adapters are named as lines name them. An engine gives one (``MonitorEngine/snapshot``), and the lines that follow bring it up
-/// to date; an engine that starts takes it (``MonitorEngine/begin(_:from:at:into:)``).
+/// to date; an engine that starts takes it (``MonitorEngine/begin(_:naming:from:at:into:)``).
 public struct MonitorSnapshot: Sendable, Hashable {
     /// The monitors, in the order in which they were made known.
     public var monitors: [Monitor] = []

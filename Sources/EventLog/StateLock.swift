@@ -63,7 +63,7 @@ public final class StateLock {
     /// Takes the lock of a folder of event files: one journal at a time writes there.
     ///
     /// - Parameters:
-    ///   - events: the folder; made where it is not there.
+    ///   - directory: the folder; made where it is not there.
     ///   - program: who takes it, for people.
     /// - Throws: as the other does.
     public convenience init(events directory: FilePath, program: String) throws(EventLogError) {
