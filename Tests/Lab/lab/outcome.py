@@ -101,19 +101,22 @@ def timeline(line, key):
     return (micros(line[key]) - offset_of(line)) / 1e6 if key in line else None
 
 
-def payloads(path, topics=None):
+def payloads(path, topics=None, damaged=False):
     """The payloads of a file's lines, with or without envelope; raises ValueError at a line that is none.
 
     `topics`: takes the topic of each, None where it has no envelope.
+    `damaged`: the file was damaged on purpose: what is no line is passed over, as the gateway leaves it where it stands.
     """
     found = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(errors="replace" if damaged else "strict").splitlines(), 1):
         try:
             value = json.loads(line)
             found.append(value.get("payload", value))
             if topics is not None:
                 topics.append(value.get("topic"))
         except (ValueError, AttributeError) as problem:
+            if damaged:
+                continue
             raise ValueError("%s:%d is not a line: %s" % (path.name, number, problem)) from problem
     return found
 
@@ -142,7 +145,7 @@ class Outcome(Telling):
         self.zero, self.ending = self.report.get("zero"), self.report["ending"]
         lines, topics = [], []
         for path in sorted((self.folder / "events").glob("events-*.jsonl")):
-            lines += payloads(path, topics)
+            lines += payloads(path, topics, damaged=scenario.gaps)
         super().__init__(lines, topics)
         self.reports, self.ears, self._names = [], [], []
         for number, controller in enumerate(scenario.controllers):
