@@ -21,14 +21,14 @@ def failing(name, about, where, down, up):
                     flags=("persistenceUnavailable",), seconds=30)
 
 
-def damaged(name, about, path, how, states=None, lost=False):
+def damaged(name, about, path, how, states=None, lost=False, essential=False):
     """The gateway is killed, something befalls a file of its own, and it is started again."""
     scene = [Noise(), BADGE, FORKLIFT, Beacon("new", 2, 0, comes=10.5), Beacon("leaves before", 2, 2, comes=0.8, leaves=1.8)]
     return Scenario("damaged-" + name, "killed; %s: it starts, and no number is given twice" % about, "management",
                     [Controller(scene)],
                     [Clean(), Back(10, "staff 2/0"), Kept("before", lost)] + ([States(states)] if states else []), seconds=20,
                     actions=[act(7, "gateway", what="kill"), act(8, "damage", path=path, how=how),
-                             act(10, "gateway", what="start")], gaps=True)
+                             act(10, "gateway", what="start")], gaps=True, essential=essential)
 
 
 STAYED = {**HERE, "staff 2/0": "satisfied", "staff 2/2": "satisfied unsatisfied"}
@@ -51,7 +51,7 @@ SCENARIOS = [
     damaged("state-garbage", "state.json has garbage in it", STATE, "garbage", STAYED),
     damaged("state-empty", "state.json is empty", STATE, "empty", STAYED),
     damaged("segment-missing", "the newest segment is gone", SEGMENT, "remove", lost=True),
-    damaged("segment-zero", "an octet in the middle of the newest segment is zero", SEGMENT, "zero"),
+    damaged("segment-zero", "an octet in the middle of the newest segment is zero", SEGMENT, "zero", essential=True),
     damaged("segment-zeros", "a sector in the middle of the newest segment is zeros", SEGMENT, "zeros"),
     damaged("segment-garbage", "the newest segment has garbage in its middle", SEGMENT, "garbage"),
     damaged("segment-torn", "the newest segment's end is torn", SEGMENT, "tear"),

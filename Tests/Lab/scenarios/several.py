@@ -44,7 +44,8 @@ SCENARIOS = [
             **options) for backend, options in SWAPPING
 ] + [
     swapped("slowly", "the other adapter listens under the first one's name for longer than the exit timeout: nobody leaves (L7)",
-            backend, 2, 14 if backend == "dbus" else 9, 60.0, **options) for backend, options in SWAPPING
+            backend, 2, 14 if backend == "dbus" else 9, 60.0, essential=backend == "management", **options)
+    for backend, options in SWAPPING
 ] + [
     swapped("for-long", "whom an adapter alone held that stays away is unknown, whoever has its name (L2, L7)", "management",
             2, 14, 7.0, left="satisfied unknown satisfied"),
