@@ -13,7 +13,7 @@ final class ScanSource: ScanHandler {
     }
 
     let index: Int
-    let scanner: any Scanner
+    let scanner: any AdvertisingScanner
     // It outlives its scanner, which hands nothing over once it was stopped.
     private unowned let supervisor: ScanSupervisor
     var adapters: [Adapter] = []
@@ -21,7 +21,7 @@ final class ScanSource: ScanHandler {
     var isUsed = false
     var isEnded = false
 
-    init(index: Int, scanner: any Scanner, supervisor: ScanSupervisor) {
+    init(index: Int, scanner: any AdvertisingScanner, supervisor: ScanSupervisor) {
         self.index = index
         self.scanner = scanner
         self.supervisor = supervisor

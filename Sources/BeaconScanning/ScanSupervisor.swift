@@ -41,7 +41,7 @@ public final class ScanSupervisor {
 
     let loop: EventLoop
     let options: Options
-    let make: (ScannerBackend) throws(ScannerError) -> any Scanner
+    let make: (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner
     let exitTimeout: (BeaconIdentity) -> Duration?
     let log: (LogLevel, String) -> Void
     var handler: (any ScanHandler)?
@@ -68,7 +68,7 @@ public final class ScanSupervisor {
     ///   - log: takes lines for the operator.
     public init(
         loop: EventLoop, options: Options,
-        make: @escaping (ScannerBackend) throws(ScannerError) -> any Scanner,
+        make: @escaping (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner,
         exitTimeout: @escaping (BeaconIdentity) -> Duration? = { _ in nil },
         log: @escaping (LogLevel, String) -> Void
     ) {

@@ -17,7 +17,7 @@ public enum Backends {
     public static func make(
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: ScannerConfiguration, state: String,
         demand: ServiceDemand? = nil, observer: String? = nil
-    ) throws(ScannerError) -> any Scanner {
+    ) throws(ScannerError) -> any AdvertisingScanner {
         let numbers = scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:))
         let adapters = numbers.isEmpty ? nil : Set(numbers)
         let demand = demand ?? scanner.demand

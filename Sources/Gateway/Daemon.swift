@@ -22,7 +22,7 @@ public final class Daemon {
     let loop: EventLoop
     let log: (LogLevel, String) -> Void
     let path: String
-    let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?
+    let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     let startTime: Instant
     var configuration: Configuration
     let gateway: Identifier
@@ -80,7 +80,7 @@ public final class Daemon {
     ///   can't be read.
     public init(
         configuration path: String,
-        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)? = nil,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (LogLevel, String) -> Void
     ) throws(ExitFailure) {
         self.path = path

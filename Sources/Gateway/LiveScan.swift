@@ -35,7 +35,7 @@ public final class LiveScan: ScanHandler {
 
     let loop: EventLoop
     private let options: Options
-    private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?
+    private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     private let log: (LogLevel, String) -> Void
     private let terminal: ScanTerminal?
     private let output: ScanOutput
@@ -58,7 +58,8 @@ public final class LiveScan: ScanHandler {
     ///   - log: takes lines for the operator; on a terminal the last of them stands below the table instead.
     /// - Throws: ``ExitFailure`` where the process can't wait for events.
     public convenience init(
-        _ options: Options, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)? = nil,
+        _ options: Options,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (LogLevel, String) -> Void
     ) throws(ExitFailure) {
         do throws(Errno) {
@@ -73,7 +74,7 @@ public final class LiveScan: ScanHandler {
 
     init(
         _ options: Options, on loop: EventLoop, output: ScanOutput, terminal: ScanTerminal?,
-        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (LogLevel, String) -> Void
     ) {
         self.options = options

@@ -66,7 +66,7 @@ public final class Recording: ScanHandler {
 
     let loop: EventLoop
     private let options: Options
-    private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?
+    private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     private let log: (LogLevel, String) -> Void
     private var writer: RecordingWriter
     private let output: RecordingFile
@@ -86,7 +86,8 @@ public final class Recording: ScanHandler {
     ///   - log: takes lines for the operator.
     /// - Throws: ``ExitFailure`` where the file can't be made.
     public convenience init(
-        _ options: Options, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)? = nil,
+        _ options: Options,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (LogLevel, String) -> Void
     ) throws(ExitFailure) {
         let loop: EventLoop
@@ -100,7 +101,7 @@ public final class Recording: ScanHandler {
 
     init(
         _ options: Options, on loop: EventLoop, offset: ClockOffset,
-        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (LogLevel, String) -> Void
     ) throws(ExitFailure) {
         self.options = options

@@ -57,7 +57,7 @@ public struct ObserverOptions: Sendable {
     ///   - makeScanner: makes a way's scanner, not started; absent: BlueZ's and the kernel's.
     ///   - log: takes lines for the operator.
     func supervisor(
-        on loop: EventLoop, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any Scanner)?,
+        on loop: EventLoop, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (LogLevel, String) -> Void
     ) -> ScanSupervisor {
         var options = ScanSupervisor.Options()
@@ -100,10 +100,10 @@ public struct ObserverOptions: Sendable {
 }
 
 /// A scanner for who only looks on: it begins its own scan anew, and switches or resets nothing.
-final class ObservingScanner: Scanner {
-    private let scanner: any Scanner
+final class ObservingScanner: AdvertisingScanner {
+    private let scanner: any AdvertisingScanner
 
-    init(_ scanner: any Scanner) { self.scanner = scanner }
+    init(_ scanner: any AdvertisingScanner) { self.scanner = scanner }
 
     var backend: ScannerBackend { scanner.backend }
 

@@ -4,7 +4,7 @@ import Polling
 @testable import BeaconScanning
 
 /// A scanner that says what a test has it say.
-final class ScriptedScanner: Scanner {
+final class ScriptedScanner: AdvertisingScanner {
     let backend: ScannerBackend
     /// What it throws when it is started.
     var closed: ScannerError?

@@ -29,7 +29,7 @@ private var refusal: Errno? {
         arguments: [ScannerBackend.management, .hci])
     func `a kernel without Bluetooth is an error that says what to do`(backend: ScannerBackend) throws {
         let loop = try EventLoop()
-        let scanner: any BeaconScanning.Scanner =
+        let scanner: any AdvertisingScanner =
             backend == .hci ? HCIScanner(loop: loop) : ManagementScanner(loop: loop)
         #expect(scanner.backend == backend)
         let handler = Deaf()

@@ -5,7 +5,7 @@ import Polling
 import SystemPackage
 
 /// A scanner that says what a test has it say.
-final class ScriptedScanner: BeaconScanning.Scanner {
+final class ScriptedScanner: AdvertisingScanner {
     let backend: ScannerBackend
     /// What it tells while it starts.
     var opening: [ScanChange] = []

@@ -13,7 +13,7 @@ public import Polling
 /// Without a monitor the kernel has the controller filter duplicates, and a controller that takes this to the letter
 /// reports a beacon once in 10.24 s: ``mayBeThinned(on:)`` says where that is possible, and
 /// ``ScanObstacle/thinned`` is told where the times between reports show it.
-public final class DBusScanner: Scanner {
+public final class DBusScanner: AdvertisingScanner {
     /// How it hears.
     public struct Options: Sendable, Hashable {
         /// The kernel's numbers of the adapters to hear with; `nil` for all.
@@ -99,9 +99,9 @@ public final class DBusScanner: Scanner {
     /// once in 10.24 s.
     public func mayBeThinned(on adapter: Int) -> Bool { session.mayBeThinned(adapter) }
 
-    // MARK: Scanner
+    // MARK: AdvertisingScanner
 
-    /// Begins to hear. See ``Scanner/start(_:)``; it waits for the bus and bluetoothd for up to 5 s each.
+    /// Begins to hear. See ``AdvertisingScanner/start(_:)``; it waits for the bus and bluetoothd for up to 5 s each.
     ///
     /// `handler` is not kept alive.
     public func start(_ handler: any ScanHandler) throws(ScannerError) {

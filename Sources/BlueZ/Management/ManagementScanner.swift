@@ -20,7 +20,7 @@ import SystemPackage
 /// ``ManagementOptions/recordFile`` says for certain whose it is.
 ///
 /// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c; `docs/decisions.md`.
-public final class ManagementScanner: Scanner {
+public final class ManagementScanner: AdvertisingScanner {
     /// `management`.
     public var backend: ScannerBackend { .management }
     /// What was counted.
@@ -58,7 +58,7 @@ public final class ManagementScanner: Scanner {
         if let timer { loop.end(timer) }
     }
 
-    // MARK: Scanner
+    // MARK: AdvertisingScanner
 
     /// Opens the socket, sees whether this kernel lets this user put up monitors, and begins.
     ///

@@ -14,7 +14,7 @@ import SystemPackage
 /// else's that filters duplicates is told as ``ScanObstacle/thinned``.
 ///
 /// Sources: Linux net/bluetooth/hci_sock.c; Bluetooth Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65.
-public final class HCIScanner: Scanner {
+public final class HCIScanner: AdvertisingScanner {
     /// `hci`.
     public var backend: ScannerBackend { .hci }
 
@@ -58,7 +58,7 @@ public final class HCIScanner: Scanner {
         return sum
     }
 
-    // MARK: Scanner
+    // MARK: AdvertisingScanner
 
     /// Sees whether this user may use the raw channel, finds the adapters, and begins.
     ///

@@ -9,7 +9,7 @@ import Polling
 import SystemPackage
 
 /// Hears what comes through a socket, one message a report, as the kernel's sockets give them.
-final class SocketScanner: BeaconScanning.Scanner {
+final class SocketScanner: AdvertisingScanner {
     let backend = ScannerBackend.management
     private let loop: EventLoop
     private let socket = FileDescriptor.standardInput

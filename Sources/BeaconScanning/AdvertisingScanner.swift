@@ -4,7 +4,7 @@ public import BluetoothLE
 ///
 /// A scanner lives on the thread of the loop that it was made with. It hands everything over from there, one after the
 /// other, and waits nowhere else.
-public protocol Scanner: AnyObject {
+public protocol AdvertisingScanner: AnyObject {
     /// Which way it is.
     var backend: ScannerBackend { get }
 
