@@ -43,7 +43,7 @@ struct ExplainText {
 
     // MARK: Events
 
-    private mutating func tell(_ event: Event) {
+    private mutating func tell(_ event: BeaconMonitor.Event) {
         let who = event.scope == .beacon ? event.refinement.map { ", beacon \(Self.name($0))" } ?? "" : ""
         lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
         if let previous = event.previous {
@@ -67,7 +67,7 @@ struct ExplainText {
 
     private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "RSSI not known" }
 
-    private mutating func tellEntry(_ event: Event) {
+    private mutating func tellEntry(_ event: BeaconMonitor.Event) {
         let count = finding.settings?.enterCount ?? 1
         let sighting = event.sighting
         let heard =
@@ -88,7 +88,7 @@ struct ExplainText {
         tellAdapters()
     }
 
-    private mutating func tellExit(_ event: Event) {
+    private mutating func tellExit(_ event: BeaconMonitor.Event) {
         let timeout = finding.settings?.exitTimeout
         let silence = timeout.map { Self.text($0) } ?? "the exit timeout"
         let threshold = finding.settings?.exitRSSI
@@ -164,7 +164,7 @@ struct ExplainText {
         }
     }
 
-    private mutating func tellAvoidance(_ event: Event, lastSeen: Instant, weak: [Evidence.Heard]) {
+    private mutating func tellAvoidance(_ event: BeaconMonitor.Event, lastSeen: Instant, weak: [Evidence.Heard]) {
         lines.append("")
         if let strongest = weak.compactMap(\.rssi).max() {
             lines.append("What would have avoided it: an exit_rssi of \(strongest.dBm) or less.")
@@ -182,7 +182,7 @@ struct ExplainText {
                 + ": an exit_timeout above \(Self.text(.microseconds(gap))).")
     }
 
-    private mutating func tellOutage(_ event: Event) {
+    private mutating func tellOutage(_ event: BeaconMonitor.Event) {
         lines.append(
             "Why: every adapter that held it had stopped listening for outage_timeout, so nobody knows (rule L2).")
         if let lastSeen = event.lastSeen { lines.append("     It was last heard at \(moment(lastSeen)).") }
@@ -190,7 +190,7 @@ struct ExplainText {
         tellAdapters()
     }
 
-    private mutating func tellCircle(_ event: Event) {
+    private mutating func tellCircle(_ event: BeaconMonitor.Event) {
         switch event.state {
         case .satisfied:
             lines.append("Why: a fix lay inside of it, and was good to its radius or better (rule G2).")
@@ -209,7 +209,7 @@ struct ExplainText {
         tellAdapters()
     }
 
-    private mutating func tellUnmonitored(_ event: Event) {
+    private mutating func tellUnmonitored(_ event: BeaconMonitor.Event) {
         if event.diagnostics.contains(.conditionUnsupported) {
             lines.append("Why: this gateway can't evaluate such a condition: it has no location source (rule C5).")
         } else {
@@ -217,7 +217,7 @@ struct ExplainText {
         }
     }
 
-    private mutating func tellDiagnostics(_ event: Event) {
+    private mutating func tellDiagnostics(_ event: BeaconMonitor.Event) {
         let names = Diagnostics.names.enumerated().filter {
             event.diagnostics.contains(Diagnostics(rawValue: 1 << UInt32($0.offset)))
         }

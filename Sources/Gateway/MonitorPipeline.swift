@@ -289,7 +289,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         settings.perBeacon = true
         do {
             try engine.add(
-                .beacon(BeaconIdentityCondition(uuid: uuid)), identifier: Identifier(uuid.description),
+                .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: Identifier(uuid.description),
                 monitor: monitor, settings: settings, at: time, into: &actions)
         } catch {
             // A UUID's text is an identifier, and no other condition has it.

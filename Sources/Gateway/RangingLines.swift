@@ -13,7 +13,7 @@ struct RangingLines {
     }
 
     private var ranger: Ranger
-    private var names: [BeaconIdentityCondition: [Name]] = [:]
+    private var names: [BeaconMonitor.BeaconIdentityCondition: [Name]] = [:]
     private var rangings: ContiguousArray<Ranging> = []
 
     /// - Returns: `nil` where no condition of the configuration is ranged.

@@ -124,7 +124,7 @@ struct VisitsBook {
             sightings: nil, strength: nil, end: end)
     }
 
-    private mutating func take(_ event: Event, _ line: LogLine, into stays: inout [Stay]) {
+    private mutating func take(_ event: BeaconMonitor.Event, _ line: LogLine, into stays: inout [Stay]) {
         let subject = Subject(
             identifier: Identifier(lookup: event.identifier),
             beacon: event.scope == .beacon ? event.refinement : nil)

@@ -3,7 +3,7 @@ public import BluetoothLE
 
 /// Turns fixes into updates: a value; fixes and time go in, updates come out.
 public struct LiveUpdateFilter: Sendable {
-    private let configuration: LiveConfiguration
+    private let configuration: LocationUpdate.LiveConfiguration
     private let filter: LocationFilter
     /// The last fix, or the beginning; absent before anything told the time.
     private var lastFix: Instant?
@@ -18,7 +18,8 @@ public struct LiveUpdateFilter: Sendable {
 
     /// A filter that has seen nothing; without a time it begins with what it sees first.
     public init(
-        _ configuration: LiveConfiguration = .default, filter: LocationFilter = LocationFilter(), at now: Instant? = nil
+        _ configuration: LocationUpdate.LiveConfiguration = .default, filter: LocationFilter = LocationFilter(),
+        at now: Instant? = nil
     ) {
         self.configuration = configuration
         self.filter = filter

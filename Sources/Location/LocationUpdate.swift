@@ -40,7 +40,7 @@ public struct LocationUpdate: Sendable, Hashable {
     public static func liveUpdates(
         _ configuration: LiveConfiguration = .default, filter: LocationFilter = LocationFilter(),
         from feed: LocationFeed = .shared
-    ) -> LocationUpdates { LocationUpdates(feed: feed, configuration: configuration, filter: filter) }
+    ) -> Updates { Updates(feed: feed, configuration: configuration, filter: filter) }
 }
 
 /// Which updates are wanted: what Core Location's own lack.

@@ -1,19 +1,21 @@
 public import BeaconMonitoring
 import BluetoothLE
 
-/// Live updates of a feed: each iteration is a subscription of its own, from when it begins.
-public struct LocationUpdates: AsyncSequence, Sendable {
-    let feed: LocationFeed
-    let configuration: LiveConfiguration
-    let filter: LocationFilter
+extension LocationUpdate {
+    /// Live updates of a feed: each iteration is a subscription of its own, from when it begins.
+    public struct Updates: AsyncSequence, Sendable {
+        let feed: LocationFeed
+        let configuration: LiveConfiguration
+        let filter: LocationFilter
 
-    /// Subscribes.
-    public func makeAsyncIterator() -> AsyncStream<LocationUpdate>.Iterator {
-        feed.stream { now, diagnostics, continuation in
-            var state = LiveUpdateFilter(configuration, filter: filter, at: now)
-            _ = state.set(diagnostics)
-            return .live(state, continuation)
-        }.makeAsyncIterator()
+        /// Subscribes.
+        public func makeAsyncIterator() -> AsyncStream<LocationUpdate>.Iterator {
+            feed.stream { now, diagnostics, continuation in
+                var state = LiveUpdateFilter(configuration, filter: filter, at: now)
+                _ = state.set(diagnostics)
+                return .live(state, continuation)
+            }.makeAsyncIterator()
+        }
     }
 }
 

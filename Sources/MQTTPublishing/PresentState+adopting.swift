@@ -85,7 +85,7 @@ extension PresentState {
     }
 }
 
-extension State {
+extension BeaconMonitor.Event.State {
     /// Whether it says of somebody that he is there or is not.
     fileprivate var isPresence: Bool { self == .satisfied || self == .unsatisfied }
 }

@@ -147,7 +147,7 @@ struct PresentStateWriter: ~Copyable {
     }
 }
 
-extension State {
+extension BeaconMonitor.Event.State {
     /// Whether somebody is there, as a number; `nil` where nobody knows.
     fileprivate var present: Int? {
         switch self {
@@ -160,7 +160,7 @@ extension State {
 
 extension LineBuffer {
     /// Appends a state and since when it is so, as keys of an object that has some already: as it is kept.
-    mutating func append(_ state: State, since date: WallDate?) {
+    mutating func append(_ state: BeaconMonitor.Event.State, since date: WallDate?) {
         append(",\"state\":\"")
         append(state.word)
         append(octet: UInt8(ascii: "\""))

@@ -4,7 +4,7 @@ import BluetoothLE
 /// What is known of one subject at present: what its retained topic says.
 struct SubjectPresence: Sendable, Hashable {
     /// Its state.
-    var state: State
+    var state: BeaconMonitor.Event.State
     /// Since when; absent where no line told.
     var date: WallDate?
     /// The line that made it so; absent where no line did.

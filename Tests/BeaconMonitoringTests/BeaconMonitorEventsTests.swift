@@ -113,7 +113,7 @@ import Testing
     @Test func `N3: an event is its record's last when all who received it asked for the next or ended`() async throws {
         let site = try await Site("N3")
         try await site.lobby()
-        func last() async -> State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
+        func last() async -> BeaconMonitor.Event.State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
         var first = site.monitor.events.makeAsyncIterator()
         var second: BeaconMonitor.Events.Iterator? = site.monitor.events.makeAsyncIterator()
         await site.sighted(at: .zero)
@@ -166,8 +166,8 @@ import Testing
     @Test func `a thousand conditions come and go while events flow, and no subscriber misses any`() async throws {
         let site = try await Site("thousand")
         try await site.lobby()
-        async let one: [Event] = collect(site.monitor.events)
-        async let two: [Event] = collect(site.monitor.events)
+        async let one: [BeaconMonitor.Event] = collect(site.monitor.events)
+        async let two: [BeaconMonitor.Event] = collect(site.monitor.events)
         while site.monitor.hub.subscribers < 2 { await Task.yield() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -194,8 +194,8 @@ import Testing
         #expect(site.monitor.hub.unhandled == 0)
     }
 
-    private func collect(_ events: BeaconMonitor.Events) async throws -> [Event] {
-        var all: [Event] = []
+    private func collect(_ events: BeaconMonitor.Events) async throws -> [BeaconMonitor.Event] {
+        var all: [BeaconMonitor.Event] = []
         for try await event in events { all.append(event) }
         return all
     }

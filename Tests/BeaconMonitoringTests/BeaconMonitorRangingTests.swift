@@ -4,7 +4,7 @@ import Testing
 @testable import BeaconMonitoring
 
 @Suite struct BeaconMonitorRangingTests {
-    private let condition = BeaconIdentityCondition(uuid: .a)
+    private let condition = BeaconMonitor.BeaconIdentityCondition(uuid: .a)
 
     @Test func `a subscriber is told each second who is in view, by the monitor's own loop`() async throws {
         let site = try await Site("ranging loop")
@@ -48,7 +48,7 @@ import Testing
         var one = site.monitor.ranging(for: condition).makeAsyncIterator()
         var other: BeaconMonitor.RangingUpdates.Iterator? =
             site.monitor.ranging(for: condition).makeAsyncIterator()
-        var single = site.monitor.ranging(for: BeaconIdentityCondition(uuid: .a, major: 1, minor: 2))
+        var single = site.monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1, minor: 2))
             .makeAsyncIterator()
         await site.sighted(at: .milliseconds(500))
         await site.sighted(.a(2), at: .milliseconds(600))

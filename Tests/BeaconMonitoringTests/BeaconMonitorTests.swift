@@ -79,8 +79,10 @@ import Testing
 
     // MARK: Conditions
 
-    @Test(arguments: [State.unknown, .satisfied, .unsatisfied])
-    func `C1: the record starts with a placeholder, dated at the adding, delivered to nobody`(_ state: State)
+    @Test(arguments: [BeaconMonitor.Event.State.unknown, .satisfied, .unsatisfied])
+    func `C1: the record starts with a placeholder, dated at the adding, delivered to nobody`(
+        _ state: BeaconMonitor.Event.State
+    )
         async throws
     {
         let site = try await Site("C1 \(state)")

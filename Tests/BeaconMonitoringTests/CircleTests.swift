@@ -19,7 +19,9 @@ import Testing
     }
 
     private static func circle(radius: Double = 100) throws -> Condition {
-        .circle(try CircularGeographicCondition(latitude: Step.latitude, longitude: Step.longitude, radius: radius))
+        .circle(
+            try BeaconMonitor.CircularGeographicCondition(
+                latitude: Step.latitude, longitude: Step.longitude, radius: radius))
     }
 
     @Test func `G1: a fix needs an accuracy that is no less than 0`() throws {
@@ -36,14 +38,17 @@ import Testing
 
     @Test func `G2: to the metre, on both sides of each bound`() throws {
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
-        func state(_ distance: Double, _ accuracy: Double, from state: State) throws -> State? {
+        func state(_ distance: Double, _ accuracy: Double, from state: BeaconMonitor.Event.State) throws
+            -> BeaconMonitor.Event.State?
+        {
             var settings = EngineSettings()
             settings.locationSource = "gpsd"
             var engine = MonitorEngine(settings: settings, start: .earliest)
             var actions = ActionBuffer()
             try engine.addMonitor(Identifier("site"))
             try engine.add(
-                .circle(CircularGeographicCondition(center: center, radius: 100)), identifier: Identifier("depot"),
+                .circle(BeaconMonitor.CircularGeographicCondition(center: center, radius: 100)),
+                identifier: Identifier("depot"),
                 monitor: Identifier("site"), assuming: state, at: .earliest, into: &actions)
             let fix = try LocationFix(
                 time: .earliest, coordinate: center.destination(azimuth: 77, distance: distance),
@@ -51,13 +56,13 @@ import Testing
             engine.located(fix, into: &actions)
             return engine.state(of: try Identifier("depot"))
         }
-        for before in [State.unknown, .unsatisfied] {
+        for before in [BeaconMonitor.Event.State.unknown, .unsatisfied] {
             #expect(try state(99.999, 100, from: before) == .satisfied)
             #expect(try state(100.001, 5, from: before) == before)
             #expect(try state(99.999, 100.001, from: before) == before)
             #expect(try state(0, 0, from: before) == .satisfied)
         }
-        for before in [State.unknown, .satisfied] {
+        for before in [BeaconMonitor.Event.State.unknown, .satisfied] {
             #expect(try state(104.999, 5, from: before) == before)
             #expect(try state(105.001, 5, from: before) == .unsatisfied)
             #expect(try state(10_000, 9_899, from: before) == .unsatisfied)

@@ -6,7 +6,8 @@ import Testing
 /// Whole sets of conditions, and questions about one.
 @Suite struct ConditionSetTests {
     private static func wanted(
-        _ condition: Condition, _ identifier: String, assuming: State = .unsatisfied, exit: Duration = .seconds(30)
+        _ condition: Condition, _ identifier: String, assuming: BeaconMonitor.Event.State = .unsatisfied,
+        exit: Duration = .seconds(30)
     ) throws -> MonitorSetup.Condition {
         var settings = ConditionSettings()
         settings.exitTimeout = exit
@@ -104,7 +105,7 @@ import Testing
             }
             await site.sighted(.a(UInt16(Int.random(in: 0..<3, using: &random))), at: .seconds(round))
             let stay = next.filter { present[$0.key]?.condition == $0.value.condition }.keys
-            var records: [String: Record] = [:]
+            var records: [String: BeaconMonitor.Record] = [:]
             for identifier in stay { records[identifier] = await site.monitor.record(for: identifier) }
             let changes = try await site.monitor.setConditions(next.values.sorted { $0.identifier < $1.identifier })
             #expect(await Set(site.monitor.identifiers) == Set(next.keys), "seed \(seed)")
@@ -152,7 +153,7 @@ import Testing
     // MARK: Flags
 
     @Test func `each flag of an event is a Boolean of its name`() async throws {
-        let booleans: [(String, KeyPath<Event, Bool>)] = [
+        let booleans: [(String, KeyPath<BeaconMonitor.Event, Bool>)] = [
             ("authorizationDenied", \.authorizationDenied),
             ("authorizationDeniedGlobally", \.authorizationDeniedGlobally),
             ("authorizationRequestInProgress", \.authorizationRequestInProgress),

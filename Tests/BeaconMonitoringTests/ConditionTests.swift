@@ -6,13 +6,14 @@ import Testing
 @Suite struct ConditionTests {
     private static func circle(radius: Double = 100) -> Condition {
         do {
-            return .circle(try CircularGeographicCondition(latitude: 48.2, longitude: 16.4, radius: radius))
+            return .circle(
+                try BeaconMonitor.CircularGeographicCondition(latitude: 48.2, longitude: 16.4, radius: radius))
         } catch { preconditionFailure("a circle in Vienna is possible: \(error)") }
     }
 
     @Test(arguments: Implementation.allCases)
     func `C1: a condition starts as assumed, without an event`(_ implementation: Implementation) {
-        for state in [State.unknown, .satisfied, .unsatisfied] {
+        for state in [BeaconMonitor.Event.State.unknown, .satisfied, .unsatisfied] {
             var world = World(implementation, lobby: nil)
             #expect(world.add("lobby", assuming: state, at: .zero) == [])
             #expect(world.state() == state)

@@ -11,7 +11,7 @@ protocol Design: Sendable {
     /// The next in time: the condition, assumed `unsatisfied`, becomes `satisfied`.
     func enter(_ number: UInt16) async
     /// What the condition's record has as its last state.
-    func state(_ number: UInt16) async -> State?
+    func state(_ number: UInt16) async -> BeaconMonitor.Event.State?
     var news: News { get }
     func end() async
 }
@@ -19,9 +19,9 @@ protocol Design: Sendable {
 /// What an event says of it.
 struct Entered: Sendable, Hashable {
     var number: UInt16
-    var state: State
+    var state: BeaconMonitor.Event.State
 
-    init(_ number: UInt16, _ state: State = .satisfied) {
+    init(_ number: UInt16, _ state: BeaconMonitor.Event.State = .satisfied) {
         self.number = number
         self.state = state
     }
@@ -53,10 +53,14 @@ struct Ours: Design {
                 time: clock.now, adapter: adapter, beacon: .a(number), measuredPower: -59, rssi: RSSI(dBm: -60)))
     }
 
-    func state(_ number: UInt16) async -> State? { await monitor.record(for: "\(number)")?.lastEvent.state }
+    func state(_ number: UInt16) async -> BeaconMonitor.Event.State? {
+        await monitor.record(for: "\(number)")?.lastEvent.state
+    }
 
     var news: AsyncThrowingMapSequence<BeaconMonitor.Events, Entered> {
-        let transform: @Sendable (Event) async throws -> Entered = { Entered(UInt16($0.identifier) ?? 0, $0.state) }
+        let transform: @Sendable (BeaconMonitor.Event) async throws -> Entered = {
+            Entered(UInt16($0.identifier) ?? 0, $0.state)
+        }
         return monitor.events.map(transform)
     }
 
@@ -69,7 +73,7 @@ final class Naive: Design {
     private static let names = Mutex<Set<String>>([])
 
     private let limit: Int
-    private let states = Mutex<[UInt16: State]>([:])
+    private let states = Mutex<[UInt16: BeaconMonitor.Event.State]>([:])
     private let continuation: AsyncThrowingStream<Entered, any Error>.Continuation
     private let loop = Mutex<Task<Void, Never>?>(nil)
     let news: AsyncThrowingStream<Entered, any Error>
@@ -103,7 +107,7 @@ final class Naive: Design {
         continuation.yield(Entered(number))
     }
 
-    func state(_ number: UInt16) async -> State? { states.withLock { $0[number] } }
+    func state(_ number: UInt16) async -> BeaconMonitor.Event.State? { states.withLock { $0[number] } }
 
     func end() async {
         continuation.finish()

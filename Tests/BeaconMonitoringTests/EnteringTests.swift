@@ -67,7 +67,9 @@ import Testing
     @Test(arguments: Implementation.allCases)
     func `E2: a sighting of another identity does not match`(_ implementation: Implementation) {
         var world = World(implementation, lobby: nil)
-        world.add("major", .beacon(BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied, at: .zero)
+        world.add(
+            "major", .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied,
+            at: .zero)
         world.add("minor", .a(2), assuming: .unsatisfied, at: .zero)
         let foreign = BeaconIdentity(uuid: .b, major: 1, minor: 2)
         #expect(world.sighted(foreign, at: .seconds(1)) == [])
@@ -94,7 +96,8 @@ import Testing
         world.addMonitor("yard")
         world.add("\u{e9}", assuming: .unsatisfied, at: .zero)
         world.add("b", .a(1), monitor: "yard", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
-        world.add("a", .beacon(BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied, at: .zero)
+        world.add(
+            "a", .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)), assuming: .unsatisfied, at: .zero)
         world.add("e\u{301}", assuming: .unsatisfied, at: .zero)
         let time = Duration.seconds(1)
         #expect(

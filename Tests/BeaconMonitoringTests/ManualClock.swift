@@ -107,7 +107,7 @@ struct Site {
             time: World.start + time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60))
     }
 
-    func lobby(_ state: State = .unsatisfied) async throws {
+    func lobby(_ state: BeaconMonitor.Event.State = .unsatisfied) async throws {
         try await monitor.add(.anyA, identifier: "lobby", assuming: state)
     }
 
@@ -120,7 +120,7 @@ struct Site {
     }
 }
 
-extension Event {
+extension BeaconMonitor.Event {
     /// `satisfied` at 5 seconds, in short.
     var brief: Outcome? { Outcome(.event(self)) }
 }

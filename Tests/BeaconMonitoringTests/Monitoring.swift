@@ -21,7 +21,7 @@ protocol Monitoring {
     mutating func adapter(named name: String, address: DeviceAddress?) throws(MonitorError) -> AdapterID
     mutating func adapterLeft(named name: String)
     mutating func add(
-        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: State,
+        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State,
         settings: ConditionSettings, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
     mutating func remove(
         _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer) throws(MonitorError)
@@ -32,7 +32,7 @@ protocol Monitoring {
     mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer)
     mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer)
     var locationSource: AdapterID? { get }
-    func state(of identifier: Identifier) -> State?
+    func state(of identifier: Identifier) -> BeaconMonitor.Event.State?
 }
 
 extension MonitorEngine: Monitoring {}

@@ -15,7 +15,7 @@ import Testing
     private static func row(_ count: Int) throws -> [PlacedCondition] {
         try (0..<count).map { number in
             try PlacedCondition(
-                CircularGeographicCondition(center: place(east: Double(number) * 1000), radius: 50),
+                BeaconMonitor.CircularGeographicCondition(center: place(east: Double(number) * 1000), radius: 50),
                 identifier: "\(number)")
         }
     }
@@ -46,9 +46,10 @@ import Testing
     @Test func `by the distance to the edge: a large place that begins near is before a small one`() async throws {
         let monitor = try Self.monitor("nearest edge")
         let town = try PlacedCondition(
-            CircularGeographicCondition(center: Self.place(east: -6000), radius: 5500), identifier: "town")
+            BeaconMonitor.CircularGeographicCondition(center: Self.place(east: -6000), radius: 5500), identifier: "town"
+        )
         let house = try PlacedCondition(
-            CircularGeographicCondition(center: Self.place(east: 700), radius: 50), identifier: "house")
+            BeaconMonitor.CircularGeographicCondition(center: Self.place(east: 700), radius: 50), identifier: "house")
         #expect(abs(town.distance(from: try Self.place(east: 0)) - 500) < 0.01)
         try await monitor.monitorNearest(1, of: [house, town], to: Self.fix(east: 0))
         #expect(await monitor.identifiers == ["town"])
@@ -105,8 +106,9 @@ import Testing
         let site = try await Site("nearest beacons")
         let places = try (0..<3).map { number in
             try PlacedCondition(
-                BeaconIdentityCondition(uuid: .a, major: 1, minor: UInt16(number)),
-                at: CircularGeographicCondition(center: Self.place(east: Double(number) * 5000), radius: 100),
+                BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1, minor: UInt16(number)),
+                at: BeaconMonitor.CircularGeographicCondition(
+                    center: Self.place(east: Double(number) * 5000), radius: 100),
                 identifier: "\(number)")
         }
         try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 0))
@@ -150,7 +152,8 @@ import Testing
         }
         let many = try (0...100_000).map { number in
             try PlacedCondition(
-                CircularGeographicCondition(latitude: 1, longitude: 1, radius: 1), identifier: "\(number)")
+                BeaconMonitor.CircularGeographicCondition(latitude: 1, longitude: 1, radius: 1), identifier: "\(number)"
+            )
         }
         await #expect(
             throws: MonitorError.settingInvalid("there are 100001 candidates", "expected at most 100000")
@@ -171,7 +174,7 @@ import Testing
             }
             let candidates = try (0..<200).map { number in
                 try PlacedCondition(
-                    CircularGeographicCondition(
+                    BeaconMonitor.CircularGeographicCondition(
                         center: coordinate(), radius: Double(1 + Int.random(in: 0..<2_000_000, using: &random))),
                     identifier: "\(number)")
             }

@@ -97,7 +97,7 @@ import Testing
         var exits = site.monitor.events
         exits.notifyOnEntry = false
         var busy = exits.makeAsyncIterator()
-        func last() async -> State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
+        func last() async -> BeaconMonitor.Event.State? { await site.monitor.record(for: "lobby")?.lastEvent.state }
         await site.sighted(at: .zero)
         // It has not asked, so nobody knows that it has handled what came before.
         #expect(await last() == .unsatisfied)

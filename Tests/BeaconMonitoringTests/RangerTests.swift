@@ -6,14 +6,14 @@ import Testing
 
 private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
 private func instant(_ seconds: Double) -> Instant { at(seconds) }
-private let anyA = BeaconIdentityCondition(uuid: .a)
+private let anyA = BeaconMonitor.BeaconIdentityCondition(uuid: .a)
 
 /// A ranger that is driven as its users do: what is due first, then the sighting.
 private struct Ranged {
     var ranger: Ranger
     var told: ContiguousArray<Ranging> = []
 
-    init(_ settings: RangingSettings = RangingSettings(), _ conditions: BeaconIdentityCondition...) {
+    init(_ settings: RangingSettings = RangingSettings(), _ conditions: BeaconMonitor.BeaconIdentityCondition...) {
         ranger = Ranger(settings: settings)
         for condition in conditions.isEmpty ? [anyA] : conditions { ranger.add(condition) }
     }
@@ -170,8 +170,8 @@ private struct Ranged {
     }
 
     @Test func `each condition tells what matches it, in the order of adding`() {
-        let major = BeaconIdentityCondition(uuid: .a, major: 1)
-        let one = BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
+        let major = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 1)
+        let one = BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: 2, minor: 5)
         var world = Ranged(RangingSettings(), one, anyA, major)
         world.hear(.a(5, major: 1), at: 10)
         world.hear(.a(5, major: 2), at: 10)
@@ -198,7 +198,7 @@ private struct Ranged {
     @Test func `adding twice is adding once, and what was never there can be removed`() {
         var world = Ranged()
         world.ranger.add(anyA)
-        world.ranger.remove(BeaconIdentityCondition(uuid: .b))
+        world.ranger.remove(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
         #expect(world.ranger.conditions == [anyA])
         world.ranger.remove(anyA)
         world.hear(at: 10)

@@ -18,7 +18,7 @@ extension ReferenceMonitor {
         }
     }
 
-    private func perceive(_ fix: LocationFix, _ circle: CircularGeographicCondition, _ entry: Entry) {
+    private func perceive(_ fix: LocationFix, _ circle: BeaconMonitor.CircularGeographicCondition, _ entry: Entry) {
         let subject = entry.own
         let distance = Self.chord(fix.coordinate, circle.center)
         if distance - fix.horizontalAccuracy > circle.radius {

@@ -5,7 +5,7 @@ import BluetoothLE
 // Conditions come, change and go (C1…C5).
 extension ReferenceMonitor {
     func add(
-        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: State,
+        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State,
         settings: ConditionSettings, at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
         guard assuming != .unmonitored else { throw .settingInvalid("assuming", "unmonitored") }
@@ -64,7 +64,7 @@ extension ReferenceMonitor {
     }
 
     private func replace(
-        _ entry: Entry, by condition: Condition, _ settings: ConditionSettings, assuming: State
+        _ entry: Entry, by condition: Condition, _ settings: ConditionSettings, assuming: BeaconMonitor.Event.State
     ) {
         endVisits(of: entry, reason: .replaced)
         entry.condition = condition
@@ -79,7 +79,7 @@ extension ReferenceMonitor {
     }
 
     /// A condition's start, with a subject that has no past.
-    private func begin(_ entry: Entry, assuming: State) {
+    private func begin(_ entry: Entry, assuming: BeaconMonitor.Event.State) {
         entry.own = Subject(beacon: nil)
         // Until it is known whether there is a place for it.
         entry.own.state = .unmonitored
@@ -108,7 +108,7 @@ extension ReferenceMonitor {
         for subject in [entry.own] + entry.beacons { endVisit(of: subject, entry, reason: reason) }
     }
 
-    private func report(_ kind: ConditionChange.Kind, _ entry: Entry, assumed: State?) {
+    private func report(_ kind: ConditionChange.Kind, _ entry: Entry, assumed: BeaconMonitor.Event.State?) {
         made.append(
             .condition(
                 ConditionChange(

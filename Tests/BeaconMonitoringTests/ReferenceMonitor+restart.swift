@@ -266,7 +266,7 @@ struct RestartMemory {
         return (outages[adapter] ?? stopped) + timeout <= time
     }
 
-    private mutating func apply(_ event: Event, _ adapterName: (AdapterID) -> String) {
+    private mutating func apply(_ event: BeaconMonitor.Event, _ adapterName: (AdapterID) -> String) {
         if place(event.identifier) == nil {
             // The line that added it was lost.
             snapshot.conditions.append(
@@ -285,7 +285,7 @@ struct RestartMemory {
             subject.wasSatisfied = subject.state == .satisfied && event.state == .unknown
             if event.state == .unknown, subject.state != .satisfied { subject.holders = [] }
             subject.state = event.state
-            subject.previous = Event.Previous(state: event.state, date: event.date)
+            subject.previous = BeaconMonitor.Event.Previous(state: event.state, date: event.date)
             if let sighting = event.sighting {
                 subject.lastRefresh = MonitorSnapshot.Refresh(
                     time: .timeline(event.lastSeen!), beacon: sighting.beacon,

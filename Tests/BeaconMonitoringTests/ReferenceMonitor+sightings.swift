@@ -115,7 +115,8 @@ extension ReferenceMonitor {
 
     func date(_ time: Instant) -> WallDate { WallDate(time, offset: clockOffset) }
 
-    func change(_ subject: Subject, _ entry: Entry, to state: State, because flag: Diagnostics = []) {
+    func change(_ subject: Subject, _ entry: Entry, to state: BeaconMonitor.Event.State, because flag: Diagnostics = [])
+    {
         endRefusalEpisode()
         subject.wasSatisfied = subject.state == .satisfied && state == .unknown
         subject.state = state
@@ -129,7 +130,7 @@ extension ReferenceMonitor {
         if entry.limitRaised || entry.refusalRaised { diagnostics.insert(.trackingLimitExceeded) }
         made.append(
             .event(
-                Event(
+                BeaconMonitor.Event(
                     monitor: entry.monitor.name.text, identifier: entry.identifier.text,
                     scope: subject.beacon == nil ? .condition : .beacon, state: state, time: now,
                     clockOffset: clockOffset,
@@ -139,7 +140,7 @@ extension ReferenceMonitor {
                     previous: subject.previous, sighting: subject.lastRefresh,
                     lastSeen: subject.lastInside ?? subject.lastRefresh?.time,
                     diagnostics: diagnostics)))
-        subject.previous = Event.Previous(state: state, date: date(now))
+        subject.previous = BeaconMonitor.Event.Previous(state: state, date: date(now))
     }
 
     func endVisit(of subject: Subject, _ entry: Entry, reason: Visit.Reason) {

@@ -64,7 +64,7 @@ final class ReferenceMonitor: Monitoring {
         monitors.append(Monitor(name: name, settings: settings))
     }
 
-    func state(of identifier: Identifier) -> State? {
+    func state(of identifier: Identifier) -> BeaconMonitor.Event.State? {
         entries.first { $0.identifier == identifier }?.own.state
     }
 
@@ -194,7 +194,7 @@ final class ReferenceMonitor: Monitoring {
     final class Subject {
         /// Absent: it is the condition itself.
         let beacon: BeaconIdentity?
-        var state: State = .unsatisfied
+        var state: BeaconMonitor.Event.State = .unsatisfied
         /// Whether L2 made it unknown when it was satisfied.
         var wasSatisfied = false
         /// The least recently refreshed first.
@@ -204,7 +204,7 @@ final class ReferenceMonitor: Monitoring {
         var lastRefresh: Sighting?
         /// The last fix inside, of a circle.
         var lastInside: Instant?
-        var previous: Event.Previous?
+        var previous: BeaconMonitor.Event.Previous?
         var visit: OpenVisit?
         /// Which of all refreshes its last one was.
         var refreshNumber = 0

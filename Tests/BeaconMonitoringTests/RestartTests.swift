@@ -72,8 +72,10 @@ import Testing
             return actions.compactMap { Outcome($0) }
         }
 
-        var state: State? { engine.state(of: ScriptGenerator.identifier("lobby")) }
-        var events: [Event] { actions.compactMap { if case .event(let event) = $0 { event } else { nil } } }
+        var state: BeaconMonitor.Event.State? { engine.state(of: ScriptGenerator.identifier("lobby")) }
+        var events: [BeaconMonitor.Event] {
+            actions.compactMap { if case .event(let event) = $0 { event } else { nil } }
+        }
         var visits: [Visit] { actions.compactMap { if case .visit(let visit) = $0 { visit } else { nil } } }
     }
 

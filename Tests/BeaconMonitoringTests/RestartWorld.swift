@@ -492,7 +492,7 @@ struct RestartWorld {
                 last[Identifier(lookup: event.identifier)] = Self.text(event)
             } else if let change = parser.conditionChange(), change.kind != .changed {
                 last[Identifier(lookup: change.identifier)] =
-                    change.kind == .removed ? nil : Self.text(Record(beginning: change).lastEvent)
+                    change.kind == .removed ? nil : Self.text(BeaconMonitor.Record(beginning: change).lastEvent)
             }
         }
         for identifier in Set(last.keys).union(journal.recordIdentifiers) {
@@ -505,7 +505,7 @@ struct RestartWorld {
         }
     }
 
-    private static func text(_ event: Event) -> String {
+    private static func text(_ event: BeaconMonitor.Event) -> String {
         var buffer = LineBuffer()
         guard let gateway = try? Identifier("g") else { return "" }
         LineEncoder(LineEncoder.Options(gateway: gateway)).appendBody(of: event, adapter: "-", into: &buffer)

@@ -19,7 +19,8 @@ enum Step {
     case adapter(String)
     /// Nobody goes by that name any more (rule L7).
     case left(String)
-    case add(Condition, Identifier, monitor: Identifier, assuming: State, ConditionSettings, at: Instant)
+    case add(
+        Condition, Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State, ConditionSettings, at: Instant)
     case remove(Identifier, at: Instant)
     /// The beacons that have a name from then on.
     case name(Set<BeaconIdentity>, at: Instant)

@@ -175,11 +175,11 @@ struct ScriptGenerator {
         switch random.next() % 8 {
         case 0: condition = circle()
         case 4...6 where hasSource && locatedPercent > 20: condition = circle()
-        case 1, 2: condition = .beacon(BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major))
+        case 1, 2: condition = .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major))
         case 3:
             condition = .beacon(
-                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor))
-        default: condition = .beacon(BeaconIdentityCondition(uuid: beacon.uuid))
+                BeaconMonitor.BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor))
+        default: condition = .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: beacon.uuid))
         }
         var settings = ConditionSettings()
         settings.enterCount = random.pick([1, 1, 1, 2, 2, 3, 4])
@@ -195,7 +195,8 @@ struct ScriptGenerator {
         let identifier = random.pick(identifiers)
         let home = (Self.identifiers.firstIndex(of: identifier) ?? 0) % monitors.count
         let monitor = random.chance(97) ? monitors[home] : random.pick(monitors)
-        let assuming = random.pick([.unknown, .unknown, .unknown, .satisfied, .unsatisfied] as [State])
+        let assuming = random.pick(
+            [.unknown, .unknown, .unknown, .satisfied, .unsatisfied] as [BeaconMonitor.Event.State])
         return .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: time)
     }
 
@@ -203,7 +204,7 @@ struct ScriptGenerator {
         let radius = random.pick([100.0, 200.0])
         do {
             return .circle(
-                try CircularGeographicCondition(
+                try BeaconMonitor.CircularGeographicCondition(
                     latitude: Step.latitude, longitude: Step.longitude, radius: radius))
         } catch { preconditionFailure("a circle in Vienna is possible: \(error)") }
     }

@@ -95,7 +95,7 @@ import Testing
         let monitor = try BeaconMonitor("service implicit", clock: clock, service: registry)
         #expect(registry.demand == .implicit)
         var updates: BeaconMonitor.RangingUpdates.Iterator? =
-            monitor.ranging(for: BeaconIdentityCondition(uuid: .a)).makeAsyncIterator()
+            monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: .a)).makeAsyncIterator()
         await monitor.end()
         #expect(registry.demand == .implicit)
         #expect(await updates?.next() == nil)

@@ -133,7 +133,7 @@ import Testing
         let monitor = try BeaconMonitor("visits circle", clock: ManualClock(), engine: settings)
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         try await monitor.add(
-            .circle(CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
+            .circle(BeaconMonitor.CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
             assuming: .unsatisfied)
         var visits = monitor.visits.makeAsyncIterator()
         for (time, distance) in [(1, 0), (2, 50), (3, 500)] as [(Int, Double)] {

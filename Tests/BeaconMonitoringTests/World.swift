@@ -76,7 +76,8 @@ struct World {
     }
 
     @discardableResult mutating func add(
-        _ identifier: String, _ condition: Condition = .anyA, monitor: String = "site", assuming: State = .unknown,
+        _ identifier: String, _ condition: Condition = .anyA, monitor: String = "site",
+        assuming: BeaconMonitor.Event.State = .unknown,
         at time: Duration, _ change: (inout ConditionSettings) -> Void = { _ in }
     ) -> [Outcome] {
         var settings = ConditionSettings()
@@ -111,11 +112,11 @@ struct World {
     /// Why the last call was refused.
     private(set) var refusal: MonitorError?
 
-    func state(_ identifier: String = "lobby") -> State? {
+    func state(_ identifier: String = "lobby") -> BeaconMonitor.Event.State? {
         monitoring.state(of: ScriptGenerator.identifier(identifier))
     }
 
-    var events: [Event] { actions.compactMap { if case .event(let event) = $0 { event } else { nil } } }
+    var events: [BeaconMonitor.Event] { actions.compactMap { if case .event(let event) = $0 { event } else { nil } } }
     var visits: [Visit] { actions.compactMap { if case .visit(let visit) = $0 { visit } else { nil } } }
     var adapterChanges: [AdapterChange] {
         actions.compactMap { if case .adapter(let change) = $0 { change } else { nil } }
@@ -137,7 +138,7 @@ struct World {
 
 /// What an event says, in short.
 struct Outcome: Equatable, CustomStringConvertible {
-    let state: State
+    let state: BeaconMonitor.Event.State
     let identifier: String
     /// In a beacon's own events.
     let beacon: BeaconIdentity?
@@ -151,7 +152,8 @@ struct Outcome: Equatable, CustomStringConvertible {
         time = event.time - World.start
     }
 
-    private init(_ state: State, _ identifier: String, _ beacon: BeaconIdentity?, _ time: Duration) {
+    private init(_ state: BeaconMonitor.Event.State, _ identifier: String, _ beacon: BeaconIdentity?, _ time: Duration)
+    {
         self.state = state
         self.identifier = identifier
         self.beacon = beacon
@@ -190,10 +192,10 @@ extension BeaconIdentity {
 }
 
 extension Condition {
-    static let anyA = Condition.beacon(BeaconIdentityCondition(uuid: .a))
-    static let anyB = Condition.beacon(BeaconIdentityCondition(uuid: .b))
+    static let anyA = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .a))
+    static let anyB = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .b))
     static func a(_ minor: UInt16, major: UInt16 = 1) -> Condition {
-        .beacon(BeaconIdentityCondition(uuid: .a, major: major, minor: minor))
+        .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .a, major: major, minor: minor))
     }
 }
 

@@ -108,7 +108,7 @@ import Testing
 
     @Test func `every line that is written reads back as what it says`() throws {
         var event = Sample.event
-        event.previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
+        event.previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
         event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]
         event.identifier = "a \"b\" \\ é"
         event.time = Instant(nanoseconds: 1_795_247_187_123_456_000)

@@ -147,14 +147,16 @@ extension Journal {
     }
 
     /// Appends an event of a condition and commits it.
-    func event(_ identifier: String = "staff", _ state: State = .satisfied, at seconds: Int) {
+    func event(_ identifier: String = "staff", _ state: BeaconMonitor.Event.State = .satisfied, at seconds: Int) {
         append(.event(Sample.event(identifier, state, at: seconds)))
         commit(at: .start + .seconds(seconds))
     }
 }
 
 extension Sample {
-    static func event(_ identifier: String = "staff", _ state: State = .satisfied, at seconds: Int) -> Event {
+    static func event(_ identifier: String = "staff", _ state: BeaconMonitor.Event.State = .satisfied, at seconds: Int)
+        -> BeaconMonitor.Event
+    {
         var event = Sample.event
         event.identifier = identifier
         event.scope = .condition

@@ -251,7 +251,7 @@ import Testing
         #expect(journal.counters.snapshots == 1)
     }
 
-    static func snapshot(_ state: State) -> MonitorSnapshot {
+    static func snapshot(_ state: BeaconMonitor.Event.State) -> MonitorSnapshot {
         var snapshot = MonitorSnapshot()
         snapshot.conditions = [
             MonitorSnapshot.Condition(

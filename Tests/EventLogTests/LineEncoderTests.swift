@@ -10,7 +10,7 @@ import Testing
 
     @Test func `an event with all that it can have`() throws {
         var event = Sample.event
-        event.previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
+        event.previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 1_000_001))
         event.diagnostics = [.clockUnsynchronized, .scannerUnavailable]
         #expect(
             try Sample.line(.event(event), envelope: true) { $0.boot = "5f0c" } == """
@@ -123,7 +123,7 @@ import Testing
         var change = Sample.change
         change.kind = .changed
         change.assumed = nil
-        change.condition = .beacon(BeaconIdentityCondition(uuid: Sample.uuid, major: 0, minor: 65535))
+        change.condition = .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: Sample.uuid, major: 0, minor: 65535))
         change.settings.perBeacon = true
         change.settings.enterCount = 1000
         change.settings.enterWindow = .milliseconds(1500)
@@ -158,7 +158,7 @@ import Testing
             #expect(try Sample.line(.adapter(change)).contains(#""state":"\#(word)""#))
         }
         for (state, word) in [
-            (State.unknown, "unknown"), (.satisfied, "satisfied"), (.unsatisfied, "unsatisfied"),
+            (BeaconMonitor.Event.State.unknown, "unknown"), (.satisfied, "satisfied"), (.unsatisfied, "unsatisfied"),
             (.unmonitored, "unmonitored"),
         ] {
             var event = Sample.event
@@ -170,7 +170,7 @@ import Testing
     @Test func `a circle, its numbers as short as they read back`() throws {
         var change = Sample.change
         change.condition = .circle(
-            try CircularGeographicCondition(latitude: 48.2082, longitude: -16.3738, radius: 200))
+            try BeaconMonitor.CircularGeographicCondition(latitude: 48.2082, longitude: -16.3738, radius: 200))
         #expect(
             try Sample.line(.condition(change)).contains(#""condition":{"center":[48.2082,-16.3738],"radius":200.0}"#))
     }

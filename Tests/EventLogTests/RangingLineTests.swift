@@ -6,7 +6,8 @@ import Testing
 
 @Suite struct RangingLineTests {
     private static let ranging = Ranging(
-        condition: BeaconIdentityCondition(uuid: Sample.uuid, major: 100), time: Sample.time, clockOffset: .zero,
+        condition: BeaconMonitor.BeaconIdentityCondition(uuid: Sample.uuid, major: 100), time: Sample.time,
+        clockOffset: .zero,
         beacons: [
             RangedBeacon(
                 beacon: Sample.beacon, rssi: -60.55, proximity: .near, accuracy: 1.194_9, count: 50,

@@ -16,11 +16,11 @@ enum Sample {
     static let beacon = BeaconIdentity(uuid: uuid, major: 100, minor: 7)
     /// 2026-11-21T07:46:27.123456789Z
     static let time = Instant(nanoseconds: 1_795_247_187_123_456_789)
-    static let condition = Condition.beacon(BeaconIdentityCondition(uuid: uuid))
+    static let condition = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
     static let adapter = AdapterID(index: 1)
 
-    static var event: Event {
-        Event(
+    static var event: BeaconMonitor.Event {
+        BeaconMonitor.Event(
             monitor: "site", identifier: "staff", scope: .beacon, state: .satisfied, time: time, clockOffset: .zero,
             condition: condition, refinement: beacon, previous: nil,
             sighting: Sighting(

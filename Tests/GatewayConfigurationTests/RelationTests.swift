@@ -309,7 +309,9 @@ import Testing
     }
 
     @Test func `C1: what is assumed is unknown, satisfied or unsatisfied`() throws {
-        for (text, state) in [("unknown", State.unknown), ("satisfied", .satisfied), ("unsatisfied", .unsatisfied)] {
+        for (text, state) in [
+            ("unknown", BeaconMonitor.Event.State.unknown), ("satisfied", .satisfied), ("unsatisfied", .unsatisfied),
+        ] {
             #expect(try configuration(condition("assuming: \(text)")).monitors[0].conditions[0].assuming == state)
         }
         #expect(

@@ -26,7 +26,7 @@ enum Sample {
         #expect(sample.scanner.adapters == ["hci0"])
         #expect(sample.scanner.mode == .auto)
         let canary = try #require(ProximityUUID("2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6"))
-        #expect(sample.scanner.canary == BeaconIdentityCondition(uuid: canary, major: 1, minor: 1))
+        #expect(sample.scanner.canary == BeaconMonitor.BeaconIdentityCondition(uuid: canary, major: 1, minor: 1))
         #expect(sample.location == .gpsd(host: "localhost", port: 2947))
         #expect(sample.engine.deafAfter == .after(.seconds(10)))
         #expect(sample.engine.conditionLimit == 0)
@@ -54,15 +54,17 @@ enum Sample {
         #expect(monitor.settings == MonitorSettings())
         #expect(monitor.conditions.map(\.identifier.text) == ["staff", "forklift-7", "depot"])
         let uuid = try #require(ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E"))
-        #expect(monitor.conditions[0].condition == .beacon(BeaconIdentityCondition(uuid: uuid)))
+        #expect(monitor.conditions[0].condition == .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)))
         #expect(monitor.conditions[0].settings.perBeacon)
         #expect(monitor.conditions[0].settings.exitTimeout == .seconds(120))
-        #expect(monitor.conditions[1].condition == .beacon(BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)))
+        #expect(
+            monitor.conditions[1].condition
+                == .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)))
         #expect(monitor.conditions[1].assuming == .unsatisfied)
         #expect(monitor.conditions[1].settings.enterRSSI == RSSI(dBm: -80))
         #expect(monitor.conditions[1].settings.exitRSSI == RSSI(dBm: -90))
         #expect(monitor.conditions[1].settings.exitTimeout == .seconds(30))
-        let circle = try CircularGeographicCondition(latitude: 48.2082, longitude: 16.3738, radius: 200)
+        let circle = try BeaconMonitor.CircularGeographicCondition(latitude: 48.2082, longitude: 16.3738, radius: 200)
         #expect(monitor.conditions[2].condition == .circle(circle))
     }
 

@@ -25,7 +25,8 @@ import Testing
         let uuid = try #require(ProximityUUID(text))
         for spelling in [text, "'\(text)'"] {
             let made = try configuration("conditions:\n- identifier: a\n  uuid: \(spelling)\n")
-            #expect(made.monitors[0].conditions[0].condition == .beacon(BeaconIdentityCondition(uuid: uuid)))
+            #expect(
+                made.monitors[0].conditions[0].condition == .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)))
         }
     }
 

@@ -63,7 +63,8 @@ import Testing
                 name: try Identifier("site"),
                 conditions: [
                     MonitorSetup.Condition(
-                        identifier: try Identifier("room"), condition: .beacon(BeaconIdentityCondition(uuid: uuid)),
+                        identifier: try Identifier("room"),
+                        condition: .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)),
                         assuming: .unsatisfied, settings: settings)
                 ])
             try engine.begin([setup], from: nil, at: start, into: &actions)

@@ -81,7 +81,7 @@ import Testing
 
     /// What a start would find is what the last lines of each subject say.
     private static func check(_ scratch: Scratch, _ lines: [Line], at start: Int, _ comment: Comment) throws {
-        var states: [BeaconIdentity?: State] = [:]
+        var states: [BeaconIdentity?: BeaconMonitor.Event.State] = [:]
         for line in lines {
             switch line.entry {
             case .condition: states[nil] = .unknown
@@ -98,7 +98,7 @@ import Testing
         let journal = try Journal(
             options, boot: BootID(machine: "aaaaaaaa", process: 0),
             now: Instant(nanoseconds: Int64(start) * 1_000_000_000), clockOffset: .zero, isClockSynchronized: true)
-        var found: [BeaconIdentity?: State] = [:]
+        var found: [BeaconIdentity?: BeaconMonitor.Event.State] = [:]
         for condition in journal.recovery.snapshot?.conditions ?? [] {
             found[nil] = condition.own.state
             for beacon in condition.beacons { found[beacon.beacon] = beacon.state }

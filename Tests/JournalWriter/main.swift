@@ -55,7 +55,8 @@ struct Writer {
             name: try Identifier("site"),
             conditions: [
                 MonitorSetup.Condition(
-                    identifier: try Identifier("staff"), condition: .beacon(BeaconIdentityCondition(uuid: uuid)),
+                    identifier: try Identifier("staff"),
+                    condition: .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)),
                     settings: settings)
             ])
         engine = MonitorEngine(start: now)
@@ -110,7 +111,7 @@ func measure(_ folder: String, _ durability: String, seconds: Int) throws {
     }
     writer.endTurn()
     let first = writer.journal.sequence
-    var event = Event.made(at: start)
+    var event = BeaconMonitor.Event.made(at: start)
     while clock.now - begin < .seconds(seconds) {
         writer.now = start + (clock.now - begin)
         event.time = writer.now
@@ -126,12 +127,12 @@ func measure(_ folder: String, _ durability: String, seconds: Int) throws {
             + #""fsyncs":\#(writer.journal.counters.synchronizations)}"#)
 }
 
-extension Event {
-    static func made(at time: Instant) -> Event {
+extension BeaconMonitor.Event {
+    static func made(at time: Instant) -> BeaconMonitor.Event {
         let uuid = ProximityUUID(high: 1, low: 2)
-        return Event(
+        return BeaconMonitor.Event(
             monitor: "site", identifier: "staff", scope: .condition, state: .satisfied, time: time, clockOffset: .zero,
-            condition: .beacon(BeaconIdentityCondition(uuid: uuid)),
+            condition: .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)),
             refinement: BeaconIdentity(uuid: uuid, major: 1, minor: 1), previous: nil, sighting: nil, lastSeen: time,
             diagnostics: [])
     }

@@ -73,8 +73,8 @@ import Testing
         #expect(resumed[0].location != nil)
     }
 
-    @Test(arguments: LiveConfiguration.allCases)
-    func `each configuration has its own time to stand still`(configuration: LiveConfiguration) throws {
+    @Test(arguments: LocationUpdate.LiveConfiguration.allCases)
+    func `each configuration has its own time to stand still`(configuration: LocationUpdate.LiveConfiguration) throws {
         var filter = LiveUpdateFilter(configuration, at: at(0))
         let seconds = Double(configuration.stationaryAfter.components.seconds)
         for second in stride(from: 0, to: seconds, by: 5) {

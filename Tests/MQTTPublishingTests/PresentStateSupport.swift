@@ -18,8 +18,8 @@ extension BeaconIdentity {
 }
 
 extension Condition {
-    static let everyBadge = Condition.beacon(BeaconIdentityCondition(uuid: .badges))
-    static let everyOther = Condition.beacon(BeaconIdentityCondition(uuid: .others))
+    static let everyBadge = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .badges))
+    static let everyOther = Condition.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: .others))
 }
 
 /// An engine with the monitor `site` and the adapter `hci0`, and the lines that it caused: what a gateway's files hold.
@@ -59,7 +59,8 @@ struct PresentWorld {
     }
 
     mutating func add(
-        _ identifier: String, _ condition: Condition = .everyBadge, assuming: State = .unknown, perBeacon: Bool = false,
+        _ identifier: String, _ condition: Condition = .everyBadge, assuming: BeaconMonitor.Event.State = .unknown,
+        perBeacon: Bool = false,
         exitTimeout: Duration = .seconds(30), at second: Double
     ) throws {
         var settings = ConditionSettings()

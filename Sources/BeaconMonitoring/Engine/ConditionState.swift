@@ -52,7 +52,7 @@ struct MonitorState: Sendable {
     let forgetAfter: Int64
 }
 
-extension BeaconIdentityCondition {
+extension BeaconMonitor.BeaconIdentityCondition {
     /// The word that stands beside the UUID in the table of conditions: how much is given, and what.
     var extra: UInt64 {
         guard let major else { return 0 }

@@ -3,7 +3,9 @@ import BluetoothLE
 // Events, visits and condition lines as values.
 extension MonitorEngine {
     /// Gives a subject another state, which is an event (rule X3), and ends its visit where it left (rule P3).
-    mutating func become(_ state: State, _ subject: Int, isOutage: Bool, into actions: inout ActionBuffer) {
+    mutating func become(
+        _ state: BeaconMonitor.Event.State, _ subject: Int, isOutage: Bool, into actions: inout ActionBuffer
+    ) {
         if refusingCount > 0 { endRefusing() }
         let condition = Int(subjects[subject].condition)
         let monitor = monitors[Int(matches[condition].monitor)].name.text
@@ -14,7 +16,7 @@ extension MonitorEngine {
         last.time = moment(subjects[subject].last.time)
         actions.append(
             .event(
-                Event(
+                BeaconMonitor.Event(
                     monitor: monitor, identifier: conditions[condition].identifier.text,
                     scope: isBeacon ? .beacon : .condition, state: state, time: now, clockOffset: clockOffset,
                     condition: conditions[condition].condition,
@@ -25,14 +27,14 @@ extension MonitorEngine {
         subjects[subject].state = state
         subjects[subject].wasSatisfied = false
         subjects[subject].hasPrevious = true
-        details[subject].previous = Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
+        details[subject].previous = BeaconMonitor.Event.Previous(state: state, date: WallDate(now, offset: clockOffset))
         if !details[subject].progress.isEmpty { details[subject].progress.removeAll() }
         if state == .unsatisfied, subjects[subject].isVisited {
             endVisit(subject, reason: isCircle ? .left : .exitTimeout, into: &actions)
         }
     }
 
-    private func diagnostics(condition: Int, state: State, isOutage: Bool) -> Diagnostics {
+    private func diagnostics(condition: Int, state: BeaconMonitor.Event.State, isOutage: Bool) -> Diagnostics {
         var diagnostics = ambientDiagnostics
         if isOutage || silentCount > 0 { diagnostics.insert(.scannerUnavailable) }
         if !circles.isEmpty, !adapters[locationPlace].isListening { diagnostics.insert(.locationUnavailable) }
@@ -76,7 +78,10 @@ extension MonitorEngine {
         }
     }
 
-    func act(_ kind: ConditionChange.Kind, _ condition: Int32, assumed: State?, into actions: inout ActionBuffer) {
+    func act(
+        _ kind: ConditionChange.Kind, _ condition: Int32, assumed: BeaconMonitor.Event.State?,
+        into actions: inout ActionBuffer
+    ) {
         let state = conditions[Int(condition)]
         actions.append(
             .condition(

@@ -77,7 +77,7 @@ private enum Place {
     /// Beyond it by more than the accuracy.
     case surelyOutside
 
-    init(of fix: LocationFix, against circle: CircularGeographicCondition) {
+    init(of fix: LocationFix, against circle: BeaconMonitor.CircularGeographicCondition) {
         // Most circles are far away: a difference of latitude says so without a computation of the distance.
         let ellipsoid = Ellipsoid.wgs84
         let reach = circle.radius + fix.horizontalAccuracy

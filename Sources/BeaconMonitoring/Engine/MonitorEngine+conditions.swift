@@ -44,7 +44,8 @@ extension MonitorEngine {
     /// - Throws: ``MonitorError`` where the monitor is unknown, the identifier belongs to another monitor, or a setting is
     ///   out of bounds; nothing has changed then.
     public mutating func add(
-        _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming assumed: State = .unknown,
+        _ condition: Condition, identifier: Identifier, monitor: Identifier,
+        assuming assumed: BeaconMonitor.Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings(), at time: Instant, into actions: inout ActionBuffer
     ) throws(MonitorError) {
         let place = try validate(settings, assuming: assumed, identifier: identifier, monitor: monitor)
@@ -70,7 +71,8 @@ extension MonitorEngine {
     /// - Throws: what ``add(_:identifier:monitor:assuming:settings:at:into:)`` does.
     @discardableResult
     func validate(
-        _ settings: ConditionSettings, assuming assumed: State, identifier: Identifier, monitor: Identifier
+        _ settings: ConditionSettings, assuming assumed: BeaconMonitor.Event.State, identifier: Identifier,
+        monitor: Identifier
     ) throws(MonitorError) -> Int {
         guard let place = monitors.firstIndex(where: { $0.name == monitor }) else { throw .nameUnknown(monitor.text) }
         try settings.validate()
@@ -111,7 +113,7 @@ extension MonitorEngine {
     }
 
     /// A condition's present state; `nil` where no condition has the identifier.
-    public func state(of identifier: Identifier) -> State? {
+    public func state(of identifier: Identifier) -> BeaconMonitor.Event.State? {
         conditionPlaces[identifier].map { subjects[Int(matches[Int($0)].subject)].state }
     }
 
@@ -165,7 +167,9 @@ extension MonitorEngine {
     }
 
     /// Starts a condition afresh: as assumed, or `unmonitored` (rules C1, C4, C5).
-    private mutating func begin(_ condition: Int32, assuming assumed: State, into actions: inout ActionBuffer) {
+    private mutating func begin(
+        _ condition: Int32, assuming assumed: BeaconMonitor.Event.State, into actions: inout ActionBuffer
+    ) {
         let subject = makeSubject(Subject(condition: condition, state: assumed, beacon: nil))
         matches[Int(condition)].subject = Int32(subject)
         applySettings(condition)
@@ -199,7 +203,8 @@ extension MonitorEngine {
     }
 
     private mutating func replace(
-        _ condition: Int32, by new: Condition, _ settings: ConditionSettings, assuming assumed: State,
+        _ condition: Int32, by new: Condition, _ settings: ConditionSettings,
+        assuming assumed: BeaconMonitor.Event.State,
         into actions: inout ActionBuffer
     ) {
         endVisits(of: condition, reason: .replaced, into: &actions)

@@ -192,7 +192,7 @@ extension MonitorEngine {
         }
     }
 
-    mutating func becomeUnknown(_ subject: Int, before: State, into actions: inout ActionBuffer) {
+    mutating func becomeUnknown(_ subject: Int, before: BeaconMonitor.Event.State, into actions: inout ActionBuffer) {
         guard before != .unknown else { return }
         become(.unknown, subject, isOutage: true, into: &actions)
         subjects[subject].wasSatisfied = before == .satisfied

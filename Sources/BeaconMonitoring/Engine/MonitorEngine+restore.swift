@@ -9,13 +9,14 @@ public struct MonitorSetup: Sendable, Hashable {
         /// What is monitored.
         public var condition: BeaconMonitoring.Condition
         /// The state that it starts from where it is new.
-        public var assuming: State
+        public var assuming: BeaconMonitor.Event.State
         /// How it is entered and left.
         public var settings: ConditionSettings
 
         /// Makes one.
         public init(
-            identifier: Identifier, condition: BeaconMonitoring.Condition, assuming: State = .unknown,
+            identifier: Identifier, condition: BeaconMonitoring.Condition,
+            assuming: BeaconMonitor.Event.State = .unknown,
             settings: ConditionSettings = ConditionSettings()
         ) {
             self.identifier = identifier

@@ -84,7 +84,7 @@ struct Subject: Sendable {
 
     /// The refreshes without an RSSI.
     var refreshesWithoutStrength = 0
-    var state: State { didSet { loneAdapter = 0 } }
+    var state: BeaconMonitor.Event.State { didSet { loneAdapter = 0 } }
     /// Whether it is one beacon under its condition.
     let isBeacon: Bool
     /// Rule L2 made it `unknown`, and it was `satisfied` before (rule L3).
@@ -108,7 +108,7 @@ struct Subject: Sendable {
     /// The other holds, the one refreshed longest ago first.
     var others: [Hold] = [] { didSet { loneAdapter = 0 } }
 
-    init(condition: Int32, state: State, beacon: BeaconIdentity?) {
+    init(condition: Int32, state: BeaconMonitor.Event.State, beacon: BeaconIdentity?) {
         self.condition = condition
         self.state = state
         isBeacon = beacon != nil
@@ -195,7 +195,7 @@ struct SubjectDetails: Sendable {
     /// The open visit's entering event; −1 where the entry was assumed.
     var arrival: Int64 = -1
     /// The last event, where there was one.
-    var previous = Event.Previous(state: .unknown, date: WallDate(microseconds: 0))
+    var previous = BeaconMonitor.Event.Previous(state: .unknown, date: WallDate(microseconds: 0))
     /// The qualifying sightings on the way in, oldest first; at most one fewer than an entry needs (rule E1).
     var progress: [Int64] = []
     /// The last of them, of a beacon on its way in (rule P1).

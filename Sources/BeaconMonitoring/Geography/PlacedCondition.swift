@@ -3,12 +3,13 @@ public struct PlacedCondition: Sendable, Hashable {
     /// What is to be monitored then.
     public let wanted: MonitorSetup.Condition
     /// Where that is.
-    public let place: CircularGeographicCondition
+    public let place: BeaconMonitor.CircularGeographicCondition
 
     /// A circle, whose place is the circle itself.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be an identifier (rule C6).
     public init(
-        _ circle: CircularGeographicCondition, identifier: String, assuming: State = .unknown,
+        _ circle: BeaconMonitor.CircularGeographicCondition, identifier: String,
+        assuming: BeaconMonitor.Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
     ) throws(MonitorError) {
         wanted = try MonitorSetup.Condition(
@@ -19,8 +20,9 @@ public struct PlacedCondition: Sendable, Hashable {
     /// Beacons that are known to be at a place.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be an identifier (rule C6).
     public init(
-        _ beacons: BeaconIdentityCondition, at place: CircularGeographicCondition, identifier: String,
-        assuming: State = .unknown, settings: ConditionSettings = ConditionSettings()
+        _ beacons: BeaconMonitor.BeaconIdentityCondition, at place: BeaconMonitor.CircularGeographicCondition,
+        identifier: String,
+        assuming: BeaconMonitor.Event.State = .unknown, settings: ConditionSettings = ConditionSettings()
     ) throws(MonitorError) {
         wanted = try MonitorSetup.Condition(
             .beacon(beacons), identifier: identifier, assuming: assuming, settings: settings)

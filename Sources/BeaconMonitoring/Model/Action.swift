@@ -3,7 +3,7 @@ public import BluetoothLE
 /// What an engine wants done: it does nothing itself.
 public enum Action: Sendable, Hashable {
     /// A subject has a new state.
-    case event(Event)
+    case event(BeaconMonitor.Event)
     /// A visit ended; follows its leaving event.
     case visit(Visit)
     /// A condition was added, replaced, changed or removed (rules C2, C3).
@@ -49,12 +49,12 @@ public struct ConditionChange: Sendable, Hashable {
     /// Its settings from then on; those of the removed one.
     public var settings: ConditionSettings
     /// The state that it started from, where it started.
-    public var assumed: State?
+    public var assumed: BeaconMonitor.Event.State?
 
     /// Makes one, as an engine does or a line says.
     package init(
         monitor: String, identifier: String, kind: Kind, time: Instant, clockOffset: ClockOffset,
-        condition: Condition, settings: ConditionSettings, assumed: State?
+        condition: Condition, settings: ConditionSettings, assumed: BeaconMonitor.Event.State?
     ) {
         self.monitor = monitor
         self.identifier = identifier

@@ -4,7 +4,7 @@ public protocol Diagnosed {
     var diagnostics: Diagnostics { get }
 }
 
-extension Event: Diagnosed {}
+extension BeaconMonitor.Event: Diagnosed {}
 
 extension Diagnosed {
     /// D-Bus policy, polkit or the kernel refuses this user.

@@ -81,11 +81,11 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// The beacon; absent in a condition's own.
         public var beacon: BeaconIdentity?
         /// Its state.
-        public var state: State
+        public var state: BeaconMonitor.Event.State
         /// Whether it is `unknown` and was `satisfied` before (rule L3).
         public var wasSatisfied = false
         /// Its last event, where there was one.
-        public var previous: Event.Previous?
+        public var previous: BeaconMonitor.Event.Previous?
         /// Its last refresh, where there was one.
         public var lastRefresh: Refresh?
         /// A circle's last fix inside, where there was one (rule G3); it has no ``lastRefresh``.
@@ -96,7 +96,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         public var visit: OpenVisit?
 
         /// Makes one of which nothing but the state is known.
-        public init(beacon: BeaconIdentity? = nil, state: State) {
+        public init(beacon: BeaconIdentity? = nil, state: BeaconMonitor.Event.State) {
             self.beacon = beacon
             self.state = state
         }

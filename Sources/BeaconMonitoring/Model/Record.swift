@@ -1,25 +1,27 @@
-/// A condition with its last event (Apple: `CLMonitor.Record`).
-public struct Record: Sendable, Hashable {
-    /// What is monitored.
-    public var condition: Condition
-    /// The last event that has been handled (rule N3).
-    ///
-    /// Before there is one, a placeholder of the state that the condition started from, dated at the adding, which
-    /// is delivered to nobody (rule C1).
-    public var lastEvent: Event
+extension BeaconMonitor {
+    /// A condition with its last event (Apple: `CLMonitor.Record`).
+    public struct Record: Sendable, Hashable {
+        /// What is monitored.
+        public var condition: Condition
+        /// The last event that has been handled (rule N3).
+        ///
+        /// Before there is one, a placeholder of the state that the condition started from, dated at the adding, which
+        /// is delivered to nobody (rule C1).
+        public var lastEvent: Event
 
-    /// Makes one.
-    package init(condition: Condition, lastEvent: Event) {
-        self.condition = condition
-        self.lastEvent = lastEvent
+        /// Makes one.
+        package init(condition: Condition, lastEvent: Event) {
+            self.condition = condition
+            self.lastEvent = lastEvent
+        }
     }
 }
 
-extension Record {
+extension BeaconMonitor.Record {
     /// The record of a condition that was added or replaced just now.
     package init(beginning change: ConditionChange) {
         condition = change.condition
-        lastEvent = Event(
+        lastEvent = BeaconMonitor.Event(
             monitor: change.monitor, identifier: change.identifier, scope: .condition,
             state: change.assumed ?? .unknown, time: change.time, clockOffset: change.clockOffset,
             condition: change.condition, refinement: nil, previous: nil, sighting: nil, lastSeen: nil, diagnostics: [])

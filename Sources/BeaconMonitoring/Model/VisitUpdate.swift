@@ -30,7 +30,7 @@ public struct VisitUpdate: Sendable, Hashable {
     public var departureDate: WallDate? { departure.map { WallDate($0, offset: clockOffset) } }
 
     /// A stay that begins by an entering event.
-    init(arrival event: Event) {
+    init(arrival event: BeaconMonitor.Event) {
         monitor = event.monitor
         identifier = event.identifier
         scope = event.scope

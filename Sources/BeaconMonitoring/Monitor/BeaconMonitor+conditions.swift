@@ -4,7 +4,7 @@ extension MonitorSetup.Condition {
     /// Makes one under an identifier that is text.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
     public init(
-        _ condition: Condition, identifier: String, assuming: State = .unknown,
+        _ condition: Condition, identifier: String, assuming: BeaconMonitor.Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
     ) throws(MonitorError) {
         self.init(
@@ -51,7 +51,7 @@ extension BeaconMonitor {
     /// what is due waits for what the scanners have still to hand over (rule T5).
     ///
     /// - Throws: ``MonitorError/identifierUnknown(_:)``, and ``MonitorError/ended(_:)``.
-    public func requestState(for identifier: String) throws(MonitorError) -> State {
+    public func requestState(for identifier: String) throws(MonitorError) -> Event.State {
         guard !isEnded else { throw .ended(name) }
         guard let state = engine.state(of: Identifier(lookup: identifier)) else { throw .identifierUnknown(identifier) }
         return state

@@ -6,7 +6,7 @@ public import BluetoothLE
 /// they hear; whoever owns the monitor awaits ``run(draining:)`` beside them, typically in one task group:
 ///
 ///     let monitor = try BeaconMonitor("site", clock: clock)
-///     try await monitor.add(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+///     try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
 ///     async let _ = monitor.run()
 ///     for try await event in monitor.events { … }
 ///
@@ -119,7 +119,7 @@ public actor BeaconMonitor {
     /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
     ///   changed then.
     public func add(
-        _ condition: Condition, identifier: String, assuming state: State = .unknown,
+        _ condition: Condition, identifier: String, assuming state: Event.State = .unknown,
         settings: ConditionSettings = ConditionSettings()
     ) throws(MonitorError) {
         let identifier = try Identifier(identifier)

@@ -4,7 +4,7 @@ import Synchronization
 /// Where a monitor's events wait for its subscribers, and its records for the events to have been handled (rule N3).
 final class EventHub: Sendable {
     struct Entry: Sendable {
-        let event: Event
+        let event: BeaconMonitor.Event
         /// Whether somebody came or left by it.
         let crossing: Crossing?
         /// The record that it is for: one of another generation has been replaced or removed since.
@@ -22,14 +22,14 @@ final class EventHub: Sendable {
 
     func finish() { log.finish() }
 
-    func publish(_ event: Event, _ crossing: Crossing?) {
+    func publish(_ event: BeaconMonitor.Event, _ crossing: Crossing?) {
         let generation = records.generation(of: Identifier(lookup: event.identifier))
         log.publish(Entry(event: event, crossing: crossing, generation: generation))
     }
 
     func apply(_ change: ConditionChange) { records.apply(change) }
 
-    func record(for identifier: Identifier) -> Record? { records.record(for: identifier) }
+    func record(for identifier: Identifier) -> BeaconMonitor.Record? { records.record(for: identifier) }
 
     /// How many subscribers were ended because they were too slow.
     var slowSubscribers: Int { log.slowSubscribers }
@@ -42,7 +42,7 @@ final class EventHub: Sendable {
 /// The conditions with the last event of each that has been handled.
 private final class RecordTable: Sendable {
     private struct State {
-        var records: [Identifier: (record: Record, generation: Int)] = [:]
+        var records: [Identifier: (record: BeaconMonitor.Record, generation: Int)] = [:]
         var generations = 0
     }
 
@@ -50,7 +50,9 @@ private final class RecordTable: Sendable {
 
     func generation(of identifier: Identifier) -> Int { state.withLock { $0.records[identifier]?.generation ?? 0 } }
 
-    func record(for identifier: Identifier) -> Record? { state.withLock { $0.records[identifier]?.record } }
+    func record(for identifier: Identifier) -> BeaconMonitor.Record? {
+        state.withLock { $0.records[identifier]?.record }
+    }
 
     func handled(_ entry: EventHub.Entry) {
         guard entry.event.scope == .condition else { return }
@@ -67,7 +69,7 @@ private final class RecordTable: Sendable {
             switch change.kind {
             case .added, .replaced:
                 $0.generations += 1
-                $0.records[identifier] = (Record(beginning: change), $0.generations)
+                $0.records[identifier] = (BeaconMonitor.Record(beginning: change), $0.generations)
             case .changed:
                 // The condition's identity and its last event stay (rule C2).
                 return

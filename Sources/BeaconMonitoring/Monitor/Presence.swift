@@ -29,7 +29,7 @@ struct Presence: Sendable {
     func contains(_ identifier: Identifier) -> Bool { conditions.contains(identifier) }
 
     /// Whether somebody comes or leaves by an event.
-    mutating func cross(_ event: Event) -> Crossing? {
+    mutating func cross(_ event: BeaconMonitor.Event) -> Crossing? {
         switch event.state {
         case .satisfied: return insert(event) ? .entry : nil
         case .unsatisfied: return remove(event) ? .exit : nil
@@ -59,14 +59,14 @@ struct Presence: Sendable {
         if !present.isEmpty { beacons[identifier] = present }
     }
 
-    private mutating func insert(_ event: Event) -> Bool {
+    private mutating func insert(_ event: BeaconMonitor.Event) -> Bool {
         let identifier = Identifier(lookup: event.identifier)
         guard event.scope == .beacon else { return conditions.insert(identifier).inserted }
         guard let beacon = event.refinement else { return false }
         return beacons[identifier, default: []].insert(beacon).inserted
     }
 
-    private mutating func remove(_ event: Event) -> Bool {
+    private mutating func remove(_ event: BeaconMonitor.Event) -> Bool {
         let identifier = Identifier(lookup: event.identifier)
         guard event.scope == .beacon else { return conditions.remove(identifier) != nil }
         guard let beacon = event.refinement, var present = beacons.removeValue(forKey: identifier) else { return false }

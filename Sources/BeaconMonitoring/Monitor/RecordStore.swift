@@ -28,7 +28,7 @@ public protocol RecordStore: AnyObject {
     /// Does what is due.
     func advance(to now: Instant, snapshot: () -> MonitorSnapshot)
     /// A condition with its last durable event (rule N3).
-    func record(for identifier: Identifier) -> Record?
+    func record(for identifier: Identifier) -> BeaconMonitor.Record?
     /// Whether records can be kept at present (rule N5).
     var isKeeping: Bool { get }
     /// Ends the store: what waits is kept, and the name is free.

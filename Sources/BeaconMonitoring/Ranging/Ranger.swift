@@ -32,7 +32,7 @@ public struct Ranger: Sendable {
     }
 
     private struct Wanted: Sendable {
-        let condition: BeaconIdentityCondition
+        let condition: BeaconMonitor.BeaconIdentityCondition
         /// Whether the last that was told of it had beacons.
         var isInView = false
     }
@@ -54,19 +54,19 @@ public struct Ranger: Sendable {
     // MARK: Conditions
 
     /// The conditions, in the order in which they were added.
-    public var conditions: [BeaconIdentityCondition] { wanted.map(\.condition) }
+    public var conditions: [BeaconMonitor.BeaconIdentityCondition] { wanted.map(\.condition) }
     /// How many beacons are remembered.
     public var beacons: Int { heard.count }
 
     /// Adds a condition; what is there already stays as it is.
-    public mutating func add(_ condition: BeaconIdentityCondition) {
+    public mutating func add(_ condition: BeaconMonitor.BeaconIdentityCondition) {
         guard place(of: condition) == nil else { return }
         wanted.append(Wanted(condition: condition))
         register(wanted.count - 1)
     }
 
     /// Takes a condition out; beacons that match no other are forgotten.
-    public mutating func remove(_ condition: BeaconIdentityCondition) {
+    public mutating func remove(_ condition: BeaconMonitor.BeaconIdentityCondition) {
         guard let place = place(of: condition) else { return }
         wanted.remove(at: place)
         conditionTable = IdentityTable()
@@ -82,12 +82,12 @@ public struct Ranger: Sendable {
         kinds[kind] += 1
     }
 
-    private func place(of condition: BeaconIdentityCondition) -> Int? {
+    private func place(of condition: BeaconMonitor.BeaconIdentityCondition) -> Int? {
         let found = conditionTable.find(condition.uuid, extra: Self.key(of: condition).extra)
         return found < 0 ? nil : Int(found)
     }
 
-    private static func key(of condition: BeaconIdentityCondition) -> (kind: Int, extra: UInt64) {
+    private static func key(of condition: BeaconMonitor.BeaconIdentityCondition) -> (kind: Int, extra: UInt64) {
         guard let major = condition.major else { return (0, 0) }
         guard let minor = condition.minor else { return (1, 1 << 32 | UInt64(major) << 16) }
         return (2, 2 << 32 | UInt64(major) << 16 | UInt64(minor))

@@ -32,7 +32,7 @@ public struct RangedBeacon: Sendable, Hashable {
 /// The beacons in view of a condition at a whole second, the nearest first.
 public struct Ranging: Sendable, Hashable {
     /// What the beacons match.
-    public var condition: BeaconIdentityCondition
+    public var condition: BeaconMonitor.BeaconIdentityCondition
     /// The second's end, on the timeline.
     public var time: Instant
     /// The wall clock against the timeline then.
@@ -46,7 +46,8 @@ public struct Ranging: Sendable, Hashable {
 
     /// Makes one, as a ranger does.
     public init(
-        condition: BeaconIdentityCondition, time: Instant, clockOffset: ClockOffset, beacons: [RangedBeacon]
+        condition: BeaconMonitor.BeaconIdentityCondition, time: Instant, clockOffset: ClockOffset,
+        beacons: [RangedBeacon]
     ) {
         self.condition = condition
         self.time = time

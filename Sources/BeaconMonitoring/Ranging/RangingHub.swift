@@ -22,7 +22,7 @@ final class RangingHub: Sendable {
     var skipped: Int { state.withLock { $0.skipped } }
 
     /// Begins a subscription to a condition.
-    func subscribe(to condition: BeaconIdentityCondition) -> Int {
+    func subscribe(to condition: BeaconMonitor.BeaconIdentityCondition) -> Int {
         state.withLock { state in
             state.given += 1
             guard !state.isFinished else { return state.given }
@@ -111,7 +111,7 @@ final class RangingHub: Sendable {
     }
 
     private struct Subscriber {
-        let condition: BeaconIdentityCondition
+        let condition: BeaconMonitor.BeaconIdentityCondition
         var latest: Ranging?
         var skipped = 0
         var waiters: [Waiter] = []

@@ -58,7 +58,7 @@ public final class FileRecordStore: RecordStore {
     }
 
     /// A condition with its last event that is on the disk.
-    public func record(for identifier: Identifier) -> Record? { journal?.record(for: identifier) }
+    public func record(for identifier: Identifier) -> BeaconMonitor.Record? { journal?.record(for: identifier) }
 
     /// Whether the disk takes what is written.
     public var isKeeping: Bool { journal?.isKeeping ?? false }

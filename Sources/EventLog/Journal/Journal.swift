@@ -23,7 +23,7 @@ public final class Journal {
     }
 
     enum RecordUpdate {
-        case event(Event, adapter: String)
+        case event(BeaconMonitor.Event, adapter: String)
         case begun(ConditionChange)
         case removed(String)
     }
@@ -324,13 +324,13 @@ public final class Journal {
     // MARK: Records
 
     /// A condition with its last durable event (rule N3).
-    public func record(for identifier: Identifier) -> Record? {
+    public func record(for identifier: Identifier) -> BeaconMonitor.Record? {
         guard let stored = records[identifier] else { return nil }
         var event = stored.event
         if event.sighting != nil, let adapter = adapterNames.first(where: { $0.value == stored.adapter })?.key {
             event.sighting?.adapter = AdapterID(index: Int(adapter))
         }
-        return Record(condition: event.condition, lastEvent: event)
+        return BeaconMonitor.Record(condition: event.condition, lastEvent: event)
     }
 
     /// The identifiers for which there is a record.
@@ -343,7 +343,7 @@ public final class Journal {
                 event: event, adapter: adapter, isPlaceholder: false)
         case .begun(let change):
             records[Identifier(lookup: change.identifier)] = RecordBuilder.StoredRecord(
-                event: Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
+                event: BeaconMonitor.Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
         case .removed(let identifier): records[Identifier(lookup: identifier)] = nil
         }
     }

@@ -11,7 +11,7 @@ public struct LastState: Sendable {
     /// The start that wrote it, as lines have it.
     public let boot: String
     /// The last event of each condition that has had one, by identifier.
-    public let events: [Event]
+    public let events: [BeaconMonitor.Event]
 
     /// Reads `state.json`.
     ///

@@ -5,7 +5,7 @@ import BluetoothLE
 struct RecordBuilder {
     /// A record as the lines have it.
     struct StoredRecord {
-        var event: Event
+        var event: BeaconMonitor.Event
         /// The adapter that heard its sighting.
         var adapter: String
         /// Rule C1: nobody was told of it.
@@ -33,7 +33,7 @@ struct RecordBuilder {
     private var adapterOrder: [String] = []
     private(set) var records: [Identifier: StoredRecord] = [:]
     /// The leaving event that was the last line, whose `visit` line has not come yet, and the visit that it ended.
-    private var leaving: (event: Event, visit: MonitorSnapshot.OpenVisit)?
+    private var leaving: (event: BeaconMonitor.Event, visit: MonitorSnapshot.OpenVisit)?
 
     /// The number of the last line.
     private(set) var sequence = 0
@@ -192,7 +192,7 @@ struct RecordBuilder {
                     monitor: change.monitor, identifier: change.identifier, condition: change.condition,
                     settings: change.settings, own: own))
             records[identifier] = StoredRecord(
-                event: Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
+                event: BeaconMonitor.Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
         case .changed:
             entries[identifier]?.condition.settings = change.settings
         case .removed:
@@ -202,7 +202,7 @@ struct RecordBuilder {
         }
     }
 
-    private mutating func apply(_ event: Event, adapters names: AdapterNames) {
+    private mutating func apply(_ event: BeaconMonitor.Event, adapters names: AdapterNames) {
         let identifier = Identifier(lookup: event.identifier)
         let adapter = event.sighting.map { names.name(of: $0.adapter) } ?? ""
         if entries[identifier] == nil {
@@ -233,12 +233,13 @@ struct RecordBuilder {
     }
 
     private mutating func change(
-        _ subject: inout MonitorSnapshot.Subject, by event: Event, _ adapter: String, outageTimeout: Duration
+        _ subject: inout MonitorSnapshot.Subject, by event: BeaconMonitor.Event, _ adapter: String,
+        outageTimeout: Duration
     ) {
         let before = subject.state
         subject.state = event.state
         subject.wasSatisfied = before == .satisfied && event.state == .unknown
-        subject.previous = Event.Previous(state: event.state, date: event.date)
+        subject.previous = BeaconMonitor.Event.Previous(state: event.state, date: event.date)
         if let sighting = event.sighting, let seen = event.lastSeen {
             var beacon = sighting.beacon
             if event.refinement == nil, let former = subject.lastRefresh?.beacon { beacon = former }

@@ -96,7 +96,7 @@ extension StateFile {
         if let object = text.find("previous", in: place), let state = text.state(text.find("state", in: object)),
             let date = text.date(text.find("date", in: object))
         {
-            subject.previous = Event.Previous(state: state, date: date)
+            subject.previous = BeaconMonitor.Event.Previous(state: state, date: date)
         }
         subject.lastRefresh = text.find("lastRefresh", in: place).flatMap { refresh(text, $0) }
         subject.lastSeen = moment(text, text.find("lastSeen", in: place))

@@ -138,7 +138,7 @@ public struct EvidenceRecorder {
 
     // MARK: What it makes of it
 
-    private func evidence(for event: Event, number: Int) -> Evidence? {
+    private func evidence(for event: BeaconMonitor.Event, number: Int) -> Evidence? {
         // A subject that was never refreshed has not left: there is nothing to be explained by sightings.
         guard let sighting = event.sighting, let lastSeen = event.lastSeen else { return nil }
         let now = event.time.nanoseconds

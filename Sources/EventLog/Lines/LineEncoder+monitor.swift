@@ -3,7 +3,7 @@ package import BluetoothLE
 
 // The lines of a monitor: `event`, `visit`, `condition`.
 extension LineEncoder {
-    mutating func encode(_ event: Event, into buffer: inout LineBuffer) {
+    mutating func encode(_ event: BeaconMonitor.Event, into buffer: inout LineBuffer) {
         begin("event", event.identifier, of: event.scope == .beacon ? event.refinement : nil, into: &buffer)
         appendBody(of: event, adapter: event.sighting.map { adapterName($0.adapter) } ?? "", into: &buffer)
         end(&buffer)
@@ -11,7 +11,9 @@ extension LineEncoder {
 
     /// What a line says of an event after its number; `adapter` is the one that heard its sighting. Without `time` it
     /// can stand where there is one of another meaning.
-    func appendBody(of event: Event, adapter: String, withTime: Bool = true, into buffer: inout LineBuffer) {
+    func appendBody(
+        of event: BeaconMonitor.Event, adapter: String, withTime: Bool = true, into buffer: inout LineBuffer
+    ) {
         appendSubject(event.monitor, event.identifier, event.scope, into: &buffer)
         buffer.append("\",\"state\":\"")
         buffer.append(event.state.word)
@@ -162,7 +164,7 @@ extension LineEncoder {
         buffer.append(octet: UInt8(ascii: "}"))
     }
 
-    func append(_ settings: ConditionSettings, assumed: State?, into buffer: inout LineBuffer) {
+    func append(_ settings: ConditionSettings, assumed: BeaconMonitor.Event.State?, into buffer: inout LineBuffer) {
         buffer.append(",\"settings\":{")
         if let assumed {
             buffer.append("\"assuming\":\"")
@@ -227,7 +229,7 @@ extension LineEncoder {
     }
 }
 
-extension State {
+extension BeaconMonitor.Event.State {
     /// The state as lines spell it.
     package var word: StaticString {
         switch self {

@@ -4,7 +4,7 @@ package import BluetoothLE
 // The values of lines, read back. What is out of bounds is not there: a file is input like any other.
 extension JSONText {
     // Made once, not for each line.
-    private static let states = Array(State.allCases)
+    private static let states = Array(BeaconMonitor.Event.State.allCases)
 
     /// A date as lines have it: RFC 3339 in UTC with microseconds.
     package func date(_ place: Int?) -> WallDate? {
@@ -69,7 +69,7 @@ extension JSONText {
 
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }
 
-    package func state(_ place: Int?) -> State? {
+    package func state(_ place: Int?) -> BeaconMonitor.Event.State? {
         Self.states.first { isText($0.word, at: place) }
     }
 
@@ -89,17 +89,19 @@ extension JSONText {
             let coordinates = elements(of: center).compactMap { double($0) }
             guard coordinates.count == 2, let radius = double(find("radius", in: place)) else { return nil }
             return
-                (try? CircularGeographicCondition(
+                (try? BeaconMonitor.CircularGeographicCondition(
                     latitude: coordinates[0], longitude: coordinates[1], radius: radius)).map { .circle($0) }
         }
         guard let uuid = uuid(find("uuid", in: place)) else { return nil }
-        guard let majorPlace = find("major", in: place) else { return .beacon(BeaconIdentityCondition(uuid: uuid)) }
+        guard let majorPlace = find("major", in: place) else {
+            return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
+        }
         guard let major = integer(majorPlace, as: UInt16.self) else { return nil }
         guard let minorPlace = find("minor", in: place) else {
-            return .beacon(BeaconIdentityCondition(uuid: uuid, major: major))
+            return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major))
         }
         guard let minor = integer(minorPlace, as: UInt16.self) else { return nil }
-        return .beacon(BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
+        return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major, minor: minor))
     }
 
     /// A condition's settings; the state that it starts from stands among them.

@@ -188,10 +188,10 @@ struct AdapterNames: Sendable {
 // What the lines of each type say.
 extension LineParser {
     /// The event of an `event` line.
-    mutating func event() -> Event? { event(in: payload, time: head.time, offset: head.offset) }
+    mutating func event() -> BeaconMonitor.Event? { event(in: payload, time: head.time, offset: head.offset) }
 
     /// The event whose keys stand in the object at `place`.
-    mutating func event(in place: Int, time: Instant, offset: ClockOffset) -> Event? {
+    mutating func event(in place: Int, time: Instant, offset: ClockOffset) -> BeaconMonitor.Event? {
         guard let monitor = text.string(text.find("monitor", in: place)),
             let identifier = text.string(text.find("identifier", in: place)),
             let state = text.state(text.find("state", in: place)),
@@ -200,18 +200,18 @@ extension LineParser {
         let scope: Scope = text.isText("beacon", at: text.find("scope", in: place)) ? .beacon : .condition
         let refinement = text.beacon(text.find("refinement", in: place))
         if scope == .beacon, refinement == nil { return nil }
-        var previous: Event.Previous?
+        var previous: BeaconMonitor.Event.Previous?
         if let object = text.find("previous", in: place), let state = text.state(text.find("state", in: object)),
             let date = text.date(text.find("date", in: object))
         {
-            previous = Event.Previous(state: state, date: date)
+            previous = BeaconMonitor.Event.Previous(state: state, date: date)
         }
         var lastSeen: Instant?
         if let date = text.date(text.find("lastSeen", in: place)) {
             let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
             lastSeen = Instant(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
         }
-        return Event(
+        return BeaconMonitor.Event(
             monitor: monitor, identifier: identifier, scope: scope, state: state, time: time, clockOffset: offset,
             condition: condition, refinement: refinement, previous: previous,
             sighting: sighting(in: place, of: refinement ?? condition.anyBeacon, at: lastSeen ?? time),

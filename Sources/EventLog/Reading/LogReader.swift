@@ -14,7 +14,7 @@ public struct LogLine {
     /// What it says.
     public enum Entry: Sendable {
         /// A subject's new state.
-        case event(Event)
+        case event(BeaconMonitor.Event)
         /// A visit ended.
         case visit(Visit)
         /// A condition was added, replaced, changed or removed.

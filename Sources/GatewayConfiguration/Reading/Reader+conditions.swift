@@ -82,7 +82,7 @@ extension Reader {
             ranging: ranging, position: source.position(of: document.offset(of: node)))
     }
 
-    private static func state(_ assumption: Assumption) -> State {
+    private static func state(_ assumption: Assumption) -> BeaconMonitor.Event.State {
         switch assumption {
         case .unknown: .unknown
         case .satisfied: .satisfied
@@ -144,7 +144,9 @@ extension Reader {
         }
     }
 
-    private mutating func circle(_ section: Section<MonitoringKey>, at node: Int) -> CircularGeographicCondition? {
+    private mutating func circle(
+        _ section: Section<MonitoringKey>, at node: Int
+    ) -> BeaconMonitor.CircularGeographicCondition? {
         let center = center(section)
         let radius = setting(.radius, of: section) { (text) throws(ScalarProblem) in
             let radius = try ScalarSyntax.number(text)
@@ -164,7 +166,7 @@ extension Reader {
         }
         guard let center, let radius = radius.value else { return nil }
         do {
-            return try CircularGeographicCondition(
+            return try BeaconMonitor.CircularGeographicCondition(
                 latitude: center.latitude, longitude: center.longitude, radius: radius)
         } catch {
             mistakes.report(at: document.offset(of: node), error.description)

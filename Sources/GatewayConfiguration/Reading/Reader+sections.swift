@@ -63,7 +63,7 @@ extension Reader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private mutating func canary(_ node: Int) -> BeaconIdentityCondition? {
+    private mutating func canary(_ node: Int) -> BeaconMonitor.BeaconIdentityCondition? {
         let section = section(CanaryKey.self, at: node, path: "scanner.canary")
         let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
         let major = setting(.major, of: section, Self.integer(in: 0...65535))
@@ -78,17 +78,19 @@ extension Reader {
     /// A beacon condition of its parts, where all are well; a minor without a major is reported.
     mutating func beacon(
         uuid: Setting<(high: UInt64, low: UInt64)>, major: Setting<Int>, minor: Setting<Int>, in map: Int, path: String
-    ) -> BeaconIdentityCondition? {
+    ) -> BeaconMonitor.BeaconIdentityCondition? {
         if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
             mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or take the minor out")
         }
         guard let (high, low) = uuid.value else { return nil }
         let value = ProximityUUID(high: high, low: low)
-        guard let major = major.value.map(UInt16.init(clamping:)) else { return BeaconIdentityCondition(uuid: value) }
-        guard let minor = minor.value.map(UInt16.init(clamping:)) else {
-            return BeaconIdentityCondition(uuid: value, major: major)
+        guard let major = major.value.map(UInt16.init(clamping:)) else {
+            return BeaconMonitor.BeaconIdentityCondition(uuid: value)
         }
-        return BeaconIdentityCondition(uuid: value, major: major, minor: minor)
+        guard let minor = minor.value.map(UInt16.init(clamping:)) else {
+            return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major)
+        }
+        return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major, minor: minor)
     }
 
     private enum LocationSource: String, CaseIterable { case gpsd, gpx }

@@ -19,7 +19,7 @@ public struct ConditionConfiguration: Sendable, Hashable {
     /// What is monitored.
     public var condition: Condition
     /// The state that it starts from (rule C1); never `unmonitored`.
-    public var assuming: State
+    public var assuming: BeaconMonitor.Event.State
     /// How it is entered and left. Of a circle's, RSSI and `per_beacon` are never set.
     public var settings: ConditionSettings
     /// Whether ranging lines are written.

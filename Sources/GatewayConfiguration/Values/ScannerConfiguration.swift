@@ -35,7 +35,7 @@ public struct ScannerConfiguration: Sendable, Hashable {
     /// How much of the time it is listened, with ``Mode/lowPower``.
     public var dutyCycle = DutyCycle.low
     /// A beacon that is always there and proves that adapters hear (rule L5).
-    public var canary: BeaconIdentityCondition?
+    public var canary: BeaconMonitor.BeaconIdentityCondition?
 
     /// The defaults.
     public init() {}

@@ -45,7 +45,8 @@ import Testing
     @Test func `a circle is entered and left`() async throws {
         let monitor = try BeaconMonitor("ferry", clock: clock, engine: locating)
         try await monitor.add(
-            .circle(try CircularGeographicCondition(latitude: 50, longitude: 8, radius: 200)), identifier: "pier",
+            .circle(try BeaconMonitor.CircularGeographicCondition(latitude: 50, longitude: 8, radius: 200)),
+            identifier: "pier",
             assuming: .unsatisfied)
         await monitor.located(try fix(50, after: 0))
         #expect(try await monitor.requestState(for: "pier") == .satisfied)

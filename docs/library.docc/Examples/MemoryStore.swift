@@ -12,7 +12,7 @@ final class Shelf: Sendable {
 /// `EventLog`'s `FileRecordStore` is the one for earnest: it survives power cuts.
 final class MemoryStore: RecordStore {
     private let shelf: Shelf
-    private var records: [Identifier: Record] = [:]
+    private var records: [Identifier: BeaconMonitor.Record] = [:]
 
     init(_ shelf: Shelf) { self.shelf = shelf }
 
@@ -28,7 +28,7 @@ final class MemoryStore: RecordStore {
 
     func advance(to now: Instant, snapshot: () -> MonitorSnapshot) {}
 
-    func record(for identifier: Identifier) -> Record? { records[identifier] }
+    func record(for identifier: Identifier) -> BeaconMonitor.Record? { records[identifier] }
 
     var isKeeping: Bool { true }
 

@@ -9,7 +9,7 @@ import Testing
 
     @Test func `from a name to the first event`() async throws {
         let monitor = try BeaconMonitor("site", clock: clock)
-        try await monitor.add(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
         var events = monitor.events.makeAsyncIterator()
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(sighting(7, by: adapter, at: clock.now))
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a loop over events, beside who hands over what is heard`() async throws {
         let monitor = try BeaconMonitor("entrance", clock: clock)
-        try await monitor.add(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
         let adapter = try await monitor.adapter(named: "hci0")
         let sighting = sighting(7, by: adapter, at: clock.now)
         let events = monitor.events.makeAsyncIterator()
@@ -48,7 +48,7 @@ import Testing
         let shelf = Shelf()
         let adapterName = "hci0"
         let before = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(shelf))
-        try await before.add(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        try await before.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
         let adapter = try await before.adapter(named: adapterName)
         await before.sighted(sighting(7, by: adapter, at: clock.now))
         await before.end()
@@ -60,9 +60,10 @@ import Testing
 
     @Test func `a set of conditions in place of another changes what differs`() async throws {
         let monitor = try BeaconMonitor("set", clock: clock)
-        let lobby = try MonitorSetup.Condition(.beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        let lobby = try MonitorSetup.Condition(
+            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
         let forklift = try MonitorSetup.Condition(
-            .beacon(BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)), identifier: "forklift-7")
+            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)), identifier: "forklift-7")
         try await monitor.setConditions([lobby])
         let changes = try await monitor.setConditions([lobby, forklift])
         #expect(changes.map(\.identifier) == ["forklift-7"])
@@ -74,7 +75,8 @@ import Testing
             "bus", clock: clock, engine: locating)
         let stops = try (0..<50).map { number in
             try PlacedCondition(
-                CircularGeographicCondition(latitude: 50 + Double(number) / 100, longitude: 8, radius: 60),
+                BeaconMonitor.CircularGeographicCondition(
+                    latitude: 50 + Double(number) / 100, longitude: 8, radius: 60),
                 identifier: "stop-\(number)")
         }
         let fix = try LocationFix(
@@ -88,7 +90,7 @@ import Testing
     @Test func `arrivals alone, and stays`() async throws {
         let monitor = try BeaconMonitor("stays", clock: clock)
         try await monitor.add(
-            .beacon(BeaconIdentityCondition(uuid: uuid)), identifier: "lobby", assuming: .unsatisfied)
+            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby", assuming: .unsatisfied)
         var arrivals = monitor.events
         arrivals.notifyOnExit = false
         var events = arrivals.makeAsyncIterator()

@@ -10,7 +10,7 @@ import Testing
     @Test func `who is in view, the nearest first`() async throws {
         let monitor = try BeaconMonitor("desk", clock: clock)
         let adapter = try await monitor.adapter(named: "hci0")
-        var rangings = monitor.ranging(for: BeaconIdentityCondition(uuid: uuid)).makeAsyncIterator()
+        var rangings = monitor.ranging(for: BeaconMonitor.BeaconIdentityCondition(uuid: uuid)).makeAsyncIterator()
         for _ in 0..<3 {
             let time = clock.turn(by: .seconds(1))
             await monitor.sighted([

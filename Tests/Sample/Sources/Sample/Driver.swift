@@ -133,7 +133,7 @@ struct Driver {
     }
 
     private static func condition(_ minor: UInt16) -> Condition {
-        .beacon(BeaconIdentityCondition(uuid: uuid, major: 1, minor: minor))
+        .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: 1, minor: minor))
     }
 
     /// Subscribers that come, wait and are cancelled, as a view's tasks are: none may stay behind, or take from others.

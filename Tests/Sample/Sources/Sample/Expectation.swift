@@ -8,7 +8,7 @@ struct Expectation {
         var minor: UInt16
         /// When it was added, among all; another condition in its stead keeps it.
         let place: Int
-        var state: State
+        var state: BeaconMonitor.Event.State
         /// When silence ends it.
         var deadline: Instant
         var arrival: Instant?

@@ -5,7 +5,7 @@ import Synchronization
 /// What is to be delivered, and whether it is: each once, in order.
 final class Ledger: Sendable {
     enum Entry: Hashable, Sendable {
-        case event(String, State, Instant)
+        case event(String, BeaconMonitor.Event.State, Instant)
         case visit(String, arrival: Instant?, departure: Instant?)
     }
 

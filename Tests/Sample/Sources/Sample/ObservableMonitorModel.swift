@@ -6,8 +6,8 @@ import BeaconMonitoring
 actor ObservableMonitorModel {
     /// What a table would show of a condition.
     struct Row {
-        var last: Event
-        var prior: Event?
+        var last: BeaconMonitor.Event
+        var prior: BeaconMonitor.Event?
     }
 
     private(set) var rows: [String: Row] = [:]

@@ -1,0 +1,5 @@
+/// Whether an event tells of a condition as a whole or of one beacon under it (rule P1).
+public enum Scope: UInt8, Sendable, Hashable {
+    case condition
+    case beacon
+}
