@@ -6,7 +6,7 @@ struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Checks a configuration: every mistake at once, each with its line and a hint.",
-        discussion: "Ends with 78 where there is a mistake. Warnings, and settings without effect, are no mistakes.")
+        discussion: "Ends with 78 where there is a mistake. Warnings are no mistakes.")
 
     @Argument(help: "The configuration; - is standard input.")
     var file = ConfigurationFile.defaultPath
@@ -20,7 +20,6 @@ struct CheckCommand: ParsableCommand {
             if let namesExposure { Terminal.say("warning: \(namesExposure)") }
             let obstacles = configuration.obstacles(in: file)
             for obstacle in obstacles { Terminal.say("warning: \(obstacle)") }
-            for setting in configuration.withoutEffect { Terminal.say("note: \(setting)") }
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             print(
                 """

@@ -188,7 +188,6 @@ import Testing
         let text = "location: {source: \(source)}\nconditions:\n- {identifier: a, center: [1, 2], radius: \(radius)}\n"
         let made = try configuration(text)
         #expect(made.warnings.isEmpty == isGood)
-        #expect(made.withoutEffect == [])
     }
 
     @Test func `a track has a speed, a loop and a pace, and gpsd has none of them`() throws {
@@ -384,17 +383,5 @@ import Testing
         #expect(try port("tls: true") == 8883)
         #expect(try port("tls: {ca_file: /a}") == 8883)
         #expect(try port("tls: true, port: 5") == 5)
-    }
-
-    @Test func `nothing that can be set is without effect in this version`() throws {
-        #expect(UnusedSettings.table.isEmpty)
-        let made = try configuration(file("gateway: {name: a}\nmonitor: {ranging: true, max_beacons: 4}"))
-        #expect(made.withoutEffect == [])
-    }
-
-    @Test func `the table of what has no effect names keys that exist`() {
-        for entry in UnusedSettings.table {
-            #expect(Schema.sections.contains { $0.path == entry.section && $0.keys.contains(entry.key) }, "\(entry)")
-        }
     }
 }

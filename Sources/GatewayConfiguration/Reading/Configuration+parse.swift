@@ -31,7 +31,6 @@ extension Configuration {
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
         configuration.warnings = reader.warnings.finish(in: source, file: file).listed
         configuration.warnings += configuration.topicWarnings(file: file)
-        configuration.withoutEffect = reader.unused.finish(in: source, file: file)
         return .success(configuration)
     }
 }
@@ -65,7 +64,6 @@ extension Reader {
         (configuration.monitors, configuration.engine) = monitors(
             root, hasLocation: locatesOtherwise || root[.location] != nil, accuracy: configuration.location?.accuracy)
         beacons(root, in: &configuration)
-        noteUnused(UnusedSettings.keys(of: "", RootKey.self), of: root)
         return configuration
     }
 

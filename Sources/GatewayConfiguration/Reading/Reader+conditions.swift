@@ -13,7 +13,6 @@ struct ConditionContext {
     let hasLocation: Bool
     /// The metres that the location source can tell apart, where the file names one.
     let accuracy: Double?
-    let unusedKeys: [(key: MonitoringKey, unless: String?)]
 
     init(
         _ monitor: Reader.MonitorDraft, engine: EngineConfiguration, unlessSet: Duration?, hasLocation: Bool,
@@ -25,7 +24,6 @@ struct ConditionContext {
         deafAfter = engine.effectiveDeafAfter(unlessSet: unlessSet)
         self.hasLocation = hasLocation
         self.accuracy = accuracy
-        unusedKeys = UnusedSettings.keys(of: "conditions", MonitoringKey.self)
     }
 }
 
@@ -60,7 +58,6 @@ extension Reader {
             MonitoringKey.self, at: node, path: "conditions", called: "an entry of conditions",
             refusal: MonitoringPlace.condition.refusal(of:))
         guard section.node != nil else { return nil }
-        noteUnused(context.unusedKeys, of: section)
         let identifier = identifier(section, at: node)
         let assuming = setting(.assuming, of: section, Self.choice(Assumption.self)).value ?? .unknown
         let own = overridable(section)

@@ -95,7 +95,6 @@ extension Reader {
         let section = section(
             MonitoringKey.self, at: map, path: path, called: place == .monitor ? path : "an entry of monitors",
             refusal: place.refusal(of:))
-        noteUnused(UnusedSettings.keys(of: path, MonitoringKey.self), of: section)
         var draft = MonitorDraft(path: path, offset: document.offset(of: node))
         draft.name = setting(.name, of: section, Self.identifier)
         draft.outageTimeout = setting(.outageTimeout, of: section, Self.duration(in: SettingBounds.duration))

@@ -6,7 +6,6 @@ struct Reader {
     let deafAfterUnlessSet: Duration?
     var mistakes: Findings
     var warnings = Findings()
-    var unused = UnusedSettings()
     /// Where the status socket is named: whether it can be there only the machine knows.
     var statusSocket: Int?
     /// Each identifier and where it stands first (rule C6).

@@ -39,8 +39,6 @@ public struct Configuration: Sendable {
 
     /// What is valid and yet hardly meant, in the order of the file; at most ``Mistakes/listedMost``.
     public internal(set) var warnings: [Mistake] = []
-    /// The settings that the file sets and that have no effect in this version, each at its first place.
-    public internal(set) var withoutEffect: [Mistake] = []
 }
 
 /// What holds for a whole gateway, over all its monitors.

@@ -7,7 +7,6 @@ func fuzzConfiguration(_ input: Span<UInt8>) {
     case .success(let configuration):
         precondition(!configuration.monitors.isEmpty, "a configuration without a monitor")
         check(configuration.warnings, in: bytes)
-        check(configuration.withoutEffect, in: bytes)
     case .failure(let mistakes):
         precondition(!mistakes.listed.isEmpty, "refused without a mistake")
         precondition(mistakes.more == 0 || mistakes.listed.count == Mistakes.listedMost)
