@@ -1,11 +1,6 @@
 import CDBus
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Why logind gave no lock.
 enum LogindFailure: Error, Hashable {

@@ -1,13 +1,8 @@
 import BeaconMonitoring
 import BluetoothLE
+import Glibc
 public import Polling
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Where this gateway is, as gpsd says: its JSON socket, on the thread of a loop.
 ///

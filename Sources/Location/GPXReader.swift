@@ -1,12 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import CExpat
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Reads GPX, piece by piece: what is whole is kept, the rest is reported with its line and column.
 ///

@@ -1,11 +1,6 @@
 import EventLog
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The right to be the one that ships by a checkpoint: a gateway that was killed may leave a publisher for a minute, and
 /// `publish` may be told of the same file.

@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What the publisher's process takes from itself before it says a word to anybody: what a broker makes of it costs the
 /// publisher, and nobody else.

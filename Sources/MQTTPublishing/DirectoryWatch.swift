@@ -1,11 +1,6 @@
+import Glibc
 import Polling
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Wakes a loop when a file of a folder is written to or made (inotify(7)).
 final class DirectoryWatch {

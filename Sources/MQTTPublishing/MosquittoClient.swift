@@ -1,13 +1,8 @@
 import CMosquitto
 import COpenSSL
 import EventLog
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// One connection to a broker, over libmosquitto's loop for others' loops.
 ///

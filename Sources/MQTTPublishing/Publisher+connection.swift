@@ -1,14 +1,9 @@
 import BluetoothLE
 import EventLog
+import Glibc
 import Polling
 import Shipping
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 // How a connection comes about, and how it ends.
 extension Publisher {

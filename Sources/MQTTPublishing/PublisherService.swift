@@ -1,14 +1,9 @@
 import BluetoothLE
 import EventLog
+import Glibc
 import Polling
 import Shipping
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The publisher's process: what `beacon-gateway-publisher` does, from its settings to its end.
 ///

@@ -1,10 +1,5 @@
 public import BluetoothLE
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// The machine's clocks, as clock_gettime(2) gives them.
 public enum BootClock {

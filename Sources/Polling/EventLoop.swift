@@ -1,12 +1,7 @@
 public import BluetoothLE
 import CLinux
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The one place where the process waits: for descriptors and for moments on the timeline, on one thread.
 ///

@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Signals as what a loop waits for: they are blocked, and read from a descriptor (signalfd(2)).
 ///

@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Wakes a loop that belongs to another thread (eventfd(2)).
 ///

@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What the kernel says of the wall clock.
 public enum WallClock {

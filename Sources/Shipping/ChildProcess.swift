@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A program that is started with one end of a pair of sockets, and nothing else.
 struct ChildProcess {

@@ -1,11 +1,6 @@
+import Glibc
 public import Polling
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// One end of the pair of sockets that two processes share: messages whole, and nobody waits.
 ///

@@ -1,12 +1,7 @@
 import BluetoothLE
+import Glibc
 public import Polling
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The publisher as a process of its own, for who writes the files: it is started, told, heard, and started again when it
 /// ends, whatever ended it.

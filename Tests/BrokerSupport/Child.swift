@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// Something that was waited for did not come.
 package struct NothingCame: Error, CustomStringConvertible {

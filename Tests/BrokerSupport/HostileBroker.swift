@@ -1,11 +1,6 @@
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Takes connections at the loopback, and answers the first octets of each with what a test has it say.
 package final class HostileBroker: Sendable {

@@ -1,11 +1,6 @@
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A broker that does what a test says: octets in, octets out, over TCP. By itself it is a good one.
 package final class ScriptedBroker: Sendable {

@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// One connection of a scripted broker's; it belongs to the thread that serves it.
 package final class ScriptedLink {

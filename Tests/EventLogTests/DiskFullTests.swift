@@ -1,15 +1,10 @@
 import BluetoothLE
 import Foundation
+import Glibc
 import Testing
 
 @testable import BeaconMonitoring
 @testable import EventLog
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A small file system of its own, gone with this value.
 final class SmallDisk {

@@ -1,15 +1,10 @@
 import Foundation
+import Glibc
 import SystemPackage
 import Testing
 
 @testable import BeaconMonitoring
 @testable import EventLog
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 @Suite struct StateLockTests {
     let folder: Folder

@@ -1,12 +1,7 @@
 import BrokerSupport
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Stands between a publisher and a broker: counts what passes, cuts connections, and plays an old broker.
 final class CountingProxy: Sendable {

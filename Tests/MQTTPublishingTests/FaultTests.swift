@@ -1,15 +1,10 @@
 import BrokerSupport
 import Foundation
+import Glibc
 import MQTTPublishing
 import Shipping
 import SystemPackage
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What a site's network and machines do to a gateway, at random by seed.
 ///

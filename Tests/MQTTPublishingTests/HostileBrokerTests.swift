@@ -1,12 +1,7 @@
 import BrokerSupport
 import Foundation
+import Glibc
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What brokers do that are broken, or want to do harm: against the program that ships, as a process of its own. Whatever
 /// they do, a good broker at the same place gets every line afterwards, in order.

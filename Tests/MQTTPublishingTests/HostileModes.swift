@@ -1,12 +1,7 @@
 import BrokerSupport
 import Foundation
+import Glibc
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What a broker can do to a client, each by a name: one session, after which the connection is closed.
 struct HostileMode: Sendable, CustomTestStringConvertible {

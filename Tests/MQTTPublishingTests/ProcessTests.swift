@@ -1,16 +1,11 @@
 import BrokerSupport
 import EventLog
 import Foundation
+import Glibc
 import Polling
 import Shipping
 import SystemPackage
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The publisher as a process: what becomes of it, and of those who rely on it.
 ///

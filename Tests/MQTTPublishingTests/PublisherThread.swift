@@ -1,14 +1,9 @@
 import Foundation
+import Glibc
 import MQTTPublishing
 import Polling
 import Shipping
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A publisher in a thread of a test's, to be looked at from outside; the product has it in a process of its own.
 enum PublisherThread {

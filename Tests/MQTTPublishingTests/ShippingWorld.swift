@@ -1,15 +1,10 @@
 import BluetoothLE
 import BrokerSupport
 import Foundation
+import Glibc
 import Polling
 import Shipping
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Who writes files and has them shipped by a process, in the turns of a loop, as a gateway does.
 final class ShippingWorld {

@@ -1,11 +1,6 @@
 import CLinux
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A program beside the test that writes to a file, nothing of which waits for anybody: Foundation's `Process` loses ends
 /// where many are started and killed in several threads at once.

@@ -1,12 +1,7 @@
 import BrokerSupport
 import Foundation
+import Glibc
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Who subscribes with a session that outlasts connections, and notes which numbers came, in order.
 final class Subscriber {

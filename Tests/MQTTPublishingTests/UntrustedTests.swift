@@ -1,17 +1,12 @@
 import BluetoothLE
 import BrokerSupport
 import Foundation
+import Glibc
 import Polling
 import SystemPackage
 import Testing
 
 @testable import Shipping
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What comes out of the pair, and out of a broker, is not trusted.
 @Suite(.serialized) struct UntrustedTests {

@@ -1,10 +1,5 @@
 import CLinux
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// What the kernel tells of a connection's socket.
 enum BusSocket {

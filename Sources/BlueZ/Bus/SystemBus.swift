@@ -1,10 +1,5 @@
+import Glibc
 import Polling
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Where the system bus is, and whether it lets this user talk to bluetoothd.
 public enum SystemBus {

@@ -1,14 +1,9 @@
 import BeaconScanning
 import BluetoothLE
 import CBluetooth
+import Glibc
 import Polling
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A socket of the kernel's Bluetooth (AF_BLUETOOTH, BTPROTO_HCI), bound, that does not block.
 final class BluetoothSocket {

@@ -1,11 +1,6 @@
 import CBluetooth
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// What this process may that others may not (capabilities(7)), and how it gives that up.
 public enum Capabilities {

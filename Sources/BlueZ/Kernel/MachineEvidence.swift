@@ -1,10 +1,5 @@
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A process that can't be mistaken for a later one with its number.
 struct ProcessIdentity: Sendable, Hashable, Comparable {

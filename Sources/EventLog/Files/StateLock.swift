@@ -1,11 +1,6 @@
 public import BeaconMonitoring
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The right to be the one that has a state directory, a monitor's name in it (rule N1), or a folder of event files, until
 /// it is released.

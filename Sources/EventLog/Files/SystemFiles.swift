@@ -1,10 +1,5 @@
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// The machine's own file system.
 public final class SystemFiles: FileSystemCalls {
@@ -46,11 +41,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
-        #if canImport(Glibc)
-            unsafe Glibc.open(path, flags, 0o640)
-        #else
-            unsafe Musl.open(path, flags, 0o640)
-        #endif
+        unsafe Glibc.open(path, flags, 0o640)
     }
 
     /// How long an open file is (fstat(2)).
@@ -98,11 +89,7 @@ public final class SystemFiles: FileSystemCalls {
     /// Closes a file (close(2)).
     public func close(_ file: Handle) {
         // All that was written has been synchronised, or was said not to be.
-        #if canImport(Glibc)
-            _ = Glibc.close(file)
-        #else
-            _ = Musl.close(file)
-        #endif
+        _ = Glibc.close(file)
     }
 
     /// Gives a file another name, in place of what has it (rename(2)).
@@ -114,11 +101,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     private static func rename(_ path: UnsafePointer<CChar>, _ other: UnsafePointer<CChar>) -> Int32 {
-        #if canImport(Glibc)
-            unsafe Glibc.rename(path, other)
-        #else
-            unsafe Musl.rename(path, other)
-        #endif
+        unsafe Glibc.rename(path, other)
     }
 
     /// Takes a name away (unlink(2)).

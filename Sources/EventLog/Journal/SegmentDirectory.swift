@@ -1,12 +1,7 @@
 public import BeaconMonitoring
 import BluetoothLE
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// A folder of event files: segments named by their first sequence and their first line's date, and the link `current`
 /// that shows the open one.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// A JSON text taken apart (RFC 8259): where each of its values stands, in the order of the text.
 ///

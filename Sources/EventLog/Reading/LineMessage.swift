@@ -1,11 +1,6 @@
 import BluetoothLE
 import CLinux
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
+import Glibc
 
 /// What a publisher has to know of a line: where it goes, how, and which of its octets.
 ///

@@ -1,13 +1,8 @@
 public import BeaconMonitoring
 public import BluetoothLE
 import CLinux
+import Glibc
 public import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// One line of the event files, and when it really was.
 public struct LogLine {

@@ -1,11 +1,6 @@
 import CLinux
+import Glibc
 import SystemPackage
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// Reads a segment line by line, in constant memory.
 struct SegmentReader: ~Copyable {
