@@ -120,7 +120,7 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
-	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter ProcessTests $(SWIFT_FLAGS)
+	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublishingTests.ProcessTests $(SWIFT_FLAGS)
 	BEACON_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.

@@ -152,18 +152,19 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: [
-                "EventLog", "BeaconMonitoring", "BluetoothLE",
+                "EventLog", "BeaconMonitoring", "BluetoothLE", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "LocationTests",
             dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
-        .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
                 "BrokerSupport", "CLinux", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
-                "Shipping",
+                "Shipping", "TestSupport",
                 "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -173,7 +174,8 @@ let package = Package(
             dependencies: [
                 "BrokerSupport", "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring",
                 "BeaconScanning",
-                "BluetoothLE", "Polling", "Shipping", "beacon-gateway", "beacon-gateway-publisher", "journal-writer",
+                "BluetoothLE", "Polling", "Shipping", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
+                "journal-writer",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
     ],

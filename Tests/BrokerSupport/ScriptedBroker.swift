@@ -32,6 +32,8 @@ package final class ScriptedBroker: Sendable {
     package struct Came: Sendable {
         package var connects: [Connect] = []
         package var messages: [Message] = []
+        /// How many connections there were.
+        package var connections = 0
         package var numbers: [Int] { messages.compactMap(\.sequence) }
     }
 
@@ -79,6 +81,7 @@ package final class ScriptedBroker: Sendable {
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
             count += 1
             let number = count
+            came.change { $0.connections = number }
             var one: Int32 = 1
             setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             sockets.withLock { _ = $0.insert(socket) }

@@ -1,6 +1,7 @@
 import BluetoothLE
 import Foundation
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -20,18 +21,27 @@ import Testing
         case readsByName
     }
 
-    @Test func `folders that are damaged lose no whole line and no number`() throws {
+    @Test func `folders that are damaged lose no whole line and no number`() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seeds =
             environment["BEACON_SEED"].flatMap { UInt64($0) }.map { $0..<$0 + 1 }
             ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 200)
-        var refused = 0
-        for seed in seeds {
+        // As many at once as there are cores; the results are those of one after the other.
+        let threads = BlockingThreads(width: ProcessInfo.processInfo.activeProcessorCount)
+        let worlds = try await threads.map(seeds.count) { index in
+            let seed = seeds.lowerBound + UInt64(index)
             var world = try FolderWorld(seed: seed)
             let complaints = try world.run(nil)
-            #expect(complaints.isEmpty, "seed \(seed): \(world.damage): \(complaints.joined(separator: "; "))")
-            if world.isRefused { refused += 1 }
+            return (
+                isRefused: world.isRefused,
+                complaint: complaints.isEmpty
+                    ? nil : "seed \(seed): \(world.damage): \(complaints.joined(separator: "; "))"
+            )
         }
+        #expect(worlds.count == seeds.count)
+        let complaints = worlds.compactMap(\.complaint)
+        #expect(complaints.isEmpty, "\(complaints.joined(separator: "\n"))")
+        let refused = worlds.count { $0.isRefused }
         // A digit that makes a version a newer one, in the last line.
         #expect(refused * 50 <= seeds.count, "\(refused) of \(seeds.count) were refused")
     }

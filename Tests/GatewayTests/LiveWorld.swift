@@ -112,9 +112,10 @@ final class LiveWorld {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// One report of a beacon by the stand-in.
-    func advertise(_ address: String = "C0:00:00:00:00:01") {
-        let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(Self.beacon)"}"#
+    /// One report of a beacon by the stand-in; with `minor`, of another beacon.
+    func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
+        let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
+        let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
         input.fileHandleForWriting.write(Data((command + "\n").utf8))
     }
 
@@ -160,14 +161,12 @@ final class RunningGateway {
     let log: LineReader
     fileprivate let process = Process()
     private let world: LiveWorld
-    private let configuration: String
 
     /// - Parameter umask: what the process is started with, in octal; as this one has it where absent.
     init(
         _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
     ) throws {
         self.world = world
-        self.configuration = configuration
         let arguments = ["run", "--config", configuration]
         if let umask {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -205,18 +204,16 @@ final class RunningGateway {
         return process.terminationStatus
     }
 
-    /// What it says of itself.
+    /// What it says of itself: the object that `status --json` prints.
     func status() throws -> [String: Any] {
-        let ending = try Gateway.run("status", "--json", "--config", configuration)
-        #expect(ending.status == 0, "\(ending.errors)")
-        return try object(ending.text)
+        try object(try StatusCall.answer(at: world.path("status.sock")).prefix { $0 != "\n" })
     }
 
-    /// Asks until something is so of what it says; a few thousand answers are half a minute.
+    /// Asks until something is so of what it says. It answers once a second, so these are a minute and a half.
     func until(
         _ what: String, location: SourceLocation = #_sourceLocation, _ isSo: ([String: Any]) throws -> Bool
     ) throws {
-        for _ in 0..<3000 where try isSo(try status()) { return }
+        for _ in 0..<90 where try isSo(try status()) { return }
         Issue.record("never happened: \(what)\n\(log.lines.joined(separator: "\n"))", sourceLocation: location)
         throw LineReader.NothingCame(description: what)
     }

@@ -1,6 +1,7 @@
 import BrokerSupport
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What brokers do that are broken, or want to do harm: against the program that ships, as a process of its own. Whatever
@@ -105,8 +106,8 @@ import Testing
         func recovers() throws {
             isGood.change { $0 = true }
             let all = Array(1...HostileBrokerTests.lines)
-            // What waits for somebody waits longer than a test: it is started again.
             var hasAll = comes(all.count, seconds: 2)
+            // What waits for somebody waits longer than a test: it is started again.
             if !hasAll { try startAgain() }
             hasAll = hasAll || comes(all.count, seconds: 20)
             // Each at its first time, in order: what a session took before, it has.
@@ -130,36 +131,34 @@ import Testing
     }
 
     @Test(arguments: HostileMode.all)
-    func `a hostile broker costs no line`(mode: HostileMode) throws {
-        let world = try World([mode])
-        #expect(world.plays(1, seconds: 20))
-        try world.recovers()
-        #expect(world.problems == [])
+    func `a hostile broker costs no line`(mode: HostileMode) async throws {
+        let problems = try await BlockingThreads.shared.run {
+            let world = try World([mode])
+            let isPlayed = world.plays(1, seconds: 20)
+            try world.recovers()
+            return (isPlayed ? [] : ["it was not played"]) + world.problems
+        }
+        #expect(problems == [])
     }
 
-    @Test func `sessions by chance cost no line`() {
+    @Test func `sessions by chance cost no line`() async throws {
         let count = number("BEACON_SESSIONS", default: 24)
         let seed = UInt64(number("BEACON_SEED", default: 1))
         // Each process meets so many; then a good broker. They mostly wait: for what would have come, and for the next try.
         let each = 8
-        let problems = Announced<[String]>([])
-        DispatchQueue.concurrentPerform(iterations: (count + each - 1) / each) { group in
+        let problems = try await BlockingThreads.shared.map((count + each - 1) / each) { group in
             let first = group * each
-            do {
-                let modes = (first..<min(first + each, count)).map {
-                    HostileMode.random(seed &* 1_000_003 &+ UInt64($0))
-                }
-                let world = try World(modes)
-                for session in 1...modes.count {
-                    while !world.plays(session, seconds: 1.2) { try world.startAgain() }
-                }
-                try world.recovers()
-                let found = world.problems
-                problems.change { $0 += found.map { "seed \(seed), sessions from \(first): \($0)" } }
-            } catch {
-                problems.change { $0.append("seed \(seed), sessions from \(first): \(error)") }
+            let modes = (first..<min(first + each, count)).map {
+                HostileMode.random(seed &* 1_000_003 &+ UInt64($0))
             }
+            let world = try World(modes)
+            for session in 1...modes.count {
+                while !world.plays(session, seconds: 1.2) { try world.startAgain() }
+            }
+            try world.recovers()
+            return world.problems.map { "seed \(seed), sessions from \(first): \($0)" }
         }
-        #expect(problems.now == [])
+        #expect(problems.joined().isEmpty, "\(problems.joined().joined(separator: "\n"))")
+        #expect(problems.count == (count + each - 1) / each)
     }
 }

@@ -53,9 +53,24 @@ final class SpawnedProcess {
 
     /// Ends it, and gives how it ended: its status, or its signal below 0.
     @discardableResult func end(_ number: Int32 = SIGTERM) -> Int32 {
+        // In its first moments it would die of any signal.
+        for _ in 0..<10_000 where number != SIGKILL && isRunning && !hears(number) {
+            var poll = pollfd(fd: -1, events: 0, revents: 0)
+            _ = Glibc.poll(&poll, 1, 2)
+        }
         if isRunning { kill(identifier, number) }
         while ended == nil { note(0) }
         return ended ?? 0
+    }
+
+    /// Whether it blocks the signal, ignores it or has a handler for it (proc(5)).
+    private func hears(_ number: Int32) -> Bool {
+        let status = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
+        return status.split(separator: "\n").contains { line in
+            guard ["SigBlk:", "SigIgn:", "SigCgt:"].contains(where: line.hasPrefix) else { return false }
+            let set = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16) ?? 0
+            return set & 1 << UInt64(number - 1) != 0
+        }
     }
 
     private func note(_ options: Int32) {

@@ -137,11 +137,14 @@ import Testing
     @Test func `a broker that aborts the library costs a process each time, and nothing else`() throws {
         let folder = try TestFolder()
         // A property that MQTT 5 does not know: an assertion of libmosquitto 2.0.11 fails.
-        let broker = HostileBroker { _ in [0x20, 0x05, 0x00, 0x00, 0x02, 0x7F, 0x01] }
+        let broker = ScriptedBroker { link, _ in
+            guard link.packet() != nil, link.send([0x20, 0x05, 0x00, 0x00, 0x02, 0x7F, 0x01]) else { return }
+            link.drain(milliseconds: 10_000)
+        }
         defer { broker.close() }
         let world = try ShippingWorld(folder, port: broker.port)
         try world.write(20)
-        try world.until("it was met often") { broker.connections >= 5 }
+        try world.until("it was met often") { broker.came.now.connections >= 5 }
         #expect(world.process.status.shipped == 0)
         #expect(world.remarks.count { $0.contains("the publisher's process") } <= 1, "\(world.remarks)")
         // A good one in its place gets all of it.
@@ -158,10 +161,11 @@ import Testing
     @Test func `a broker that sends 256 MiB fills the publisher's bound, and no machine`() throws {
         let folder = try TestFolder()
         // CONNACK; then a message of 268,435,455 octets (MQTT 5 §1.5.5), as far as it is taken.
-        let broker = HostileBroker { count in
-            count == 0
-                ? [0x20, 0x03, 0x00, 0x00, 0x00, 0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61, 0x00]
-                : [UInt8](repeating: 0x61, count: 1 << 20)
+        let broker = ScriptedBroker { link, _ in
+            let begin: [UInt8] = [0x20, 0x03, 0x00, 0x00, 0x00, 0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61, 0x00]
+            guard link.packet() != nil, link.send(begin) else { return }
+            let part = [UInt8](repeating: 0x61, count: 1 << 20)
+            for _ in 0..<256 { guard link.send(part) else { return } }
         }
         defer { broker.close() }
         let world = try ShippingWorld(folder, port: broker.port)
@@ -177,11 +181,11 @@ import Testing
             {
                 peak = max(peak, size)
             }
-            return broker.connections >= 3
+            return broker.came.now.connections >= 3
         }
         #expect(peak > 0 && peak < 200 << 10, "\(peak) KiB")
         print(
-            "256 MiB: \(broker.connections) connections, \(world.process.starts) processes, at most \(peak) KiB resident"
+            "256 MiB: \(broker.came.now.connections) connections, \(world.process.starts) processes, at most \(peak) KiB resident"
         )
         world.process.stopAndWait()
     }
