@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan torture torture-publisher lab home-assistant lab-power lint format bench bench-visits flood docs fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall clean
 
 SWIFT ?= swift
@@ -25,7 +25,7 @@ CUTS ?= 300
 BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 HOME_ASSISTANT_PACKAGES := python3-venv
-TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mandoc mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
 
 # The libraries that are products.
@@ -97,13 +97,15 @@ sample: deps-build ## Builds a package that uses the libraries alone, and has it
 	$(SWIFT) build --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample
 
-tsan: deps ## Runs all tests with the thread sanitizer: what races is an error.
-	$(SWIFT) build --scratch-path $(BUILD_DIR)/tsan --build-tests --sanitize thread $(SWIFT_FLAGS)
+tsan-check: ## Shows that the thread sanitizer sees a race, and takes no lock for one.
+	mkdir -p $(BUILD_DIR)/tsan
 	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/tsan/mutex.so Tests/Sanitizer/mutex.c -ldl
 	$(SWIFT)c -sanitize=thread -o $(BUILD_DIR)/tsan/races Tests/Sanitizer/races.swift
-	@# That it sees a race, and takes no lock for one.
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(BUILD_DIR)/tsan/races
 	! LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(BUILD_DIR)/tsan/races forget 2>/dev/null
+
+tsan: deps tsan-check ## Runs all tests with the thread sanitizer: what races is an error.
+	$(SWIFT) build --scratch-path $(BUILD_DIR)/tsan --build-tests --sanitize thread $(SWIFT_FLAGS)
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build \
 	  --sanitize thread $(SWIFT_FLAGS)
 
@@ -129,6 +131,13 @@ lint: ## Checks the format of all Swift sources; changes nothing.
 format: ## Formats all Swift sources in place.
 	$(SWIFT) format -i --parallel -r Sources Tests docs Package.swift
 
+house: ## Holds what documents say against what is there, and the sources against the house's rules; see Tests/House/check.
+	$(PYTHON) -B -m unittest discover -q -s Tests/House/tests
+	$(PYTHON) Tests/House/check
+
+house-write: ## Writes into docs what can be read from Package.swift and the sources, and the index of decisions.
+	$(PYTHON) Tests/House/check --write
+
 bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
 	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
@@ -144,6 +153,19 @@ flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what 
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 6.8 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
+
+manual: deps-build ## Writes docs/configuration.md and the manual page gateway.yaml(5) out of the setting table.
+	$(SWIFT) build --scratch-path $(BUILD_DIR) --product settings-manual $(SWIFT_FLAGS)
+	$(BUILD_DIR)/debug/settings-manual markdown >docs/configuration.md
+	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
+
+version: ## Prints the version: the one that --version says.
+	@sed -n 's/.*public static let version = "\(.*\)"/\1/p' $$(grep -rl --include='*.swift' 'enum Program' Sources)
+
+api-check: deps-build ## Says what breaks for who imports the libraries since the last tag; an error, where something does.
+	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true); \
+	if [[ -z $$tag ]]; then echo 'there is no tag to compare with yet: see docs/release.md'; \
+	else set -x; $(SWIFT) package --scratch-path $(BUILD_DIR) diagnose-api-breaking-changes "$$tag"; fi
 
 docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
 	for module in $(DOCUMENTED); do $(SWIFT) build --scratch-path $(BUILD_DIR) --target $$module $(SWIFT_FLAGS); done
@@ -201,6 +223,7 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 DBUSDIR ?= $(SYSCONFDIR)/dbus-1/system.d
 DOCDIR ?= $(PREFIX)/share/doc/beacon-gateway
+MANDIR ?= $(PREFIX)/share/man
 UNIT := $(UNITDIR)/beacon-gateway.service
 
 # The unit names the program and its documents, so it is written for the PREFIX that it is installed in.
@@ -236,6 +259,7 @@ install-files:
 	install -D -m 644 Config/beacon-gateway.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf
 	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
+	install -D -m 644 docs/gateway.yaml.5 $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	install -d $(DESTDIR)$(DOCDIR)
 	install -m 644 README.md LICENSE $(wildcard docs/*.md docs/*.json) Config/gateway.yaml $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
@@ -245,7 +269,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
 	  set -x; systemctl disable --now beacon-gateway.service; fi
 	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
-	  $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
+	  $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'

@@ -55,7 +55,7 @@ let package = Package(
         .target(
             name: "BlueZ",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "Polling",
+                "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -131,6 +131,8 @@ let package = Package(
                 "BeaconScanning", "BluetoothLE", "Gateway", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/Benchmark/Cost"),
+        .executableTarget(
+            name: "settings-manual", dependencies: ["GatewayConfiguration"], path: "Tests/SettingsManual"),
         .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
@@ -168,13 +170,15 @@ let package = Package(
                 "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
-        .testTarget(name: "GatewayConfigurationTests", dependencies: ["GatewayConfiguration", "BeaconMonitoring"]),
+        .testTarget(
+            name: "GatewayConfigurationTests",
+            dependencies: ["GatewayConfiguration", "BeaconMonitoring", "BluetoothLE", "settings-manual"]),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
                 "BrokerSupport", "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring",
                 "BeaconScanning",
-                "BluetoothLE", "Polling", "Shipping", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
+                "BlueZ", "BluetoothLE", "Polling", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
                 "journal-writer",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),

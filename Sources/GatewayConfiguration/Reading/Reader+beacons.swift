@@ -55,8 +55,8 @@ extension Reader {
             refusal: { $0 == .file ? "it stands in the place of the list" : nil })
         guard section.node != nil else { return nil }
         let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: 0...65535))
-        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
+        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
         let name = setting(.name, of: section, NameSyntax.name)
         let group = setting(.group, of: section, NameSyntax.name)
         if !document.nodes[node].isOpen {

@@ -29,7 +29,7 @@ struct ConditionContext {
 
 extension Reader {
     /// The states that can be assumed (rule C1).
-    private enum Assumption: String, CaseIterable { case unknown, satisfied, unsatisfied }
+    enum Assumption: String, CaseIterable { case unknown, satisfied, unsatisfied }
 
     mutating func conditions(_ context: ConditionContext) -> [ConditionConfiguration] {
         guard let node = context.monitor.conditions,
@@ -115,8 +115,8 @@ extension Reader {
     /// What is monitored: beacons or a circle.
     private mutating func what(_ section: Section<MonitoringKey>, at node: Int) -> Condition? {
         let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: 0...65535))
-        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
+        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
         let beacon = beacon(uuid: uuid, major: major, minor: minor, in: node, path: "conditions")
         let circle = circle(section, at: node)
         guard !document.nodes[node].isOpen else { return nil }

@@ -3,20 +3,19 @@ extension Reader {
     mutating func output(_ root: Section<RootKey>) -> OutputConfiguration {
         var output = OutputConfiguration()
         let section = section(OutputKey.self, at: root[.output], path: "output")
-        let sizes: ClosedRange<Int64> = (4 << 10)...(1 << 40)
         if let path = setting(.directory, of: section, Self.path).value { output.directory = path }
         if let path = setting(.stateDirectory, of: section, Self.path).value { output.stateDirectory = path }
         let socket = setting(.statusSocket, of: section, Self.socketPath)
         if let path = socket.value { output.statusSocket = path }
         statusSocket = socket.offset
         if let flag = setting(.envelope, of: section, ScalarSyntax.bool).value { output.envelope = flag }
-        let rotateSize = setting(.rotateSize, of: section, Self.size(in: sizes))
+        let rotateSize = setting(.rotateSize, of: section, Self.size(in: SettingLimits.rotateSize))
         if let size = rotateSize.value { output.rotateSize = size }
-        let interval = Self.duration(in: .seconds(60)...(.seconds(366 * 86_400)))
+        let interval = Self.duration(in: SettingLimits.rotateInterval)
         if let duration = setting(.rotateInterval, of: section, interval).value { output.rotateInterval = duration }
-        let age = Self.duration(in: .seconds(3600)...(.seconds(3660 * 86_400)))
+        let age = Self.duration(in: SettingLimits.retain)
         if let duration = setting(.retain, of: section, age).value { output.retain = duration }
-        let retainSize = setting(.retainSize, of: section, Self.size(in: (4 << 10)...(1 << 50)))
+        let retainSize = setting(.retainSize, of: section, Self.size(in: SettingLimits.retainSize))
         if let size = retainSize.value { output.retainSize = size }
         if let durability = setting(.durability, of: section, Self.durability).value { output.durability = durability }
         checkSizes(output, rotateSize: rotateSize, retainSize: retainSize)
@@ -45,7 +44,7 @@ extension Reader {
         guard let first = text.first, ScalarSyntax.isDigit(first) else {
             throw ScalarProblem("expected event, or a duration such as 1s")
         }
-        return .every(try ScalarSyntax.duration(text, in: .milliseconds(10)...(.seconds(3600))))
+        return .every(try ScalarSyntax.duration(text, in: SettingLimits.durability))
     }
 
     mutating func mqtt(_ root: Section<RootKey>) -> MQTTConfiguration? {
@@ -103,13 +102,13 @@ extension Reader {
     }
 
     private static func keepAlive(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
-        let duration = try ScalarSyntax.duration(text, in: .seconds(5)...(.seconds(65_535)))
+        let duration = try ScalarSyntax.duration(text, in: SettingLimits.keepAlive)
         guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
         return duration
     }
 
     private static func messageExpiry(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
-        let duration = try ScalarSyntax.duration(text, in: .seconds(1)...(.seconds(3660 * 86_400)))
+        let duration = try ScalarSyntax.duration(text, in: SettingLimits.messageExpiry)
         guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
         return duration
     }

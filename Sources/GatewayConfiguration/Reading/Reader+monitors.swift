@@ -100,9 +100,9 @@ extension Reader {
         draft.outageTimeout = setting(.outageTimeout, of: section, Self.duration(in: SettingBounds.duration))
         draft.forgetAfter = setting(.forgetAfter, of: section, Self.duration(in: SettingBounds.duration))
         draft.deafAfter = setting(.deafAfter, of: section, Self.deafAfter)
-        draft.conditionLimit = setting(.conditionLimit, of: section, Self.integer(in: 0...1_000_000))
-        draft.maxBeacons = setting(.maxBeacons, of: section, Self.integer(in: 1...1_000_000))
-        draft.maxNewBeacons = setting(.maxNewBeacons, of: section, Self.integer(in: 0...1_000_000))
+        draft.conditionLimit = setting(.conditionLimit, of: section, Self.integer(in: SettingLimits.conditionLimit))
+        draft.maxBeacons = setting(.maxBeacons, of: section, Self.integer(in: SettingLimits.maxBeacons))
+        draft.maxNewBeacons = setting(.maxNewBeacons, of: section, Self.integer(in: SettingLimits.maxNewBeacons))
         draft.defaults = overridable(section)
         draft.conditions = conditions ?? section[.conditions]
         if place == .listedMonitor, let map = section.node, draft.conditions == nil, !document.nodes[map].isOpen {

@@ -2,7 +2,7 @@ internal import BeaconMonitoring
 
 /// `ranging`: how distances are guessed.
 extension Reader {
-    private enum Model: String, CaseIterable { case pathLoss = "path_loss", curveFit = "curve_fit" }
+    enum Model: String, CaseIterable { case pathLoss = "path_loss", curveFit = "curve_fit" }
 
     mutating func ranging(_ root: Section<RootKey>) -> RangingSettings {
         var settings = RangingSettings()
@@ -63,9 +63,14 @@ extension Reader {
         return number
     }
 
+    /// What `ranging.window` may be.
+    static var rangingWindow: ClosedRange<Duration> {
+        .seconds(RangingSettings.windowRange.lowerBound) ... .seconds(RangingSettings.windowRange.upperBound)
+    }
+
     private static func window(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Int {
         let most = RangingSettings.windowRange.upperBound
-        let duration = try duration(in: .seconds(1) ... .seconds(most))(text)
+        let duration = try duration(in: rangingWindow)(text)
         let (seconds, rest) = duration.components
         guard rest == 0 else { throw ScalarProblem("expected whole seconds, 1s…\(most)s") }
         return Int(seconds)

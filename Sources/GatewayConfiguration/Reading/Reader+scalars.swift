@@ -19,7 +19,7 @@ extension Reader {
 
     /// A TCP port.
     static func port(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> UInt16 {
-        UInt16(clamping: try ScalarSyntax.integer(text, in: 1...65535))
+        UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.port))
     }
 
     /// A duration in a range.
@@ -32,13 +32,14 @@ extension Reader {
         { (text) throws(ScalarProblem) in try ScalarSyntax.size(text, in: range) }
     }
 
-    /// An absolute path: a service's working directory is not its configuration's. 4,095 octets are Linux's PATH_MAX
-    /// without its final zero.
-    static func path(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String { try path(text, lengthMost: 4095) }
+    /// An absolute path: a service's working directory is not its configuration's.
+    static func path(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        try path(text, lengthMost: SettingLimits.pathOctets)
+    }
 
-    /// The path of a socket: 107 octets fit the kernel's address (unix(7)).
+    /// The path of a socket.
     static func socketPath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
-        try path(text, lengthMost: 107)
+        try path(text, lengthMost: SettingLimits.socketPathOctets)
     }
 
     private static func path(_ text: ArraySlice<UInt8>, lengthMost: Int) throws(ScalarProblem) -> String {

@@ -28,9 +28,6 @@ extension Reader {
         return scanner
     }
 
-    // More than any machine has ports for; the engine's own bound lies above.
-    private static var adaptersMost: Int { 64 }
-
     private mutating func adapters(_ section: Section<ScannerKey>) -> [String] {
         guard let node = section[.adapters],
             let entries = list(at: node, called: "scanner.adapters", example: "[hci0]")
@@ -40,8 +37,8 @@ extension Reader {
             guard case .value(let name, let offset) = value(at: entry, called: "an adapter", Self.adapter) else {
                 continue
             }
-            guard adapters.count < Self.adaptersMost else {
-                mistakes.report(at: offset, "scanner.adapters has more than \(Self.adaptersMost) entries")
+            guard adapters.count < SettingLimits.adaptersMost else {
+                mistakes.report(at: offset, "scanner.adapters has more than \(SettingLimits.adaptersMost) entries")
                 return adapters
             }
             if adapters.contains(name) {
@@ -66,8 +63,8 @@ extension Reader {
     private mutating func canary(_ node: Int) -> BeaconMonitor.BeaconIdentityCondition? {
         let section = section(CanaryKey.self, at: node, path: "scanner.canary")
         let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: 0...65535))
-        let minor = setting(.minor, of: section, Self.integer(in: 0...65535))
+        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
+        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
         guard let map = section.node else { return nil }
         if uuid.isAbsent, !document.nodes[map].isOpen {
             mistakes.report(at: document.offset(of: map), "scanner.canary has no uuid", hint: "name the beacon's")
@@ -93,7 +90,7 @@ extension Reader {
         return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major, minor: minor)
     }
 
-    private enum LocationSource: String, CaseIterable { case gpsd, gpx }
+    enum LocationSource: String, CaseIterable { case gpsd, gpx }
 
     mutating func location(_ root: Section<RootKey>) -> LocationConfiguration? {
         guard let node = root[.location] else { return nil }
@@ -139,10 +136,10 @@ extension Reader {
         }
     }
 
-    /// A speed, or how many times as fast: what is slower or faster is hardly meant.
+    /// A speed, or how many times as fast.
     private static func factor(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Double {
         let number = try ScalarSyntax.number(text)
-        guard (0.01...1000).contains(number) else { throw ScalarProblem("expected 0.01…1000") }
+        guard SettingLimits.factor.contains(number) else { throw ScalarProblem("expected 0.01…1000") }
         return number
     }
 }

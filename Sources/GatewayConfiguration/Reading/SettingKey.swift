@@ -4,6 +4,8 @@
 protocol SettingKey: CaseIterable, Hashable, Sendable, RawRepresentable where RawValue == UInt8 {
     /// The key as it stands in the file.
     var name: String { get }
+    /// What a document says of it.
+    var note: SettingNote { get }
     /// ``name`` of all cases, by raw value, as octets.
     static var names: [[UInt8]] { get }
 }

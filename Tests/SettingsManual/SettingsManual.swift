@@ -1,0 +1,28 @@
+/// Writes the documents that are made of the configuration's setting table.
+@main struct SettingsManual {
+    static func main() {
+        switch CommandLine.arguments.dropFirst() {
+        case ["markdown"]: print(MarkdownManual.text, terminator: "")
+        case ["man"]: print(ManualPage.text, terminator: "")
+        default: print("settings-manual markdown: docs/configuration.md\nsettings-manual man: docs/gateway.yaml.5")
+        }
+    }
+}
+
+/// What both documents say around the table.
+enum Words {
+    static let opening = [
+        "`beacon-gateway` reads its configuration from `/etc/beacon-gateway/gateway.yaml`, or from where `--config` says.",
+        "`beacon-gateway check` lists every mistake with its line; `systemctl reload beacon-gateway` applies a changed file.",
+        "The sample that is installed shows every setting in its place.",
+    ].joined(separator: " ")
+
+    /// What holds where a setting is absent, in words.
+    static func absent(_ value: SettingNoteDefault) -> String {
+        switch value {
+        case .required: "required"
+        case .value(let text): "`\(text)`"
+        case .words(let text): text
+        }
+    }
+}
