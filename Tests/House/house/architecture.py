@@ -1,0 +1,182 @@
+"""What docs/architecture.md says of the targets, read from Package.swift and the sources; and written from them."""
+
+import re
+
+from . import markdown
+from .package import TOOLCHAIN, imports, without_words
+from .tree import Finding
+
+PATH = "docs/architecture.md"
+ARROW = "──▶"
+BLOCK = re.compile(r"^```\n(?=[^`]*" + ARROW + r")(.*?)^```$", re.MULTILINE | re.DOTALL)
+TARGETS, TOUCHES = ["target", "one responsibility", "depends on"], ["what", "who alone"]
+# Written by hand it would have to be kept by hand.
+HINT = "`make house-write` writes what can be read from the sources"
+
+
+def check(tree, package):
+    text = tree.text(PATH)
+    yield from arrows(text, package)
+    yield from rows(text, package)
+    yield from touches(tree, package)
+    yield from manifest(tree, package)
+
+
+# The arrows.
+
+
+def reduced(package):
+    """Each shipped target with those it needs and does not need by way of another, the widest first."""
+    shipped = {target.name for target in package.shipped()}
+    below = {name: package.all_below(name) & shipped for name in shipped}
+    for name in sorted(shipped, key=lambda name: (-len(below[name]), name)):
+        direct = [other for other in below[name] if not any(other in below[via] for via in below[name])]
+        if direct:
+            yield name, sorted(direct)
+
+
+def block(package):
+    lines = list(reduced(package))
+    width = max((len(name) for name, _ in lines), default=0)
+    return "".join(f"{name:{width}} {ARROW} {', '.join(direct)}\n" for name, direct in lines)
+
+
+def arrows(text, package):
+    found = BLOCK.search(text)
+    if not found:
+        yield Finding(PATH, 0, f"has no block with arrows ({ARROW})")
+        return
+    first = text[:found.start()].count("\n") + 2
+    said = {}
+    for number, line in enumerate(found[1].split("\n"), first):
+        parts = [part.strip() for part in line.split(ARROW)]
+        for left, right in zip(parts, parts[1:]):
+            said.setdefault(left, (number, set()))[1].update(name.strip() for name in right.split(","))
+    true = dict(reduced(package))
+    for name, (number, direct) in said.items():
+        if name not in true:
+            yield Finding(PATH, number, f"an arrow begins at {name}, which is no target that needs another; {HINT}")
+            continue
+        for other in sorted(direct - set(true[name])):
+            yield Finding(PATH, number, f"{name} {ARROW} {other} is not so, or goes by way of another; {HINT}")
+    for name, direct in true.items():
+        number, drawn = said.get(name, (first, set()))
+        for other in sorted(set(direct) - drawn):
+            yield Finding(PATH, number, f"{name} {ARROW} {other} is missing; {HINT}")
+
+
+# The table of targets.
+
+
+def cell(target):
+    return ", ".join(sorted(target.needs, key=str.lower)) or "nothing"
+
+
+def table(text, head):
+    """The rows under a head, each with its line's number."""
+    for first, rows in markdown.tables(text):
+        if rows[0] == head:
+            return [(first + 2 + index, row) for index, row in enumerate(rows[1:])]
+    return None
+
+
+def codes(text):
+    return [word for _, word in markdown.code_words(text)]
+
+
+def rows(text, package):
+    found = table(text, TARGETS)
+    if found is None:
+        yield Finding(PATH, 0, f"has no table with the head {' | '.join(TARGETS)}")
+        return
+    seen = set()
+    for number, row in found:
+        for name in codes(row[0]):
+            seen.add(name)
+            target = package.targets.get(name)
+            if target is None or not target.folder.startswith("Sources/"):
+                yield Finding(PATH, number, f"`{name}` is no target under Sources; take the row out")
+            elif target.is_shipped and row[2] != cell(target):
+                yield Finding(PATH, number, f"`{name}` depends on {cell(target)}; {HINT}")
+    for target in package.shipped() + package.system():
+        if target.name not in seen:
+            yield Finding(PATH, found[0][0], f"`{target.name}` has no row: give it one, with its one responsibility")
+
+
+# Who touches what.
+
+
+def who(tree, package, words):
+    """The targets that import one of the modules `words`, or call one of the functions."""
+    modules = TOOLCHAIN | {target.module for target in package.targets.values()}
+    modules |= {product for target in package.targets.values() for product in target.products}
+    found = set()
+    for target in package.shipped() + package.system():
+        for path in tree.ending(".swift", ".h", under=target.folder + "/"):
+            text = tree.text(path)
+            if all(word in modules for word in words):
+                touched = imports(text) & set(words)
+            else:
+                names = "|".join(re.escape(word) for word in words)
+                code = without_words(text)
+                touched = re.search(rf"(?<!func )(?:(?<![\w.])|(?<=Glibc\.))(?:{names})\(", code)
+            if touched:
+                found.add(target.name)
+    return found
+
+
+def who_cell(names):
+    return ", ".join(f"`{name}`" for name in sorted(names, key=str.lower)) or "nobody"
+
+
+def touches(tree, package):
+    found = table(tree.text(PATH), TOUCHES)
+    if found is None:
+        yield Finding(PATH, 0, f"has no table with the head {' | '.join(TOUCHES)}")
+        return
+    seen = set()
+    for number, row in found:
+        words = codes(row[0])
+        seen.update(words)
+        true = who_cell(who(tree, package, words))
+        if row[1] != true:
+            yield Finding(PATH, number, f"{row[0]}: the sources say {true}; is that meant? {HINT}")
+    for target in package.system():
+        if target.name not in seen:
+            yield Finding(PATH, found[0][0], f"does not say who touches `{target.name}`; add a row")
+
+
+# Package.swift against the imports.
+
+
+def manifest(tree, package):
+    by_module = {target.module: target.name for target in package.targets.values()}
+    for target in package.targets.values():
+        if target.kind == "system":
+            continue
+        products = {name: name for name in target.products}
+        used = set()
+        for path in package.files(tree, target):
+            for module in imports(tree.text(path)) - TOOLCHAIN:
+                name = by_module.get(module, module)
+                used.add(name)
+                if name != target.name and name not in target.own and module not in products:
+                    yield Finding(path, 0, f"imports {module}, which Package.swift does not name for {target.name}")
+        # An executable can be needed to be run, and a target of a test's that lies apart for its files.
+        for name in sorted((set(target.own) | set(products)) - used):
+            other = package.targets.get(name)
+            if other is None or other.kind != "executable":
+                yield Finding("Package.swift", 0, f"{target.name} names {name} and imports it nowhere; take it out")
+
+
+def written(tree, package):
+    """The document with all of it as the sources say."""
+    text = BLOCK.sub(lambda _: f"```\n{block(package)}```", tree.text(PATH), count=1)
+    lines = text.split("\n")
+    for number, row in table(text, TARGETS) or []:
+        target = package.targets.get((codes(row[0]) or [""])[0])
+        if target is not None and target.is_shipped:
+            lines[number - 1] = f"| {row[0]} | {row[1]} | {cell(target)} |"
+    for number, row in table(text, TOUCHES) or []:
+        lines[number - 1] = f"| {row[0]} | {who_cell(who(tree, package, codes(row[0])))} |"
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""What documents and comments name is there: files, folders, targets of make, and types of the sources."""
+
+import fnmatch
+import re
+
+from . import markdown
+from .tree import Finding, parents
+
+# Placeholders: `<Target>Tests/`, `MonitorEngine+….swift`, `Tests/*/run`.
+PLACEHOLDER = re.compile(r"<[^>]*>|…|\*+")
+IN_TEXT = re.compile(r"(?<![\w/.$-])((?:docs|Tests|Sources|Config|udev)/[\w.+/-]*[\w+/-])")
+TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
+TYPE = re.compile(r"^[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+$")
+READ = (".swift", ".py", ".sh", ".h", ".c", ".yaml", ".service", ".conf", ".rules", ".json", "Makefile", "/run", "/check")
+
+
+def check(tree):
+    targets = set(TARGET.findall(tree.text("Makefile"))) if tree.has("Makefile") else set()
+    for path in tree.ending(".md"):
+        for line, word in markdown.code_words(tree.text(path)):
+            if re.fullmatch(r"make [a-z-]+", word):
+                if word[5:] not in targets:
+                    yield Finding(path, line, f"`{word}`: the Makefile has no such target")
+            elif is_path(tree, word) and not exists(tree, path, word):
+                yield Finding(path, line, f"`{word}` is not there")
+    for path in tree.paths:
+        # Fixtures are what others wrote.
+        if not path.endswith(READ) or path.startswith("Tests/Fixtures/"):
+            continue
+        for line, word in comments(tree.text(path)):
+            if not exists(tree, path, word):
+                yield Finding(path, line, f"{word} is not there")
+    yield from types(tree)
+
+
+def is_path(tree, word):
+    """Whether a word between back-quotes means a file of the repository: it begins with a folder of its root, or is
+    the name of a source or a schema."""
+    if re.search(r"[\s(){}=|;,]", word) or "://" in word:
+        return False
+    top = word.split("/")[0]
+    if "/" in word:
+        return top in {"docs", "Tests", "Sources", "Config", "udev", ".ci"}
+    return word.endswith((".swift", ".schema.json"))
+
+
+def exists(tree, path, word):
+    """Whether the word names something, a placeholder standing for anything."""
+    pattern = PLACEHOLDER.sub("*", word).rstrip("/")
+    # A package of its own, such as the fuzzer's, speaks of its own folders.
+    places = [pattern] + [f"{folder}/{pattern}" for folder in parents(path)]
+    if "/" not in pattern:
+        # A folder of the root, or a source wherever it lies.
+        return tree.has(pattern) or any(fnmatch.fnmatchcase(name.rsplit("/", 1)[-1], pattern) for name in tree.paths)
+    if "*" not in pattern:
+        return any(tree.has(place) for place in places)
+    return any(fnmatch.fnmatchcase(name, place) for place in places for name in [*tree.paths, *tree.folders])
+
+
+def comments(text):
+    """The paths that a comment names, each with its line's number."""
+    for number, line in enumerate(text.split("\n"), 1):
+        start = re.search(r"(?:^|\s)(?://+|#)\s", line)
+        if not start:
+            continue
+        for found in IN_TEXT.finditer(line, start.start()):
+            yield number, found[1].rstrip(".")
+
+
+def types(tree, path="docs/architecture.md"):
+    """The architecture speaks of types that are there."""
+    if not tree.has(path):
+        return
+    words = set()
+    for source in tree.ending(".swift"):
+        words.update(re.findall(r"\b[A-Z]\w+", tree.text(source)))
+    for line, word in markdown.code_words(tree.text(path)):
+        if TYPE.match(word) and word not in words:
+            yield Finding(path, line, f"`{word}` stands in no source")

@@ -1,0 +1,91 @@
+"""What Package.swift says, and what the sources under it import."""
+
+import json
+import re
+import subprocess
+
+IMPORT = re.compile(
+    r"^[ \t]*(?:@\w+(?:\([^)]*\))?[ \t]+)*(?:(?:public|package|internal|fileprivate|private)[ \t]+)?import[ \t]+"
+    r"(?:(?:struct|class|enum|protocol|func|let|var|typealias)[ \t]+)?(\w+)", re.MULTILINE)
+LITERAL = re.compile(r'"""(?:.|\n)*?"""')
+# What comes with the toolchain.
+TOOLCHAIN = {"Swift", "Glibc", "Musl", "Darwin", "Foundation", "FoundationEssentials", "Testing", "XCTest", "Synchronization",
+             "PackageDescription", "Dispatch", "Observation"}
+
+
+class Target:
+    """One target: what it is, where its files lie, and what it says it needs."""
+
+    def __init__(self, name, kind, folder, own, products):
+        self.name, self.kind, self.folder = name, kind, folder
+        self.own = own
+        # Module by the package that it comes from.
+        self.products = products
+
+    @property
+    def module(self):
+        return self.name.replace("-", "_")
+
+    @property
+    def is_shipped(self):
+        return self.folder.startswith("Sources/") and self.kind != "system"
+
+    @property
+    def needs(self):
+        """Everything on the right of its arrow, packages by their own names."""
+        return set(self.own) | set(self.products.values())
+
+
+class Package:
+    def __init__(self, targets):
+        self.targets = {target.name: target for target in targets}
+
+    @classmethod
+    def of_repository(cls, root):
+        dump = subprocess.run(
+            ["swift", "package", "--package-path", root, "dump-package"], check=True, capture_output=True, text=True)
+        return cls.of_dump(json.loads(dump.stdout))
+
+    @classmethod
+    def of_dump(cls, dump):
+        targets = []
+        for target in dump["targets"]:
+            own, products = [], {}
+            for dependency in target["dependencies"]:
+                if "product" in dependency:
+                    name, package = dependency["product"][:2]
+                    products[name] = package
+                else:
+                    own.append((dependency.get("byName") or dependency["target"])[0])
+            folder = target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"]
+            targets.append(Target(target["name"], target["type"], folder, own, products))
+        return cls(targets)
+
+    def shipped(self):
+        return [target for target in self.targets.values() if target.is_shipped]
+
+    def system(self):
+        return [target for target in self.targets.values() if target.kind == "system"]
+
+    def all_below(self, name, seen=None):
+        """Every target that `name` needs, itself left out."""
+        seen = set() if seen is None else seen
+        for other in self.targets[name].own:
+            if other in self.targets and other not in seen:
+                seen.add(other)
+                self.all_below(other, seen)
+        return seen
+
+    def files(self, tree, target):
+        return tree.ending(".swift", under=target.folder + "/")
+
+
+def imports(text):
+    """The modules that a source imports; a program in a literal is none of ours."""
+    return set(IMPORT.findall(LITERAL.sub('""', text)))
+
+
+def without_words(text):
+    """A source or header without its comments and the text of its literals."""
+    pattern = r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"'
+    return re.sub(pattern, lambda found: '""' if found[0].startswith('"') else " ", text, flags=re.DOTALL)

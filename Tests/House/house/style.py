@@ -1,0 +1,94 @@
+"""What no source of ours has, and how long a file may be."""
+
+import re
+import statistics
+
+from .package import imports, without_words
+from .tree import Finding
+
+LINES_MOST, MEDIAN_MOST = 400, 120
+LONGER = "Tests/House/longer"
+ZEROS = [
+    (re.compile(r"@unchecked\b"), "@unchecked: let the compiler prove it, with an actor or a Mutex"),
+    (re.compile(r"\bnonisolated\s*\(\s*unsafe\s*\)"), "nonisolated(unsafe): let the compiler prove it"),
+    (re.compile(r"\btry!"), "try!: say what is to be done, or throw it"),
+    (re.compile(r"\bas!"), "as!: ask with `as?`, and say what is wrong"),
+    (re.compile(r"\bfatalError\b"), "fatalError: throw, or a precondition that names the rule"),
+]
+UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
+
+
+VERSION = re.compile(r'\bstatic let version = "([^"]+)"')
+RELEASE = re.compile(r"^## \[?(\d[^\] ]*)\]? - (unreleased|\d{4}-\d\d-\d\d)$", re.MULTILINE)
+
+
+def check(tree):
+    yield from zeros(tree)
+    yield from lengths(tree)
+    yield from version(tree)
+
+
+def version(tree):
+    """The program's version stands in one place, and the changelog's newest heading is about it."""
+    found = [(path, given) for path in tree.ending(".swift", under="Sources/")
+             if "enum Program" in tree.text(path) for given in VERSION.findall(tree.text(path))]
+    if len(found) != 1:
+        yield Finding("Sources", 0, f"the version stands in {len(found)} places; expected one: `enum Program`")
+        return
+    newest = RELEASE.search(tree.text("CHANGELOG.md"))
+    if not newest or newest[1] != found[0][1]:
+        yield Finding("CHANGELOG.md", 0, f"its newest heading is not `## [{found[0][1]}] - …`, and {found[0][0]} says that version")
+
+
+def zeros(tree):
+    for path in tree.ending(".swift", under="Sources/"):
+        text = tree.text(path)
+        code = kept_lines(text)
+        for pattern, hint in ZEROS:
+            for found in pattern.finditer(code):
+                yield Finding(path, code[:found.start()].count("\n") + 1, hint)
+        for found in UNFINISHED.finditer(text):
+            yield Finding(path, text[:found.start()].count("\n") + 1, f"{found[0]}: finish it, or leave it out")
+        # 45 MB of ICU come with it: the targets that bridge to it say so in their names, and no program needs them.
+        if "Foundation" in imports(text) and not path.split("/")[1].endswith("Foundation"):
+            yield Finding(path, 0, "imports Foundation: only a target whose name ends so may")
+
+
+def kept_lines(text):
+    """The text without comments and literals, line for line."""
+    return "\n".join(without_words(line) for line in
+                     re.sub(r'"""(?:.|\n)*?"""|/\*.*?\*/', lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL).split("\n"))
+
+
+def longer(tree):
+    """The files that may be longer, each with how long, by their names: they are moved more often than renamed."""
+    for line in tree.text(LONGER).split("\n"):
+        if line and not line.startswith("#"):
+            count, name = line.split()
+            yield name, int(count)
+
+
+def lengths(tree):
+    allowed = dict(longer(tree))
+    seen = set()
+    for path in tree.ending(".swift", ".py", ".h", ".c"):
+        if not path.startswith(("Sources/", "Tests/", "docs/")):
+            continue
+        count, name = tree.text(path).count("\n"), path.rsplit("/", 1)[-1]
+        if name in allowed:
+            seen.add(name)
+            if count <= LINES_MOST:
+                yield Finding(LONGER, 0, f"{name} has {count} lines and needs no exception any more; take it out")
+            elif count > allowed[name]:
+                yield Finding(path, 0, f"has {count} lines, and had {allowed[name]}: it may only become shorter")
+        elif count > LINES_MOST:
+            yield Finding(path, 0, f"has {count} lines; at most {LINES_MOST}: divide it by what it does")
+    for name in allowed.keys() - seen:
+        yield Finding(LONGER, 0, f"there is no {name}; take it out")
+    if median(tree) > MEDIAN_MOST:
+        yield Finding("Sources", 0, f"the median file has {median(tree):.0f} lines; at most {MEDIAN_MOST}")
+
+
+def median(tree):
+    counts = [tree.text(path).count("\n") for path in tree.ending(".swift", under="Sources/")]
+    return statistics.median(counts) if counts else 0

@@ -1,0 +1,74 @@
+"""Damages what the checks of documents look at, once each."""
+
+import unittest
+
+from world import ROOT, TEXTS, said, tree
+
+from house import links, names
+from house.tree import Tree
+
+
+class Links(unittest.TestCase):
+    def test_a_whole_repository_has_nothing_to_say(self):
+        self.assertEqual(said(links.check(tree())), [])
+
+    def test_each_kind_of_broken_link_is_found_in_its_line(self):
+        for text, expected in [
+            ("a [b](docs/lop.md)", "README.md:1: the link to docs/lop.md leads to no file"),
+            ("\n[b](docs/loop.md#turn)", "README.md:2: the link to docs/loop.md#turn has an anchor that no heading of docs/loop.md makes"),
+            ("[b](#reed)", "README.md:1: the link to #reed has an anchor that no heading of README.md makes"),
+            ("[`b`](nowhere.md)", "README.md:1: the link to nowhere.md leads to no file"),
+            ("[b]: nowhere.md", "README.md:1: the link to nowhere.md leads to no file"),
+            ("![b](nowhere.png)", "README.md:1: the link to nowhere.png leads to no file"),
+            ("[b](Makefile#test)", "README.md:1: the link to Makefile#test has an anchor in what is no Markdown"),
+            ("[b](/docs/loop.md)", "README.md:1: the link to /docs/loop.md begins at a root that readers do not have; "
+                                   "write it from the file's own folder"),
+        ]:
+            self.assertEqual(said(links.check(tree().with_text("README.md", text))), [expected])
+
+    def test_what_is_no_link_of_ours_is_passed_over(self):
+        text = "[a](https://example.com/x#y) `[b](c)`\n\n~~~\n[d](e)\n~~~\n"
+        self.assertEqual(said(links.check(tree().with_text("README.md", text))), [])
+
+    def test_a_heading_that_is_renamed_breaks_what_led_to_it(self):
+        renamed = TEXTS["docs/loop.md"].replace("Turns", "Rounds")
+        self.assertEqual(len(said(links.check(tree().with_text("docs/loop.md", renamed)))), 1)
+
+
+class Names(unittest.TestCase):
+    def test_a_whole_repository_has_nothing_to_say(self):
+        self.assertEqual(said(names.check(tree())), [])
+
+    def test_what_is_named_and_is_not_there_is_found(self):
+        for path, text, expected in [
+            ("README.md", "`make tset`", "README.md:1: `make tset`: the Makefile has no such target"),
+            ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` is not there"),
+            ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` is not there"),
+            ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` is not there"),
+            ("Sources/Values/A.swift", "\n/// As docs/lop.md says.", "Sources/Values/A.swift:2: docs/lop.md is not there"),
+            ("Makefile", "# See Tests/Nothing/run.\ntest:", "Makefile:1: Tests/Nothing/run is not there"),
+            ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` stands in no source"),
+        ]:
+            self.assertEqual(said(names.check(tree().with_text(path, text))), [expected])
+
+    def test_a_placeholder_stands_for_anything(self):
+        for word in ["Sources/<Target>/Loop.swift", "Loo….swift", "Sources/*/shim.h", "docs/"]:
+            self.assertEqual(said(names.check(tree().with_text("README.md", f"`{word}`\n`make test`"))), [], word)
+
+
+class Repository(unittest.TestCase):
+    """The same with this repository, whose documents are longer than anything made up."""
+
+    def test_a_document_that_is_taken_away_is_missed(self):
+        whole = Tree.of_repository(ROOT)
+        before = len(said(links.check(whole)))
+        self.assertGreater(len(said(links.check(whole.with_text("docs/monitor.md", None)))), before)
+
+    def test_a_target_of_make_that_is_taken_away_is_missed(self):
+        whole = Tree.of_repository(ROOT)
+        makefile = whole.text("Makefile").replace("\nlab: ", "\nlaboratory: ")
+        self.assertGreater(len(said(names.check(whole.with_text("Makefile", makefile)))), len(said(names.check(whole))))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+"""Damages sources, and the list of those that may be long."""
+
+import unittest
+
+from world import said, tree
+
+from house import style
+
+
+def with_source(text):
+    return said(style.check(tree().with_text("Sources/Values/A.swift", text)))
+
+
+class Zeros(unittest.TestCase):
+    def test_a_whole_repository_has_nothing_to_say(self):
+        self.assertEqual(said(style.check(tree())), [])
+
+    def test_each_is_found_in_its_line(self):
+        for text in ["final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1", "let a = try! b()",
+                     "let a = b as! C", "fatalError()", "// TODO: later", "import Foundation"]:
+            found = with_source("let one = 1\n" + text)
+            self.assertEqual(len(found), 1, text)
+            self.assertIn("Sources/Values/A.swift:", found[0])
+
+    def test_words_about_them_are_none(self):
+        self.assertEqual(with_source('// no try! here\nlet a = "fatalError()" // @unchecked\n'), [])
+
+    def test_a_bridge_to_foundation_says_so_in_its_name(self):
+        self.assertEqual(said(style.check(tree().with_text("Sources/ValuesFoundation/A.swift", "import Foundation"))), [])
+
+
+class Lengths(unittest.TestCase):
+    def test_four_hundred_lines_are_enough(self):
+        self.assertEqual(with_source("\n" * 400), [])
+        self.assertEqual(len(with_source("\n" * 401)), 1)
+
+    def test_an_exception_holds_for_so_many_lines_and_goes_when_it_is_not_needed(self):
+        for count, findings in [(450, 0), (451, 1), (400, 1)]:
+            world = tree().with_text("Tests/House/longer", "450 A.swift").with_text("Sources/Values/A.swift", "\n" * count)
+            self.assertEqual(len(said(style.check(world))), findings, count)
+        self.assertEqual(len(said(style.check(tree().with_text("Tests/House/longer", "450 B.swift")))), 1)
+
+    def test_the_file_in_the_middle_is_short(self):
+        world = tree()
+        for name in "ABCDE":
+            world = world.with_text(f"Sources/Values/{name}.swift", "\n" * 121)
+        self.assertEqual(len(said(style.check(world))), 1)
+
+
+class Version(unittest.TestCase):
+    def test_the_changelog_is_about_the_version_that_the_program_says(self):
+        for path, text in [("CHANGELOG.md", "## [1.3.0] - unreleased"), ("CHANGELOG.md", "## [1.2.0] - soon"),
+                           ("Sources/tool/Program.swift", "enum Program {}"),
+                           ("Sources/Values/Program.swift", 'enum Program { static let version = "1.2.0" }')]:
+            self.assertEqual(len(said(style.check(tree().with_text(path, text)))), 1, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
