@@ -161,7 +161,7 @@ let package = Package(
             name: "LocationTests",
             dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
-        .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
+        .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
