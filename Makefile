@@ -14,6 +14,8 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 BUILD_DIR ?= .build
 # Added to each `swift build` and `swift test`, e.g. `make test SWIFT_FLAGS='-Xswiftc -warnings-as-errors'`.
 SWIFT_FLAGS ?=
+# Not empty: what is built for debugging counts what tests run, and `make test` says how much of Sources that is.
+COVERAGE ?=
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
@@ -33,6 +35,10 @@ DOCUMENTED := BackgroundActivity BeaconMonitoring BluetoothLE Captures EventLog 
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# What a source imports, its target has to name: what comes along by way of another target may go again.
+STRICT := --explicit-target-dependency-import-check error
+BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
+DEBUG_FLAGS := $(if $(COVERAGE),--enable-code-coverage)
 BINARY := $(BUILD_DIR)/release/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
@@ -71,11 +77,11 @@ deps-build: ## Installs the packages that building alone needs, those that are m
 	@$(call install-packages,$(BUILD_PACKAGES))
 
 build: deps-build ## Builds for debugging.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) $(SWIFT_FLAGS)
+	$(BUILD) $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 
 run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
-	@set -x; $(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
+	@set -x; $(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
 	if compgen -G '/sys/class/bluetooth/hci*' >/dev/null; then \
 	  say '' 'The beacons in range (q or Ctrl-C ends it). As a service: sudo make install, see README.md.' ''; \
@@ -89,12 +95,13 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter, a 
 	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
 test: deps ## Builds and runs all tests.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
-	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(SWIFT_FLAGS)
+	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	@test -z '$(COVERAGE)' || $(PYTHON) Tests/House/coverage "$$($(SWIFT) test --scratch-path $(BUILD_DIR) --show-codecov-path $(SWIFT_FLAGS))"
 
 sample: deps-build ## Builds a package that uses the libraries alone, and has it change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
-	$(SWIFT) build --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
+	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample
 
 tsan-check: ## Shows that the thread sanitizer sees a race, and takes no lock for one.
@@ -105,13 +112,13 @@ tsan-check: ## Shows that the thread sanitizer sees a race, and takes no lock fo
 	! LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(BUILD_DIR)/tsan/races forget 2>/dev/null
 
 tsan: deps tsan-check ## Runs all tests with the thread sanitizer: what races is an error.
-	$(SWIFT) build --scratch-path $(BUILD_DIR)/tsan --build-tests --sanitize thread $(SWIFT_FLAGS)
+	$(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)/tsan --build-tests --sanitize thread $(SWIFT_FLAGS)
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build \
 	  --sanitize thread $(SWIFT_FLAGS)
 
 torture: deps torture-publisher ## Damages captures and folders of event files, sets hostile clients and brokers on it, kills the publisher, by the thousand.
 	@# Optimised, or it would take hours.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
+	$(BUILD) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Torture/status $(BINARY)
@@ -121,7 +128,7 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileBrokerTests $(SWIFT_FLAGS)
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --build-tests $(SWIFT_FLAGS)
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublishingTests.ProcessTests $(SWIFT_FLAGS)
 	BEACON_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
@@ -140,9 +147,9 @@ house-write: ## Writes into docs what can be read from Package.swift and the sou
 
 bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
+	$(BUILD) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
+	$(BUILD) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
@@ -155,7 +162,7 @@ bench-visits: deps release ## Measures `visits` over a year of a busy site: ten 
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
 
 manual: deps-build ## Writes docs/configuration.md and the manual page gateway.yaml(5) out of the setting table.
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --product settings-manual $(SWIFT_FLAGS)
+	$(BUILD) --product settings-manual $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	$(BUILD_DIR)/debug/settings-manual markdown >docs/configuration.md
 	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
 
@@ -168,7 +175,7 @@ api-check: deps-build ## Says what breaks for who imports the libraries since th
 	else set -x; $(SWIFT) package --scratch-path $(BUILD_DIR) diagnose-api-breaking-changes "$$tag"; fi
 
 docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
-	for module in $(DOCUMENTED); do $(SWIFT) build --scratch-path $(BUILD_DIR) --target $$module $(SWIFT_FLAGS); done
+	for module in $(DOCUMENTED); do $(BUILD) --target $$module $(DEBUG_FLAGS) $(SWIFT_FLAGS); done
 	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols
 	for module in $(DOCUMENTED); do \
 	  $(SWIFT) symbolgraph-extract -module-name $$module -minimum-access-level public -skip-inherited-docs \
@@ -198,9 +205,9 @@ lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): w
 
 home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --product gateway-cost $(SWIFT_FLAGS)
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --product beacon-gateway $(SWIFT_FLAGS)
-	$(SWIFT) build --scratch-path $(BUILD_DIR) --product beacon-gateway-publisher $(SWIFT_FLAGS)
+	$(BUILD) --product gateway-cost $(SWIFT_FLAGS)
+	$(BUILD) --product beacon-gateway $(SWIFT_FLAGS)
+	$(BUILD) --product beacon-gateway-publisher $(SWIFT_FLAGS)
 	@# Made whole or not at all: what is half there would be taken for done.
 	cmp -s Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/requirements.txt || { \
 	  rm -rf $(BUILD_DIR)/home-assistant && $(PYTHON) -m venv $(BUILD_DIR)/home-assistant && \
@@ -210,8 +217,8 @@ home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a wh
 	  --program $(BUILD_DIR)/debug/beacon-gateway --python $(PYTHON)
 
 release-unstripped: deps-build
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
-	$(SWIFT) build --scratch-path $(BUILD_DIR) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
+	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
+	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
 
 release: release-unstripped ## Builds what is shipped: the gateway and its publisher, stripped binaries that bring Swift's libraries with them.
 	strip $(BINARY) $(PUBLISHER)
