@@ -52,7 +52,9 @@ struct CanaryWatch: Sendable {
     private var ears: [Ear] = []
     private(set) var isProven = false
 
-    /// - Parameter deafAfter: the silence that makes an adapter deaf: L5's, or twice the ladder's where that is off.
+    /// - Parameters:
+    ///   - canary: the beacon.
+    ///   - deafAfter: the silence that makes an adapter deaf: L5's, or twice the ladder's where that is off.
     init(_ canary: Canary, deafAfter: Duration) {
         self.canary = canary
         self.deafAfter = deafAfter

@@ -34,7 +34,7 @@ public struct SuspendDetector: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - now: CLOCK_BOOTTIME.
-    ///   - suspended: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds, as `BootClock.suspended` reads it.
+    ///   - reading: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds, as `BootClock.suspended` reads it.
     /// - Returns: the stretch in which the machine was suspended, where it was.
     public mutating func check(now: Instant, suspended reading: Int64) -> Stretch? {
         defer { last = max(last, now) }

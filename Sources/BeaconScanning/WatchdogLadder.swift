@@ -194,8 +194,10 @@ extension WatchdogLadder {
 
     /// Something stands in the way that no step can mend: rfkill blocks it, rights are missing, somebody is waited for.
     ///
-    /// - Parameter step: where the ladder has got there in the present climb, it may be what it did that is waited for, and
-    ///   nobody else would go on: a scan that it ended and that does not begin, an adapter that it switched off.
+    /// - Parameters:
+    ///   - step: where the ladder has got there in the present climb, it may be what it did that is waited for, and nobody
+    ///     else would go on: a scan that it ended and that does not begin, an adapter that it switched off.
+    ///   - time: since when.
     public mutating func heldUp(unlessAfter step: WatchdogStep?, at time: Instant) {
         if let step, isClimbing, let lastTaken, lastTaken >= step { return }
         isHeldUp = true

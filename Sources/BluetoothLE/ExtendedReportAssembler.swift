@@ -43,7 +43,7 @@ public struct ExtendedReportAssembler: Sendable {
     // Buffers of chains that were fetched, for those to come.
     private var spareBuffers: [[UInt8]] = []
 
-    /// Takes a report; whether it is whole as it stands, so that the caller reads it where it is.
+    /// Takes a report; one that is whole as it stands is read by the caller where it is.
     ///
     /// That is a legacy one, a complete one with no chain of its key under way, and a link-layer PDU without data.
     /// Otherwise its data are kept (a copy) until the chain is fetched. Call ``nextReady(into:)`` until it has none after
@@ -53,6 +53,7 @@ public struct ExtendedReportAssembler: Sendable {
     ///   - adapter: Who heard it: the caller's number for it.
     ///   - time: When; without times nothing is ever too late.
     ///   - bytes: The bytes that the report's `data` are a range of.
+    /// - Returns: whether it is whole as it stands.
     public mutating func take(
         _ report: AdvertisingReport, adapter: Int, time: Instant?, of bytes: Span<UInt8>
     ) -> Bool {

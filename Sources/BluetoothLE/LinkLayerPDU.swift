@@ -53,6 +53,7 @@ public enum LinkLayerPDU {
     ///   - range: Where the frame stands in them; octets behind its CRC are ignored.
     ///   - rssi: What the sniffer measured.
     ///   - check: What it says of the CRC. Where it did not look, the CRC is computed.
+    /// - Returns: the report; `nil` where the frame is none of advertising.
     /// - Throws: ``LinkLayerError`` where an advertising frame has a bad CRC or is cut off.
     public static func advertisingReport(
         of bytes: Span<UInt8>, in range: Range<Int>, rssi: RSSI?, check: FrameCheck

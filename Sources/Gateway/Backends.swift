@@ -10,9 +10,14 @@ public enum Backends {
     /// A way's scanner as the configuration wants it, not started.
     ///
     /// - Parameters:
+    ///   - backend: the way.
+    ///   - loop: where it waits.
+    ///   - scanner: what the configuration says of scanners.
+    ///   - state: the folder in which it writes down what is to be undone after a crash.
     ///   - demand: what is asked of the scanners; absent: what the configuration asks.
     ///   - observer: who only looks on: it changes no settings of the machine's, and what it writes down to be undone after
     ///     a crash has this name at its end.
+    /// - Returns: the scanner.
     /// - Throws: ``ScannerError`` where the way is closed from the beginning.
     public static func make(
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: ScannerConfiguration, state: String,

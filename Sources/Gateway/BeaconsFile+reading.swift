@@ -14,6 +14,7 @@ extension ConfigurationFile {
     /// - Parameters:
     ///   - path: the file; `-` is standard input.
     ///   - isReplay: as for ``load(_:isReplay:)``.
+    /// - Returns: the configuration, with the names.
     /// - Throws: ``ExitFailure`` where one of the two can't be read, with every mistake where it has any.
     public static func loadWithNames(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         var configuration = try load(path, isReplay: isReplay)

@@ -15,6 +15,7 @@ public enum ConfigurationFile {
     /// - Parameters:
     ///   - path: the file; `-` is standard input.
     ///   - isReplay: whether it is for a replay, in which an adapter never goes deaf unless that is set (rule L5).
+    /// - Returns: the configuration; the names of beacons that stand in a file of their own are not read.
     /// - Throws: ``ExitFailure`` where it can't be read, with every mistake where it has any.
     public static func load(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         let name = path == "-" ? "standard input" : path

@@ -55,6 +55,7 @@ extension Daemon {
     /// - Parameters:
     ///   - leftOut: lists that are not in it, which it says.
     ///   - octetsMax: how long it may be: list after list is left out until it fits.
+    /// - Returns: the object, without a line break.
     func statusReport(leavingOut leftOut: Set<StatusList> = [], octetsMax: Int = .max) -> String {
         var leftOut = leftOut
         var text = statusReport(without: leftOut)

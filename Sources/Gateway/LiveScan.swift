@@ -54,6 +54,7 @@ public final class LiveScan: ScanHandler {
     /// A scan that has not begun.
     ///
     /// - Parameters:
+    ///   - options: what is shown, and how.
     ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
     ///   - log: takes lines for the operator; on a terminal the last of them stands below the table instead.
     /// - Throws: ``ExitFailure`` where the process can't wait for events.

@@ -5,6 +5,7 @@ enum MountTable {
     /// - Parameters:
     ///   - text: the table.
     ///   - device: `st_dev` of stat(2), as makedev(3) has it.
+    /// - Returns: `false` too where the device is not in the table.
     static func hasInlineF2FS(_ text: String, device: UInt64) -> Bool {
         let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
         let minor = device & 0xFF | (device >> 12) & 0xFFFF_FF00

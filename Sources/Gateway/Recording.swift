@@ -82,6 +82,7 @@ public final class Recording: ScanHandler {
     /// Opens the file; what is in it stays until something is heard with.
     ///
     /// - Parameters:
+    ///   - options: what is recorded, and where to.
     ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
     ///   - log: takes lines for the operator.
     /// - Throws: ``ExitFailure`` where the file can't be made.

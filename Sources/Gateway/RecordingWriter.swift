@@ -35,8 +35,10 @@ struct RecordingWriter: ~Copyable {
     private(set) var counts = Counts()
 
     /// - Parameters:
+    ///   - format: what is written.
     ///   - offset: the wall clock's at the start.
     ///   - start: when it begins: the replay's beginning.
+    /// - Throws: ``CaptureError`` where the format can't hold the time.
     init(format: CaptureWriter.Format, offset: ClockOffset, start: Instant) throws(CaptureError) {
         writer = CaptureWriter(format: format)
         self.offset = offset

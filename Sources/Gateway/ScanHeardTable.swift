@@ -94,7 +94,10 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
 
     /// The places in order: the nearest first, those of equal rank by their keys, those without one last.
     ///
-    /// - Parameter distance: in tenths of dB, of an entry whose mean RSSI is given in tenths of dBm.
+    /// - Parameters:
+    ///   - now: the present.
+    ///   - distance: in tenths of dB, of an entry whose mean RSSI is given in tenths of dBm.
+    /// - Returns: places in the table.
     mutating func ordered(at now: Instant, distance: (Entry, Int) -> Int) -> [Int] {
         for place in entries.indices {
             guard let strength = entries[place].meter.reading(of: window, at: now).tenths else { continue }

@@ -56,6 +56,7 @@ public struct ObserverOptions: Sendable {
     ///   - loop: where it lives.
     ///   - makeScanner: makes a way's scanner, not started; absent: BlueZ's and the kernel's.
     ///   - log: takes lines for the operator.
+    /// - Returns: the supervisor of the ways that the configuration allows.
     func supervisor(
         on loop: EventLoop, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
         log: @escaping (LogLevel, String) -> Void

@@ -37,7 +37,10 @@ final class ScanOutput {
     /// How many octets were handed to the system.
     private(set) var total = 0
 
-    /// - Parameter isOurs: whether the descriptor is closed at the end.
+    /// - Parameters:
+    ///   - descriptor: where to.
+    ///   - isOurs: whether the descriptor is closed at the end.
+    ///   - loop: where it waits until there is room.
     init(_ descriptor: FileDescriptor, isOurs: Bool, on loop: EventLoop) {
         self.descriptor = descriptor
         self.isOurs = isOurs

@@ -68,6 +68,9 @@ struct ScanPage {
     /// - Parameters:
     ///   - title: what stands above.
     ///   - footing: what stands in the last line.
+    ///   - columns: how wide the terminal is.
+    ///   - rows: how high it is.
+    /// - Returns: the lines, from the top.
     func fitted(title: String, footing: String, columns: Int, rows: Int) -> [String] {
         let columns = max(columns, 1)
         // Title, a blank, the heading; the footing.

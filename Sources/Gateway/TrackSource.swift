@@ -87,6 +87,9 @@ struct TrackSource {
     }
 
     /// - Parameters:
+    ///   - opened: the file, read.
+    ///   - place: its place among the sources.
+    ///   - pace: metres a second, for a file without times.
     ///   - start: when a file without times begins.
     /// - Throws: ``ExitFailure`` where there is nothing in it to play, or it needs a pace.
     init(_ opened: Opened, place: Int, pace: Double?, start: Instant) throws(ExitFailure) {

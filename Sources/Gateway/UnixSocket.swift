@@ -166,8 +166,10 @@ enum UnixSocket {
     /// Asks who listens at `path`, and takes in all that he says until he ends.
     ///
     /// - Parameters:
+    ///   - path: the socket's.
     ///   - limit: how many octets are taken in at most.
     ///   - patience: for how many seconds nothing may come.
+    /// - Returns: what was said, and whether that was all.
     /// - Throws: `Errno` of socket(2), connect(2) and read(2).
     static func ask(_ path: String, atMost limit: Int, patience: Int = patience) throws(Errno) -> Answer {
         let descriptor = try make(isBlocking: true)

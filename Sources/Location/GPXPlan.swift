@@ -52,6 +52,7 @@ public struct GPXPlan: Sendable, Hashable {
     ///   - file: what was read of it.
     ///   - pace: metres a second, for a file without times.
     ///   - start: when a file without times begins.
+    /// - Throws: ``Problem`` where there is nothing to play, or a pace is missing.
     public init(_ file: GPXFile, pace: Double? = nil, start: Instant = .earliest) throws(Problem) {
         let lines = file.lines
         guard !lines.isEmpty else { throw .empty }

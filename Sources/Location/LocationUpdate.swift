@@ -37,6 +37,7 @@ public struct LocationUpdate: Sendable, Hashable {
     ///   - configuration: what they are for.
     ///   - filter: which of them are wanted.
     ///   - feed: where they come from.
+    /// - Returns: the sequence of updates.
     public static func liveUpdates(
         _ configuration: LiveConfiguration = .default, filter: LocationFilter = LocationFilter(),
         from feed: LocationFeed = .shared

@@ -18,6 +18,7 @@ struct AcceptedTopics {
     /// Whether the broker took this topic, or another of the same condition.
     ///
     /// - Parameter topic: UTF-8 with a zero octet behind.
+    /// - Returns: `false` where it has not taken one yet.
     func contains(_ topic: [UInt8]) -> Bool { places[Self.subtree(of: topic)] != nil }
 
     /// The broker took this topic.

@@ -21,8 +21,10 @@ struct HomeAssistantDiscovery: Sendable {
 
     /// What is to be told; `nil` where Home Assistant is not.
     ///
-    /// - Parameter key: what it knows the gateway by. A gateway that is renamed keeps it, and with it all that was made
-    ///   of its entities.
+    /// - Parameters:
+    ///   - options: what is published.
+    ///   - key: what it knows the gateway by. A gateway that is renamed keeps it, and with it all that was made of its
+    ///     entities.
     init?(_ options: PresentStateOptions, key: String) {
         guard let homeAssistant = options.homeAssistant else { return nil }
         prefix = homeAssistant.prefix

@@ -79,7 +79,7 @@ public struct PresentState: Sendable {
     ///
     /// - Parameters:
     ///   - line: the line's octets.
-    ///   - sequence: its number.
+    ///   - number: its number.
     public mutating func take(_ line: [UInt8], sequence number: Int) {
         guard number > sequence else { return }
         parser.text.bytes = line

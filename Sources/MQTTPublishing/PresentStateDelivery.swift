@@ -70,6 +70,7 @@ struct RetainedDelivery: Sendable {
     /// Something is to be said under `topic`, or what is said has changed, or nothing is to be said any more.
     ///
     /// - Parameters:
+    ///   - topic: what it is about.
     ///   - exists: whether there is something to say.
     ///   - mayBeHeld: whether the broker may hold something that nobody here remembers.
     mutating func touch(_ topic: PresentTopic, exists: Bool, mayBeHeld: Bool) {

@@ -26,6 +26,7 @@ public enum TLSTrouble: Error, Sendable, Hashable {
     /// - Parameters:
     ///   - text: its words.
     ///   - wasAnswered: whether the broker's ServerHello was read.
+    /// - Returns: what an operator can do something about.
     static func sorted(_ text: String, wasAnswered: Bool) -> TLSTrouble {
         if text.contains("unsupported protocol") { return .tooOld }
         if wasAnswered { return .failed(text) }

@@ -24,7 +24,10 @@ public struct Rest: Sendable, Hashable {
 
     /// Until when to rest before the next wait; `nil` where there is no reason to, or something is due.
     ///
-    /// - Parameter next: the next moment that something is to be done at.
+    /// - Parameters:
+    ///   - now: the present.
+    ///   - next: the next moment that something is to be done at.
+    /// - Returns: the end of the rest.
     public mutating func end(now: Instant, next: Instant?) -> Instant? {
         defer { isWanted = false }
         guard isWanted, isBusy else { return nil }

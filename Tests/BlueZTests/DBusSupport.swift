@@ -116,8 +116,8 @@ final class DBusWorld {
             UInt8(beacon.dropFirst($0).prefix(2), radix: 16) ?? 0
         }
 
-    /// - Parameter policy: more rules of the bus, as dbus-daemon(1) writes them.
-    /// - Parameter offset: how far the scanner's time is from the machine's.
+    // `policy`: more rules of the bus, as dbus-daemon(1) writes them; `offset`: how far the scanner's time is from the
+    // machine's.
     init(policy: String = "", startsBus: Bool = true, offset: @escaping () -> Duration = { .zero }) throws {
         loop = try EventLoop { BootClock.now + offset() }
         self.policy = policy

@@ -47,8 +47,8 @@ package final class ScriptedLink {
     @discardableResult package func send(_ octets: [UInt8]) -> Bool {
         var sent = 0
         while sent < octets.count {
-            let part = octets.withUnsafeBytes {
-                Glibc.send(socket, $0.baseAddress! + sent, octets.count - sent, Int32(MSG_NOSIGNAL))
+            let part = octets[sent...].withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard part > 0 else { return false }
             sent += part

@@ -162,7 +162,7 @@ final class RunningGateway {
     fileprivate let process = Process()
     private let world: LiveWorld
 
-    /// - Parameter umask: what the process is started with, in octal; as this one has it where absent.
+    // `umask`: what the process is started with, in octal; as this one has it where absent.
     init(
         _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
     ) throws {

@@ -192,8 +192,8 @@ final class CountingProxy: Sendable {
                 }
                 var sent = 0
                 while sent < start {
-                    let part = rest.withUnsafeBytes {
-                        Glibc.send(to, $0.baseAddress! + sent, start - sent, Int32(MSG_NOSIGNAL))
+                    let part = rest[sent..<start].withUnsafeBytes {
+                        Glibc.send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                     }
                     guard part > 0 else { break reading }
                     sent += part

@@ -29,11 +29,14 @@ final class ShippingWorld {
     ///
     /// - Parameters:
     ///   - folder: where the files are.
+    ///   - files: those that it reads, where they are not to be made.
     ///   - port: the broker's.
     ///   - program: another program than ours, to misbehave.
     ///   - isForever: whether it is a gateway's; else `publish`'s.
     ///   - checkpoint: the checkpoint's name.
+    ///   - timing: how long it waits for what.
     ///   - change: changes what it is told at its starts.
+    /// - Throws: what making the files or the loop does.
     init(
         _ folder: TestFolder, files: EventFiles? = nil, port: UInt16, program: String = ShippingWorld.program,
         isForever: Bool = true, checkpoint: String = "mqtt.json", timing: PublisherProcess.Timing = .quick,

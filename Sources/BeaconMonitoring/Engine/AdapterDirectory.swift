@@ -38,6 +38,7 @@ struct AdapterDirectory: Sendable, Hashable {
     ///   - name: what it goes by at present.
     ///   - address: its own; zero is none.
     ///   - forgotten: whether rule L3 has let go of the adapter at each place, so that its name is free again.
+    /// - Returns: the place; `nil` where all are taken.
     mutating func take(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> Int? {
         let address = usable(address, of: name)
         let place: Int

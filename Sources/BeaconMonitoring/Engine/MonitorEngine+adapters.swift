@@ -13,6 +13,7 @@ extension MonitorEngine {
     ///   - name: what it goes by, such as the kernel's `hci0`; with its gateway before a slash where there are several, since
     ///     an address counts within one.
     ///   - address: the controller's; zero is none.
+    /// - Returns: what the engine calls it; of use with this engine alone.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)`` past ``adaptersMax``.
     public mutating func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
         guard let entry = directory.take(name, address, forgotten: forgottenAdapters) else {

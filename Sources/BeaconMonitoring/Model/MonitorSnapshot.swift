@@ -169,6 +169,7 @@ extension MonitorSnapshot {
     /// The same for a machine that was started anew, whose timeline has begun again: places on the old one become dates.
     ///
     /// - Parameter offset: how far the wall clock was ahead of the old timeline.
+    /// - Returns: the snapshot for the new timeline.
     public func afterReboot(offset: ClockOffset) -> MonitorSnapshot {
         var snapshot = self
         for index in snapshot.adapters.indices {

@@ -12,6 +12,7 @@ extension BeaconMonitor {
     /// - Parameters:
     ///   - name: what it goes by, such as the kernel's `hci0`.
     ///   - address: the controller's; zero is none.
+    /// - Returns: what the monitor calls it; of use with this monitor alone.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
     public func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
         guard !isEnded else { throw .ended(self.name) }

@@ -66,6 +66,7 @@ public protocol BackgroundActivityProvider: Sendable {
     /// Asks for it.
     ///
     /// - Parameter reason: why, in words for people.
+    /// - Returns: what was granted; it holds until it is let go.
     func begin(reason: String) -> BackgroundActivityGrant
 }
 

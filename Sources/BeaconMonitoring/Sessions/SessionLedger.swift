@@ -31,6 +31,7 @@ public struct SessionLedger: Sendable {
     ///   - demand: what it asks for.
     ///   - purpose: why full accuracy is needed, for operators.
     ///   - isImplicit: whether monitoring or ranging holds it, and not the program.
+    /// - Returns: what ends it again.
     public mutating func begin(_ demand: ServiceDemand, purpose: String? = nil, isImplicit: Bool = false) -> ID {
         given += 1
         let id = ID(number: given)

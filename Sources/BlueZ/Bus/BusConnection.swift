@@ -33,6 +33,7 @@ import SystemPackage
     ///
     /// - Parameters:
     ///   - address: the bus, as the D-Bus specification's “Server Addresses” writes it.
+    ///   - loop: where it waits.
     ///   - receive: is handed every message; says whether it took it. A call that nobody takes is answered with an error.
     ///     The end of the connection comes as the signal `org.freedesktop.DBus.Local.Disconnected`.
     /// - Throws: ``BusFailure`` where nobody listens at the address, or it is none.

@@ -125,6 +125,7 @@ enum ReceiveTime {
     ///   - now: the timeline's present.
     ///   - wall: the wall clock's present, in nanoseconds.
     ///   - emptyAt: when nothing was left to receive the last time.
+    /// - Returns: the moment; `now` where the message has no stamp, or one that can't be believed.
     static func time(stamp: Int64?, now: Instant, wall: Int64, emptyAt: Instant) -> Instant {
         guard let stamp else { return now }
         let (age, overflow) = wall.subtractingReportingOverflow(stamp)

@@ -43,9 +43,12 @@ public struct RFKillState: Sendable, Hashable {
         switches.lazy.filter { $0.adapter == nil }.map(\.block).max() ?? .none
     }
 
-    /// Takes an event; whether it is about Bluetooth.
+    /// Takes an event.
     ///
-    /// - Parameter name: gives a switch's name, `hci0` for an adapter's; asked where one is new.
+    /// - Parameters:
+    ///   - event: its octets, as /dev/rfkill gives them.
+    ///   - name: gives a switch's name, `hci0` for an adapter's; asked where one is new.
+    /// - Returns: whether it is about Bluetooth.
     mutating func take(_ event: Span<UInt8>, name: (UInt32) -> String?) -> Bool {
         // Types: 0 all, 1 WLAN, 2 Bluetooth. Operations: 0 add, 1 delete, 2 change; 3 is one that programs alone send.
         guard event.count >= Self.eventBytes, let index = event.number32(at: 0), event[4] == 2, event[5] <= 2 else {

@@ -23,6 +23,7 @@ struct ManagementRecord: Sendable, Hashable {
     /// - Parameters:
     ///   - present: the machine now.
     ///   - ownerIsAlive: whether the process that wrote is still there.
+    /// - Returns: what is to be undone; nothing where somebody else may have it now.
     func remaining(in present: MachineEvidence, ownerIsAlive: Bool) -> [AdapterChanges] {
         guard !ownerIsAlive, present.boot == evidence.boot, present.daemons == evidence.daemons else { return [] }
         return changes.filter { change in

@@ -26,7 +26,10 @@ struct ManagementSession: Sendable {
 
     /// A session that has said nothing yet.
     ///
-    /// - Parameter inherited: what a predecessor that is no longer there left behind.
+    /// - Parameters:
+    ///   - options: which adapters, and how they are scanned with.
+    ///   - purpose: whether it monitors, or looks on.
+    ///   - inherited: what a predecessor that is no longer there left behind.
     init(
         options: ManagementOptions, purpose: ManagementPurpose = .monitoring, inherited: [AdapterChanges] = []
     ) {

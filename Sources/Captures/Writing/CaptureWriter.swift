@@ -185,11 +185,12 @@ public struct CaptureWriter: ~Copyable {
     /// Writes that `adapter` listens, or does not, from `time` on.
     ///
     /// - Parameters:
-    ///   - adapter: the adapter.
     ///   - listening: whether it listens.
+    ///   - adapter: the adapter.
     ///   - time: from when on.
     ///   - since: where it does not, and that was learnt of late: when it had stopped (rules L1, L2). In btsnoop and pcapng
     ///     these are eight octets in Close Index, nanoseconds since 1970 in big endian; others pass them over.
+    /// - Throws: ``CaptureError`` where the format can't hold the time.
     public mutating func write(
         listening: Bool, adapter: String, time: Instant, since: Instant? = nil
     ) throws(CaptureError) {

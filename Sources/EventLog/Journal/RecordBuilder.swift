@@ -85,6 +85,7 @@ struct RecordBuilder {
     ///   - machine: the machine's present start.
     ///   - now: the present on its timeline.
     ///   - offset: how far the wall clock is ahead of it.
+    /// - Returns: the visit as it ended; `nil` where no visit is open.
     mutating func endTornVisit(machine: String, at now: Instant, offset: ClockOffset) -> Visit? {
         guard let (event, open) = leaving else { return nil }
         func instant(_ moment: PastMoment) -> Instant {

@@ -4,7 +4,8 @@ public import BluetoothLE
 ///
 /// Safe to use: every write makes room first, and what is handed out are the octets written.
 @safe public struct LineBuffer: ~Copyable {
-    private var storage: UnsafeMutableBufferPointer<UInt8>
+    private var storage: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
     /// How many octets wait.
     public private(set) var count = 0
     // The text of seconds that were written lately, up to and with the decimal point, by the second's low bits: the
@@ -13,7 +14,8 @@ public import BluetoothLE
 
     /// An empty buffer; it grows where one line needs more than `capacity`.
     public init(capacity: Int = 65_536) {
-        unsafe storage = .allocate(capacity: max(capacity, 1024))
+        self.capacity = max(capacity, 1024)
+        unsafe storage = .allocate(capacity: self.capacity)
     }
 
     deinit { unsafe storage.deallocate() }
@@ -22,11 +24,11 @@ public import BluetoothLE
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try unsafe body(UnsafeRawBufferPointer(start: storage.baseAddress, count: count))
+        try unsafe body(UnsafeRawBufferPointer(start: storage, count: count))
     }
 
     /// The octets that wait, as an array.
-    public var bytes: [UInt8] { unsafe Array(storage[..<count]) }
+    public var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: count)) }
 
     /// Forgets what waits and keeps the memory.
     public mutating func removeAll() { count = 0 }
@@ -34,8 +36,8 @@ public import BluetoothLE
     /// Forgets the first `size` octets that wait.
     mutating func removeFirst(_ size: Int) {
         let size = min(max(size, 0), count)
-        guard size > 0, let start = unsafe storage.baseAddress else { return }
-        unsafe start.update(from: start + size, count: count - size)
+        guard size > 0 else { return }
+        unsafe storage.update(from: storage + size, count: count - size)
         count -= size
     }
 
@@ -45,13 +47,14 @@ public import BluetoothLE
     /// Makes room for `size` octets more.
     @inline(__always)
     private mutating func reserve(_ size: Int) {
-        if unsafe storage.count - count < size { grow(size) }
+        if capacity - count < size { grow(size) }
     }
 
     @inline(never)
     private mutating func grow(_ size: Int) {
-        let larger = unsafe UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(storage.count * 2, count + size))
-        _ = unsafe larger.update(fromContentsOf: storage[..<count])
+        capacity = max(capacity * 2, count + size)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        unsafe larger.update(from: storage, count: count)
         unsafe storage.deallocate()
         unsafe storage = larger
     }
@@ -63,7 +66,7 @@ public import BluetoothLE
     public mutating func append(_ text: StaticString) {
         let size = text.utf8CodeUnitCount
         reserve(size)
-        unsafe (storage.baseAddress! + count).update(from: text.utf8Start, count: size)
+        unsafe (storage + count).update(from: text.utf8Start, count: size)
         count += size
     }
 
@@ -72,7 +75,7 @@ public import BluetoothLE
         reserve(octets.count)
         unsafe octets.withUnsafeBufferPointer { source in
             guard let start = source.baseAddress else { return }
-            unsafe (storage.baseAddress! + count).update(from: start, count: source.count)
+            unsafe (storage + count).update(from: start, count: source.count)
         }
         count += octets.count
     }
@@ -81,7 +84,7 @@ public import BluetoothLE
     @inline(__always)
     mutating func append(_ text: InlineArray<20, UInt8>) {
         reserve(20)
-        unsafe UnsafeMutableRawPointer(storage.baseAddress! + count)
+        unsafe UnsafeMutableRawPointer(storage + count)
             .storeBytes(of: text, as: InlineArray<20, UInt8>.self)
         count += 20
     }
@@ -208,7 +211,7 @@ public import BluetoothLE
     /// Writes a value `offset` octets on, for which ``reserve(_:)`` made room.
     @inline(__always)
     private func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
-        unsafe UnsafeMutableRawPointer(storage.baseAddress! + count + offset)
+        unsafe UnsafeMutableRawPointer(storage + count + offset)
             .storeBytes(of: value.littleEndian, as: Value.self)
     }
 

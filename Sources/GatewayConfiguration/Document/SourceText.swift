@@ -67,6 +67,7 @@ extension SourceText {
     /// Source: YAML 1.2.2 §5.1, without the line breaks that YAML 1.1 knew (U+0085, U+2028, U+2029): libyaml ends a
     /// line there, in the middle of a comment too, where no editor shows one.
     /// - Parameter isYAML: whether lines may not begin with %, since libyaml is to see them.
+    /// - Returns: where the first stands, what it is, and what to do.
     func problem(isYAML: Bool = true) -> (offset: Int, message: String, hint: String)? {
         guard bytes.count <= Self.lengthMost else {
             return (0, "the file has \(bytes.count) octets", "expected at most 64MiB")
