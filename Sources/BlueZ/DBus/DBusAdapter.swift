@@ -104,12 +104,8 @@ struct DBusAdapter {
 
     /// An adapter that nothing is known of yet.
     ///
-    /// - Parameters:
-    ///   - index: the number behind `hci`.
-    ///   - isPassive: whether advertisers are not to be asked.
-    ///   - mayPowerCycle: whether it may be switched off and on.
-    ///   - generation: another one for each that is made, so that answers to what an earlier adapter of the same number
-    ///     asked are told apart.
+    /// Its `generation` is another for each that is made, so that answers to what an earlier adapter of the same number
+    /// asked are told apart.
     init(index: Int, isPassive: Bool, mayPowerCycle: Bool, generation: UInt64) {
         self.index = index
         self.mayPowerCycle = mayPowerCycle
@@ -186,12 +182,7 @@ extension DBusAdapter {
     }
 
     /// Whoever could tell of it is gone: bluetoothd, or the bus. Whether it is still there shows when they come back.
-    ///
-    /// - Parameters:
-    ///   - reason: why, for operators.
-    ///   - bluetoothdEnded: whether it is certain that it is bluetoothd that is gone, with what it led.
-    ///   - now: the present.
-    ///   - actions: takes what is to be done.
+    /// `bluetoothdEnded` says whether it is certain that it is bluetoothd that is gone, with what it led.
     mutating func lost(
         reason: String, bluetoothdEnded: Bool, at now: Instant, into actions: inout [DBusAction]
     ) {
