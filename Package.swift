@@ -51,7 +51,11 @@ let package = Package(
             name: "Polling",
             dependencies: ["BluetoothLE", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
             swiftSettings: ours),
-        .target(name: "BeaconScanning", dependencies: ["BluetoothLE", "Polling"], swiftSettings: ours),
+        .target(
+            name: "OperatorMessages", dependencies: [.product(name: "SystemPackage", package: "swift-system")],
+            swiftSettings: ours),
+        .target(
+            name: "BeaconScanning", dependencies: ["BluetoothLE", "OperatorMessages", "Polling"], swiftSettings: ours),
         .target(
             name: "BlueZ",
             dependencies: [
@@ -97,18 +101,81 @@ let package = Package(
             ],
             swiftSettings: ours),
         .target(
-            name: "Gateway",
+            name: "CommandSupport",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "Captures", "EventLog",
-                "GatewayConfiguration", "Location", "Polling", "Shipping",
+                "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "OperatorMessages",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "CaptureSupport",
+            dependencies: ["Captures", "CommandSupport", .product(name: "SystemPackage", package: "swift-system")],
+            swiftSettings: ours),
+        .target(
+            name: "ConfiguredScanning",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport", "GatewayConfiguration",
+                "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "ConfiguredShipping",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "GatewayConfiguration", "OperatorMessages",
+                "Polling",
+                "Shipping",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "GatewayDaemon",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport", "ConfiguredScanning",
+                "ConfiguredShipping", "EventLog", "GatewayConfiguration", "Location", "OperatorMessages", "Polling",
+                "Shipping",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "Replaying",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "Location",
                 .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        // Told from the event files alone: what could hear, or read a capture, is not below it.
+        .target(
+            name: "EventReports",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "OperatorMessages",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "Listening",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "CaptureSupport", "Captures",
+                "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "OperatorMessages", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "Diagnosis",
+            dependencies: [
+                "BeaconMonitoring", "BlueZ", "CLinux", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "OperatorMessages", "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "Captures", "Gateway", "GatewayConfiguration",
+                "BeaconScanning", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "ConfiguredShipping",
+                "Diagnosis", "EventReports", "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages",
+                "Replaying",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -128,7 +195,7 @@ let package = Package(
         .executableTarget(
             name: "gateway-cost",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "Gateway", "Polling",
+                "BeaconScanning", "BluetoothLE", "GatewayDaemon", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/Benchmark/Cost"),
         .executableTarget(
@@ -173,14 +240,65 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: ["GatewayConfiguration", "BeaconMonitoring", "BluetoothLE", "settings-manual"]),
-        .testTarget(
-            name: "GatewayTests",
+        // What tests of the program have in common: they run it as it is shipped, and what it talks to.
+        .target(
+            name: "ProgramSupport",
             dependencies: [
-                "BrokerSupport", "Gateway", "GatewayConfiguration", "EventLog", "Captures", "BeaconMonitoring",
-                "BeaconScanning",
-                "BlueZ", "BluetoothLE", "Polling", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
-                "journal-writer",
+                "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
+            ], path: "Tests/ProgramSupport"),
+        .testTarget(
+            name: "OperatorMessagesTests",
+            dependencies: [
+                "OperatorMessages", "ProgramSupport",
+            ]),
+        .testTarget(
+            name: "ConfiguredScanningTests",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "ConfiguredScanning", "GatewayConfiguration", "ProgramSupport",
+            ]),
+        .testTarget(
+            name: "ConfiguredShippingTests",
+            dependencies: [
+                "BrokerSupport", "ProgramSupport", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
+            ]),
+        .testTarget(
+            name: "GatewayDaemonTests",
+            dependencies: [
+                "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport", "GatewayDaemon",
+                "Polling", "ProgramSupport", "beacon-gateway", "beacon-gateway-publisher",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "ReplayingTests",
+            dependencies: [
+                "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayConfiguration", "ProgramSupport",
+                "Replaying", "beacon-gateway",
+            ]),
+        .testTarget(
+            name: "EventReportsTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "OperatorMessages", "ProgramSupport", "beacon-gateway",
+            ]),
+        .testTarget(
+            name: "ListeningTests",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages", "Polling", "ProgramSupport",
+                "beacon-gateway",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "DiagnosisTests",
+            dependencies: [
+                "BeaconMonitoring", "Diagnosis", "GatewayConfiguration", "ProgramSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "ProgramTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "ProgramSupport", "beacon-gateway",
+                "beacon-gateway-publisher", "journal-writer",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 import BluetoothLE
+import OperatorMessages
 
 // What the ways tell of their adapters, and what the handler is told of it.
 extension ScanSupervisor {

@@ -1,4 +1,5 @@
 import BluetoothLE
+import OperatorMessages
 import Polling
 
 // The path of a report: nothing on it allocates for a beacon that is known.

@@ -1,4 +1,5 @@
 import BluetoothLE
+import OperatorMessages
 import Polling
 
 // What is done when its time has come: ways are chosen, ladders climbed.

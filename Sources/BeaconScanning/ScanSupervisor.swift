@@ -1,4 +1,5 @@
 public import BluetoothLE
+public import OperatorMessages
 public import Polling
 
 /// Stands between the ways of hearing and the gateway, and sees to it that something is heard, for years.
@@ -34,6 +35,9 @@ public final class ScanSupervisor {
             }
             return Int(number)
         }
+
+        /// The name of an adapter by its number, as the kernel and rule L4 have it: `hci0` for 0.
+        package static func adapterName(of number: Int) -> String { "hci\(number)" }
     }
 
     /// How many adapters are followed; the reports of others are counted, and no more.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
 
 /// The command line: each command a file beside this one.
 @main

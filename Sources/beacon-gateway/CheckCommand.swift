@@ -1,5 +1,6 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
+import ConfiguredShipping
 import GatewayConfiguration
 
 struct CheckCommand: ParsableCommand {

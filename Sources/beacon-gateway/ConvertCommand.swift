@@ -1,6 +1,8 @@
 import ArgumentParser
+import CaptureSupport
 import Captures
-import Gateway
+import CommandSupport
+import Replaying
 
 struct ConvertCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,7 +47,7 @@ struct ConvertCommand: ParsableCommand {
     var lenient = false
 
     func run() throws {
-        guard let format = format?.format ?? Conversion.format(ofName: output) else {
+        guard let format = format?.format ?? CaptureWriter.Format(fileName: output) else {
             throw ValidationError(
                 "“\(output)” does not tell a format: end it in .btsnoop, .pcapng or .jsonl, or say --format")
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
+import Diagnosis
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Gateway
+import EventReports
 import SystemPackage
 
 struct ExplainCommand: ParsableCommand {

@@ -1,5 +1,7 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
+import ConfiguredShipping
+import OperatorMessages
 import SystemPackage
 
 struct PublishCommand: ParsableCommand {

@@ -1,7 +1,10 @@
 import ArgumentParser
+import CaptureSupport
 import Captures
-import Gateway
+import CommandSupport
 import GatewayConfiguration
+import Listening
+import OperatorMessages
 
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,7 +41,7 @@ struct RecordCommand: ParsableCommand {
     var duration: DurationArgument?
 
     func run() throws {
-        guard let format = format?.format ?? Conversion.format(ofName: file) else {
+        guard let format = format?.format ?? CaptureWriter.Format(fileName: file) else {
             throw ValidationError(
                 "“\(file)” does not tell a format: end it in .btsnoop, .pcapng or .jsonl, or say --format")
         }

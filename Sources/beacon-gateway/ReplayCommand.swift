@@ -1,7 +1,8 @@
 import ArgumentParser
 import Captures
-import Gateway
+import CommandSupport
 import GatewayConfiguration
+import Replaying
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,9 @@
 import ArgumentParser
 import BeaconScanning
-import Gateway
+import CommandSupport
 import GatewayConfiguration
+import GatewayDaemon
+import OperatorMessages
 
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,10 @@
 import ArgumentParser
 import BeaconScanning
 import BluetoothLE
-import Gateway
+import CommandSupport
 import GatewayConfiguration
+import Listening
+import OperatorMessages
 
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

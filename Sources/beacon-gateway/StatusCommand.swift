@@ -1,5 +1,6 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
+import Diagnosis
 import GatewayConfiguration
 
 struct StatusCommand: ParsableCommand {

@@ -1,7 +1,9 @@
 import ArgumentParser
+import CaptureSupport
 import Captures
-import Gateway
+import CommandSupport
 import GatewayConfiguration
+import OperatorMessages
 import SystemPackage
 
 /// What commands have in common: how they speak to the operator, and how they end.

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Gateway
+import CommandSupport
+import EventReports
 import GatewayConfiguration
 import SystemPackage
 

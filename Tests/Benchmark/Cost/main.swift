@@ -4,7 +4,7 @@
 // gone (g).
 import BeaconScanning
 import BluetoothLE
-import Gateway
+import GatewayDaemon
 import Polling
 import SystemPackage
 

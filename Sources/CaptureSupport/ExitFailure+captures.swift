@@ -1,0 +1,19 @@
+package import Captures
+package import CommandSupport
+import SystemPackage
+
+extension ExitFailure {
+    /// The failure that a capture's error is.
+    package init(_ error: CaptureError) {
+        switch error {
+        case .openFailed(_, .noSuchFileOrDirectory): self.init(.inputMissing, error.description)
+        case .openFailed(_, .permissionDenied): self.init(.noPermission, error.description)
+        case .openFailed, .readFailed: self.init(.inputMissing, error.description)
+        case .createFailed(_, .permissionDenied): self.init(.noPermission, error.description)
+        case .createFailed: self.init(.cannotCreate, error.description)
+        case .writeFailed: self.init(.cannotWrite, error.description)
+        case .fieldsInvalid: self.init(.usage, error.description)
+        default: self.init(.dataInvalid, error.description)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import GatewayConfiguration
+import Glibc
+import SystemPackage
+
+extension ConfigurationFile {
+    /// Reads and checks the configuration at `path`, with the names of beacons from the file that it says, for who needs
+    /// to know which beacons have names (rule P4).
+    ///
+    /// - Parameters:
+    ///   - path: the file; `-` is standard input.
+    ///   - isReplay: as for ``load(_:isReplay:)``.
+    /// - Returns: the configuration, with the names.
+    /// - Throws: ``ExitFailure`` where one of the two can't be read, with every mistake where it has any.
+    package static func loadWithNames(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
+        var configuration = try load(path, isReplay: isReplay)
+        guard let file = configuration.beaconsFile(besides: path) else { return configuration }
+        let bytes = try readBeacons(file, for: path)
+        do throws(Mistakes) {
+            try configuration.readBeacons(bytes, file: file)
+        } catch {
+            throw ExitFailure(.configurationInvalid, error.description)
+        }
+        return configuration
+    }
+
+    private static func readBeacons(_ path: String, for configuration: String) throws(ExitFailure) -> [UInt8] {
+        // One octet more than may be: that it is too long is the parser's to say.
+        let octetsMax = 64 * 1024 * 1024 + 1
+        do {
+            // A pipe would keep whoever opens it waiting: that it is one is seen once it is open.
+            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.nonBlocking, .closeOnExec])
+            defer { try? file.close() }
+            var status = stat()
+            guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw ExitFailure(
+                    .configurationInvalid,
+                    "\(path), which \(configuration) has for beacons.file, is not a regular file; name the CSV file itself"
+                )
+            }
+            var bytes: [UInt8] = []
+            while bytes.count < octetsMax {
+                let size = max(65_536, min(Int(status.st_size) + 1, octetsMax) - bytes.count)
+                let chunk = unsafe try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if chunk.isEmpty { break }
+                bytes += chunk
+            }
+            return bytes
+        } catch let failure as ExitFailure {
+            throw failure
+        } catch {
+            let isDenied = error as? Errno == .permissionDenied
+            throw ExitFailure(
+                isDenied ? .noPermission : .inputMissing,
+                """
+                \(path), which \(configuration) has for beacons.file, can't be read: \(error); \
+                \(isDenied ? "let the gateway's group read it: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)" : "put it there, or take beacons out")
+                """)
+        }
+    }
+}
+
+extension Configuration {
+    /// Where the file with the names is, for a configuration at `path`: what is relative begins at that one's folder.
+    package func beaconsFile(besides path: String) -> String? {
+        guard let file = beaconsFile?.path else { return nil }
+        guard !file.hasPrefix("/"), path != "-" else { return file }
+        return FilePath(path).removingLastComponent().appending(file).string
+    }
+
+    /// What is wrong with the rights of the file that says who is who, with what to do; `nil` where nothing is.
+    package func namesExposure(besides path: String) -> String? {
+        guard let file = beaconsFile(besides: path) else { return nil }
+        var status = stat()
+        guard unsafe stat(file, &status) == 0 else { return nil }
+        if status.st_mode & 0o002 != 0 {
+            return "everybody may change \(file), the beacons' names: sudo chmod o= \(file)"
+        }
+        if status.st_mode & 0o004 != 0 {
+            return "everybody may read \(file), which says who is who: sudo chmod o= \(file)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,59 @@
+import EventLog
+package import GatewayConfiguration
+import SystemPackage
+
+/// A configuration on disk.
+package enum ConfigurationFile {
+    /// Where a gateway's configuration is unless another is named.
+    package static let defaultPath = "/etc/beacon-gateway/gateway.yaml"
+
+    // One octet more than a configuration may have: that it is too long is the parser's to say.
+    private static let octetsMax = 64 * 1024 * 1024 + 1
+
+    /// Reads and checks the configuration at `path`.
+    ///
+    /// - Parameters:
+    ///   - path: the file; `-` is standard input.
+    ///   - isReplay: whether it is for a replay, in which an adapter never goes deaf unless that is set (rule L5).
+    /// - Returns: the configuration; the names of beacons that stand in a file of their own are not read.
+    /// - Throws: ``ExitFailure`` where it can't be read, with every mistake where it has any.
+    package static func load(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
+        let name = path == "-" ? "standard input" : path
+        let deafAfter = isReplay ? nil : EngineConfiguration.liveDeafAfter
+        let parsed = Configuration.parse(
+            try read(path, name), file: name, deafAfterUnlessSet: deafAfter, locatesOtherwise: isReplay)
+        switch parsed {
+        case .success(let configuration): return configuration
+        case .failure(let mistakes): throw ExitFailure(.configurationInvalid, mistakes.description)
+        }
+    }
+
+    private static func read(_ path: String, _ name: String) throws(ExitFailure) -> [UInt8] {
+        do {
+            let isStandard = path == "-"
+            // A FIFO would be waited for, and SIGHUP would find nothing in it any more.
+            let file =
+                isStandard
+                ? FileDescriptor.standardInput
+                : FileDescriptor(rawValue: try SystemFiles().openForReading(FilePath(path)))
+            defer { if !isStandard { try? file.close() } }
+            var bytes: [UInt8] = []
+            while bytes.count < octetsMax {
+                // What grows by doubling is copied few times.
+                let size = max(65_536, bytes.count)
+                var isAtEnd = false
+                let chunk = unsafe try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+                    isAtEnd = count == 0
+                }
+                bytes += chunk
+                if isAtEnd { break }
+            }
+            return bytes
+        } catch {
+            let code: ExitFailure.Code = error as? Errno == .permissionDenied ? .noPermission : .inputMissing
+            let why = error as? Errno == .illegalSeek ? "it is no plain file; standard input is -" : "\(error)"
+            throw ExitFailure(code, "\(name) can't be read: \(why)")
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package import EventLog
+import SystemPackage
+
+extension ExitFailure {
+    /// The failure that an event log's error is.
+    package init(_ error: EventLogError) {
+        switch error {
+        case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
+            self.init(.noPermission, error.description)
+        case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
+        case .writeFailed: self.init(.cannotWrite, error.description)
+        case .readFailed: self.init(.inputMissing, error.description)
+        case .newerVersion, .numberTooGreat: self.init(.dataInvalid, error.description)
+        case .inUse: self.init(.serviceUnavailable, error.description)
+        }
+    }
+}

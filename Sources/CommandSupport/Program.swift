@@ -1,0 +1,11 @@
+import Glibc
+
+/// The program.
+package enum Program {
+    /// Its version.
+    package static let version = "0.2.0"
+
+    /// Has every file and folder that this process makes be its user's and his group's alone, whatever it was started
+    /// with (umask(2)): who was here when is nobody else's. Files get 0640, folders 0750.
+    package static func protectFiles() { _ = umask(0o027) }
+}

@@ -1,0 +1,19 @@
+package import BeaconMonitoring
+package import BeaconScanning
+
+extension Diagnostics {
+    /// The flags that what stands in the scanners' way raises.
+    package init(_ obstacles: Set<ScanObstacle>) {
+        self = []
+        for obstacle in obstacles {
+            switch obstacle {
+            case .denied: insert(.authorizationDenied)
+            case .blocked: insert(.authorizationDeniedGlobally)
+            case .blockedByHardware: formUnion([.authorizationDeniedGlobally, .authorizationRestricted])
+            case .waiting: insert(.authorizationRequestInProgress)
+            case .unavailable: insert(.serviceUnavailable)
+            case .thinned: insert(.accuracyLimited)
+            }
+        }
+    }
+}

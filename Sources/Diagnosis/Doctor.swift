@@ -1,0 +1,104 @@
+package import BeaconMonitoring
+import CommandSupport
+import GatewayConfiguration
+
+/// One thing that was looked at, and how it stands.
+package struct DoctorFinding: Sendable, Hashable {
+    /// How it stands.
+    package enum State: String, Sendable, Hashable, CaseIterable {
+        /// Nothing is in the way.
+        case ok
+        /// It works, and not as well as it could; or it may stop working.
+        case warning
+        /// It stands between this machine and a working gateway.
+        case wrong
+    }
+
+    /// What was looked at: `kernel`, `adapter`, `rfkill`, …; several findings may share one.
+    package let check: String
+    /// How it stands.
+    package let state: State
+    /// The flags that a gateway would raise for it.
+    package let flags: Diagnostics
+    /// What was found, in a sentence.
+    package let summary: String
+    /// The command that mends it, or what to do where no command does; absent where nothing is to be mended.
+    package let remedy: String?
+
+    /// Makes a finding.
+    package init(_ check: String, _ state: State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil) {
+        self.check = check
+        self.state = state
+        self.flags = flags
+        self.summary = summary
+        self.remedy = remedy
+    }
+}
+
+/// Looks at everything that stands between this machine and a working gateway.
+///
+/// It only looks: nothing is changed, and nothing is sent but a TCP connection request to what the configuration names.
+package struct Doctor {
+    /// What was found, in the order in which it was looked at.
+    package private(set) var findings: [DoctorFinding] = []
+    let probes: any DoctorProbes
+    /// Absent where it could not be loaded: the defaults are asked of the machine then.
+    let configuration: Configuration?
+    let scanner: ScannerConfiguration
+    let output: OutputConfiguration
+
+    /// Whether something is wrong.
+    package var isSomethingWrong: Bool { findings.contains { $0.state == .wrong } }
+
+    /// Examines a machine.
+    ///
+    /// - Parameters:
+    ///   - path: the configuration. Where it can't be read, or is not valid, that is a finding, and the machine is examined
+    ///     for what the defaults ask of it.
+    ///   - isDefault: whether nobody named the file: then it may be missing.
+    ///   - probes: what finds things out.
+    package init(configuration path: String, isDefault: Bool, probes: any DoctorProbes) {
+        var first: DoctorFinding
+        var loaded: Configuration?
+        do throws(ExitFailure) {
+            let configuration = try ConfigurationFile.load(path, isReplay: false)
+            loaded = configuration
+            first = DoctorFinding("configuration", .ok, "\(path) has no mistake")
+            if let warning = configuration.warnings.first {
+                let count = configuration.warnings.count
+                let more = count > 1 ? ", and \(count - 1) more" : ""
+                first = DoctorFinding(
+                    "configuration", .warning, "\(warning)\(more)", remedy: "beacon-gateway check \(path)")
+            }
+        } catch {
+            let isMissing = error.code == .inputMissing && isDefault
+            first = DoctorFinding(
+                "configuration", .wrong, error.message.split(separator: "\n").first.map(String.init) ?? error.message,
+                remedy: isMissing
+                    ? "sudo install -D -m 644 \(Self.sample) \(path), and edit it" : "beacon-gateway check \(path)")
+        }
+        self.init(loaded, probes: probes, first: first)
+    }
+
+    /// Examines a machine for a configuration that has been loaded.
+    init(_ configuration: Configuration?, probes: any DoctorProbes, first: DoctorFinding? = nil) {
+        self.configuration = configuration
+        scanner = configuration?.scanner ?? ScannerConfiguration()
+        output = configuration?.output ?? OutputConfiguration()
+        self.probes = probes
+        if let first { findings.append(first) }
+        examineBluetooth()
+        examineConditions()
+        examineMachine()
+        examineBroker()
+        examineDaemon()
+    }
+
+    private static let sample = "/usr/local/share/doc/beacon-gateway/gateway.yaml"
+
+    mutating func find(
+        _ check: String, _ state: DoctorFinding.State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil
+    ) {
+        findings.append(DoctorFinding(check, state, summary, flags: flags, remedy: remedy))
+    }
+}

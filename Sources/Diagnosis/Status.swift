@@ -1,0 +1,138 @@
+import BeaconMonitoring
+package import CommandSupport
+import EventLog
+import GatewayConfiguration
+import OperatorMessages
+import SystemPackage
+
+/// What a gateway says of itself, or what the last one left.
+package struct Status: Sendable {
+    /// One JSON object, on one line.
+    package let json: String
+    /// The same for people.
+    package let page: String
+    /// Why this is not a running daemon's, where it is not.
+    package let remark: String?
+
+    // A gateway of 100,000 conditions says some 20 MiB.
+    private static let octetsMax = 256 << 20
+
+    /// Asks the daemon whose configuration is at `path`.
+    ///
+    /// - Throws: ``ExitFailure`` where the configuration is bad, the socket may not be asked, or nobody is there and
+    ///   nobody was.
+    package static func ask(configuration path: String) throws(ExitFailure) -> Status {
+        let configuration = try ConfigurationFile.load(path, isReplay: false)
+        let socket = configuration.output.statusSocket
+        switch try answer(at: socket) {
+        case .nobody: return try last(configuration, socket: socket)
+        case .busy:
+            throw ExitFailure(
+                .serviceUnavailable,
+                "a gateway runs and is too busy to answer at \(socket): others ask it all the time, or it hangs; "
+                    + "see who does (ss -xp src \(socket)), and its log")
+        case .octets(let octets):
+            let end = octets.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? octets.endIndex
+            var page = octets[end...]
+            // The empty line that says that it is whole.
+            if isWhole(octets) { page.removeLast() }
+            return Status(
+                json: String(decoding: octets[..<end], as: UTF8.self),
+                page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)), remark: nil)
+        }
+    }
+
+    /// Asks again where the gateway ended its answer early, as it does with who is too slow while others wait.
+    private static func answer(at socket: String) throws(ExitFailure) -> UnixSocket.Answer {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var answer = UnixSocket.Answer.busy
+        do throws(Errno) {
+            asking: for _ in 0..<attempts {
+                answer = try UnixSocket.ask(socket, atMost: octetsMax)
+                switch answer {
+                case .nobody: return answer
+                case .octets(let octets) where isWhole(octets): return answer
+                case .busy, .octets: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
+                }
+            }
+        } catch {
+            throw ExitFailure(
+                error == .permissionDenied ? .noPermission : .serviceUnavailable, "\(socket) can't be asked: \(error)")
+        }
+        // An answer of an older gateway, which ends without an empty line, has a whole object all the same.
+        if case .octets(let octets) = answer, !octets.contains(UInt8(ascii: "\n")) { return .busy }
+        return answer
+    }
+
+    private static let attempts = 3
+
+    private static func isWhole(_ octets: [UInt8]) -> Bool { octets.suffix(2) == [0x0A, 0x0A] }
+
+    /// The flags that the gateway behind a socket holds; `nil` where it does not say.
+    static func diagnostics(at socket: String) -> Diagnostics? {
+        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
+        // The object is our own daemon's, which writes this key once before all text that comes from elsewhere.
+        let text = String(decoding: answer.prefix(4096), as: UTF8.self)
+        guard let key = text.firstRange(of: "\"diagnostics\":["),
+            let end = text[key.upperBound...].firstIndex(of: "]")
+        else { return nil }
+        let names = text[key.upperBound..<end].split(separator: ",").map { $0.filter { $0 != "\"" } }
+        return names.reduce(into: Diagnostics()) { flags, name in
+            guard let bit = Diagnostics.names.firstIndex(of: name) else { return }
+            flags.insert(Diagnostics(rawValue: 1 << UInt32(bit)))
+        }
+    }
+
+    /// Why the broker of the gateway behind a socket does not take what it publishes; `nil` where it does.
+    static func brokerTrouble(at socket: String) -> String? {
+        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return nil }
+        let text = String(decoding: answer.prefix { $0 != 0x0A }, as: UTF8.self)
+        guard let object = text.ranges(of: "},\"mqtt\":{").last,
+            let key = text[object.upperBound...].firstRange(of: "\"trouble\":\"")
+        else { return nil }
+        var trouble = ""
+        var isEscaped = false
+        for character in text[key.upperBound...] {
+            if !isEscaped, character == "\"" { return trouble }
+            isEscaped = !isEscaped && character == "\\"
+            if !isEscaped { trouble.append(character) }
+        }
+        return nil
+    }
+
+    /// What the last gateway left, where there was one.
+    private static func last(_ configuration: Configuration, socket: String) throws(ExitFailure) -> Status {
+        let remark = "no gateway answers at \(socket); start one with `beacon-gateway run`"
+        let state: LastState?
+        do throws(EventLogError) {
+            state = try LastState.read(from: FilePath(configuration.output.stateDirectory))
+        } catch {
+            throw ExitFailure(.serviceUnavailable, "\(remark); and what the last one left can't be read: \(error)")
+        }
+        guard let state else { throw ExitFailure(.serviceUnavailable, remark) }
+        var json = JSONWriter()
+        json.write("version", LineVersion.current)
+        json.write("type", "status")
+        if let name = configuration.gatewayName { json.write("gateway", name.text) }
+        json.write("boot", state.boot)
+        json.write("state", "ended")
+        json.objects("conditions", state.events) { json, event in
+            json.write("monitor", event.monitor)
+            json.write("identifier", event.identifier)
+            json.write("state", "\(event.state)")
+            json.write("date", event.date.lineText)
+        }
+        json.object("output") { json in
+            json.write("directory", configuration.output.directory)
+            json.write("sequence", state.sequence)
+        }
+        var lines = ["not running; the last one stood at line \(state.sequence)", "conditions"]
+        for event in state.events {
+            lines.append("  \(event.identifier): \(event.state) since \(event.date.lineText)")
+        }
+        if state.events.isEmpty { lines.append("  none has had an event") }
+        return Status(
+            json: json.finish(), page: PlainText.safe(lines: lines.joined(separator: "\n") + "\n"), remark: remark)
+    }
+}

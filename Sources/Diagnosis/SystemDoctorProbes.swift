@@ -1,0 +1,214 @@
+package import BeaconMonitoring
+import BlueZ
+import CLinux
+import CommandSupport
+import EventLog
+import Glibc
+import Shipping
+package import SystemPackage
+
+/// What the machine itself tells: by sockets, sysfs, procfs and system calls, without any right and without a change.
+package struct SystemDoctorProbes: DoctorProbes {
+    /// Asks the system bus whether this user may talk to bluetoothd: what it says where it refuses, else `nil`. Without
+    /// one, only the bus's socket is looked at.
+    package var busRefusal: (() -> String?)?
+    /// Asks the daemon behind a status socket for the flags that it holds. Without one, only whether it answers is known.
+    package var daemonDiagnostics: ((String) -> Diagnostics?)?
+    /// Asks the daemon behind a status socket why its broker does not take what it publishes. Without one, nothing is known.
+    package var daemonBrokerTrouble: ((String) -> String?)?
+    // Where sysfs and procfs are; a test has its own.
+    let system: String
+    let processes: String
+
+    /// The machine's own probes.
+    package init() {
+        self.init(system: "/sys", processes: "/proc")
+        busRefusal = { SystemBus.refusal() }
+        daemonDiagnostics = Status.diagnostics(at:)
+        daemonBrokerTrouble = Status.brokerTrouble(at:)
+    }
+
+    init(system: String, processes: String) {
+        self.system = system
+        self.processes = processes
+    }
+
+    // How long a broker may take to answer: longer than a lost SYN takes to be sent twice again (1 s, then 2 s).
+    static let connectMilliseconds: Int32 = 5_000
+
+    // MARK: Bluetooth
+
+    /// The kernel's sockets, `/sys/class/bluetooth`, `/sys/class/rfkill`.
+    package func bluetooth() -> DoctorFacts.Bluetooth {
+        var facts = DoctorFacts.Bluetooth()
+        // AF_BLUETOOTH 31, BTPROTO_HCI 1 (net/bluetooth/bluetooth.h).
+        let descriptor = socket(31, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 1)
+        if descriptor < 0 { facts.socketFailure = Errno(rawValue: errno) }
+        defer { if descriptor >= 0 { _ = close(descriptor) } }
+        facts.adapters = adapters { Self.isPowered($0, descriptor) }
+        facts.switches = switches()
+        return facts
+    }
+
+    func adapters(isPowered: (UInt16) -> Bool? = { _ in nil }) -> [DoctorFacts.Adapter] {
+        let folder = "\(system)/class/bluetooth"
+        var adapters: [(UInt16, DoctorFacts.Adapter)] = []
+        for name in SmallFiles.names(in: folder) {
+            // Connections (hci0:64) stand beside the adapters.
+            guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)) else { continue }
+            let control = "\(folder)/\(name)/device/../power/control"
+            let subsystem = SmallFiles.link("\(folder)/\(name)/device/subsystem")
+            let isSuspended = subsystem?.hasSuffix("/usb") ?? false && SmallFiles.text(control) == "auto"
+            adapters.append(
+                (
+                    number,
+                    DoctorFacts.Adapter(
+                        name: name, isPowered: isPowered(number), autosuspend: isSuspended ? control : nil)
+                ))
+        }
+        return adapters.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    // HCIGETDEVINFO (net/bluetooth/hci_sock.h): needs no right. struct hci_dev_info is 92 octets: the number, the name (8),
+    // the address (6), and at 16 the flags, whose bit 0 is HCI_UP.
+    private static func isPowered(_ number: UInt16, _ descriptor: Int32) -> Bool? {
+        guard descriptor >= 0 else { return nil }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { info in
+            for index in info.indices { unsafe info[index] = 0 }
+            unsafe info.storeBytes(of: number, as: UInt16.self)
+            guard unsafe clinux_ioctl(descriptor, 0x8004_48D3, info.baseAddress) == 0 else { return nil }
+            return unsafe info.load(fromByteOffset: 16, as: UInt32.self) & 1 != 0
+        }
+    }
+
+    func switches() -> [DoctorFacts.Switch] {
+        let folder = "\(system)/class/rfkill"
+        return SmallFiles.names(in: folder).sorted().compactMap { entry in
+            guard SmallFiles.text("\(folder)/\(entry)/type") == "bluetooth" else { return nil }
+            return DoctorFacts.Switch(
+                name: SmallFiles.text("\(folder)/\(entry)/name") ?? entry,
+                isSoftBlocked: SmallFiles.text("\(folder)/\(entry)/soft") == "1",
+                isHardBlocked: SmallFiles.text("\(folder)/\(entry)/hard") == "1")
+        }
+    }
+
+    // MARK: The bus
+
+    /// The bus's socket, and bluetoothd among the processes.
+    package func bus() -> DoctorFacts.Bus {
+        let path = Self.busPath(Program.variable("DBUS_SYSTEM_BUS_ADDRESS"))
+        let failure = LocalSocket.connectFailure(path)
+        return DoctorFacts.Bus(
+            socket: path, failure: failure, isDaemonRunning: isRunning("bluetoothd"),
+            isDaemonInstalled: ["/lib", "/usr/lib", "/etc"].contains {
+                Self.accessFailure("\($0)/systemd/system/bluetooth.service", F_OK) == nil
+            },
+            refusal: failure == nil ? busRefusal?() : nil)
+    }
+
+    /// The path of a bus's address (D-Bus specification, “Server Addresses”); the system's usual one where it has none.
+    static func busPath(_ address: String?) -> String {
+        let usual = "/run/dbus/system_bus_socket"
+        guard let address, let first = address.split(separator: ";").first, first.hasPrefix("unix:") else {
+            return usual
+        }
+        let pairs = first.dropFirst("unix:".count).split(separator: ",")
+        if let path = pairs.first(where: { $0.hasPrefix("path=") }) { return String(path.dropFirst(5)) }
+        if let name = pairs.first(where: { $0.hasPrefix("abstract=") }) { return "@" + name.dropFirst(9) }
+        return usual
+    }
+
+    func isRunning(_ command: String) -> Bool {
+        SmallFiles.names(in: processes).contains { name in
+            Int32(name) != nil && SmallFiles.text("\(processes)/\(name)/comm") == command
+        }
+    }
+
+    // MARK: Rights
+
+    /// The effective capabilities in `/proc/self/status`.
+    package func rights() -> DoctorFacts.Rights {
+        let status = SmallFiles.text("\(processes)/self/status") ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
+        let bits = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" || $0 == " " }, radix: 16) } ?? 0
+        // CAP_NET_ADMIN 12, CAP_NET_RAW 13 (linux/capability.h).
+        return DoctorFacts.Rights(
+            user: Self.userName(), hasNetworkAdministration: bits & 1 << 12 != 0, hasRawNetwork: bits & 1 << 13 != 0)
+    }
+
+    private static func userName() -> String {
+        let number = geteuid()
+        guard let entry = unsafe getpwuid(number), let name = unsafe entry.pointee.pw_name else {
+            return "user \(number)"
+        }
+        return unsafe String(cString: name)
+    }
+
+    // MARK: The machine
+
+    /// adjtimex(2): STA_UNSYNC.
+    package func isClockSynchronized() -> Bool? {
+        var state = timex()
+        let result = unsafe adjtimex(&state)
+        guard result >= 0 else { return nil }
+        // TIME_ERROR is 5, STA_UNSYNC 0x40 (linux/timex.h).
+        return result != 5 && state.status & 0x40 == 0
+    }
+
+    /// access(2) and statvfs(3) of the folder, or of the nearest one above it that is there.
+    package func directory(_ path: String) -> DoctorFacts.Directory {
+        var folder = FilePath(path)
+        var failure = Self.accessFailure(folder.string, W_OK | X_OK)
+        let exists = failure != .noSuchFileOrDirectory
+        while failure == .noSuchFileOrDirectory, folder.removeLastComponent() {
+            failure = Self.accessFailure(folder.string.isEmpty ? "/" : folder.string, W_OK | X_OK)
+        }
+        var space = statvfs()
+        let result = unsafe statvfs(folder.string, &space)
+        let free =
+            result == 0
+            ? Int64(
+                clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
+            : nil
+        if exists, failure != .notDirectory, !SmallFiles.isFolder(path) { failure = .notDirectory }
+        return DoctorFacts.Directory(
+            failure: failure, exists: exists, free: free, isInlineF2FS: isInlineF2FS(folder.string))
+    }
+
+    private func isInlineF2FS(_ folder: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(folder, &status) == 0,
+            let table = try? WholeFile.read(FilePath(processes).appending("self/mountinfo"), octetsMax: 16 << 20)
+        else { return false }
+        return MountTable.hasInlineF2FS(String(decoding: table, as: UTF8.self), device: UInt64(status.st_dev))
+    }
+
+    /// access(2).
+    package func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
+
+    /// stat(2).
+    package func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
+
+    private static func accessFailure(_ path: String, _ mode: Int32) -> Errno? {
+        unsafe access(path, mode) == 0 ? nil : Errno(rawValue: errno)
+    }
+
+    /// getaddrinfo(3), then connect(2) to each address until one takes it.
+    package func connectFailure(host: String, port: UInt16) -> String? {
+        RemoteSocket.connectFailure(host: host, port: port, milliseconds: Self.connectMilliseconds)
+    }
+
+    /// connect(2).
+    package func daemon(statusSocket: String) -> DoctorFacts.Daemon {
+        let failure = LocalSocket.connectFailure(statusSocket)
+        // A full queue (EAGAIN) is one that is asked much.
+        guard failure == nil || failure == .wouldBlock else {
+            var daemon = DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
+            daemon.isForbidden = failure == .permissionDenied
+            return daemon
+        }
+        return DoctorFacts.Daemon(
+            isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
+            brokerTrouble: daemonBrokerTrouble?(statusSocket))
+    }
+}

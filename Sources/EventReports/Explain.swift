@@ -1,0 +1,146 @@
+package import BeaconMonitoring
+import BluetoothLE
+package import CommandSupport
+import EventLog
+package import SystemPackage
+
+/// Why something happened, told from the event files alone.
+package struct Explain {
+    /// Which line is to be explained.
+    package enum Target: Sendable {
+        /// The one with this number.
+        case sequence(Int)
+        /// The last event of a condition, or of a beacon under it, at or before a date.
+        case condition(String, at: WallDate?)
+    }
+
+    private let places: [FilePath]
+    private let target: Target
+    private let time: VisitsTime
+
+    /// An explanation that has not been looked for.
+    package init(_ target: Target, places: [FilePath], time: VisitsTime) {
+        self.target = target
+        self.places = places
+        self.time = time
+    }
+
+    /// What the lines before and after tell of one.
+    struct Finding {
+        var line: LogLine
+        var settings: ConditionSettings?
+        var adapters: [String: LogLine] = [:]
+        var evidence: Evidence?
+        /// The event of the same subject that came next.
+        var next: LogLine?
+        /// The line that follows in the same instant, where it tells why.
+        var following: LogLine?
+    }
+
+    /// Reads the files and writes the explanation to standard output.
+    ///
+    /// - Throws: ``ExitFailure`` where there is no such line, or the files can't be read.
+    package func run() throws(ExitFailure) {
+        do {
+            guard let finding = try find() else {
+                throw ExitFailure(.dataInvalid, "\(missing) in \(places.map(\.string).joined(separator: ", "))")
+            }
+            var output = LineOutput.standardOutput
+            output.buffer.append(ExplainText(finding, time).text)
+            try output.flush()
+        } catch let failure as ExitFailure {
+            throw failure
+        } catch let error as EventLogError {
+            throw ExitFailure(error)
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
+    }
+
+    private var missing: String {
+        switch target {
+        case .sequence(let number): "no line has the number \(number)"
+        case .condition(let identifier, nil): "there is no event of “\(identifier)”"
+        case .condition(let identifier, let date?):
+            "there is no event of “\(identifier)” at or before \(time.text(date))"
+        }
+    }
+
+    func find() throws -> Finding? {
+        var reader = try LogReader(places)
+        var progress = Progress(size: reader.size)
+        var finding: Finding?
+        var settings: [Identifier: ConditionSettings] = [:]
+        var adapters: [String: LogLine] = [:]
+        try reader.read(
+            [.event, .visit, .condition, .adapter, .clock, .evidence],
+            progress: { count, position in progress.note(count, position: { position }) }
+        ) { line in
+            if finding != nil, !isMatch(line) {
+                if let isDone = complete(&finding, with: line) { return !isDone }
+            } else if isMatch(line) {
+                var found = Finding(line: line, settings: nil, adapters: adapters)
+                if let identifier = line.identifier { found.settings = settings[Identifier(lookup: identifier)] }
+                finding = found
+            }
+            switch line.entry {
+            case .condition(let change):
+                settings[Identifier(lookup: change.identifier)] = change.settings
+                if finding?.line.sequence == line.sequence { finding?.settings = change.settings }
+            case .adapter(let change): adapters[change.adapter] = line
+            default: break
+            }
+            return true
+        }
+        progress.end()
+        if finding == nil, reader.newerLines > 0 {
+            throw ExitFailure(
+                .dataInvalid,
+                "\(missing) in what this version can read; \(reader.newerLines) lines were written by a later one: use that"
+            )
+        }
+        return finding
+    }
+
+    private func isMatch(_ line: LogLine) -> Bool {
+        switch target {
+        case .sequence(let number): return line.sequence == number
+        case .condition(let identifier, let date):
+            guard case .event(let event) = line.entry, event.identifier == identifier else { return false }
+            return date.map { line.date <= $0 } ?? true
+        }
+    }
+
+    /// Takes in a line that comes after the one to be explained; whether nothing more is needed.
+    private func complete(_ finding: inout Finding?, with line: LogLine) -> Bool? {
+        guard var found = finding else { return nil }
+        defer { finding = found }
+        if found.following == nil, line.sequence != nil { found.following = line }
+        if case .evidence(let evidence) = line.entry, evidence.event == found.line.sequence {
+            found.evidence = evidence
+        }
+        guard case .event(let event) = found.line.entry else {
+            if case .sequence = target { return found.following != nil }
+            return nil
+        }
+        guard case .event(let other) = line.entry, other.identifier == event.identifier, other.scope == event.scope,
+            event.scope == .condition || other.refinement == event.refinement
+        else { return nil }
+        if found.next == nil { found.next = line }
+        guard case .sequence = target else { return nil }
+        return true
+    }
+}
+
+extension LogLine {
+    /// The condition that the line is about.
+    var identifier: String? {
+        switch entry {
+        case .event(let event): event.identifier
+        case .visit(let visit): visit.identifier
+        case .condition(let change): change.identifier
+        case .evidence(let evidence): evidence.identifier
+        case .adapter, .clock: nil
+        }
+    }
+}

@@ -1,0 +1,298 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import OperatorMessages
+
+/// The words of an explanation: what, why, on what it rests, and what would have made it otherwise.
+struct ExplainText {
+    private let finding: Explain.Finding
+    private let time: VisitsTime
+    private var lines: [String] = []
+
+    init(_ finding: Explain.Finding, _ time: VisitsTime) {
+        self.finding = finding
+        self.time = time
+        switch finding.line.entry {
+        case .event(let event): tell(event)
+        case .visit(let visit): tell(visit)
+        case .condition(let change): tell(change)
+        case .adapter(let change): tell(change)
+        case .clock(let change): tell(change)
+        case .evidence: break
+        }
+        lines.append("")
+        lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")
+    }
+
+    var text: String { lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n" }
+
+    private var number: String { finding.line.sequence.map { "Line \($0)" } ?? "The line" }
+
+    private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
+
+    /// `30 s`, `1.25 s`, `2 h 3 min`.
+    static func text(_ duration: Duration) -> String {
+        let milliseconds = duration.nanoseconds / 1_000_000
+        if milliseconds >= 3_600_000 {
+            let minutes = milliseconds / 60_000
+            return "\(minutes / 60) h" + (minutes % 60 > 0 ? " \(minutes % 60) min" : "")
+        }
+        var fraction = String(1000 + milliseconds % 1000).dropFirst()
+        while fraction.last == "0" { fraction.removeLast() }
+        return "\(milliseconds / 1000)" + (fraction.isEmpty ? "" : ".\(fraction)") + " s"
+    }
+
+    // MARK: Events
+
+    private mutating func tell(_ event: BeaconMonitor.Event) {
+        let who = event.scope == .beacon ? event.refinement.map { ", beacon \(Self.name($0))" } ?? "" : ""
+        lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
+        if let previous = event.previous {
+            // It was printed then: whether later lines put it right is not known here.
+            lines.append("Before it was \(previous.state), since \(time.text(previous.date)).")
+        }
+        lines.append("")
+        switch event.state {
+        case .satisfied where event.condition.isCircle, .unsatisfied where event.condition.isCircle,
+            .unknown where event.condition.isCircle:
+            tellCircle(event)
+        case .satisfied: tellEntry(event)
+        case .unsatisfied: tellExit(event)
+        case .unknown: tellOutage(event)
+        case .unmonitored: tellUnmonitored(event)
+        }
+        tellDiagnostics(event)
+    }
+
+    static func name(_ beacon: BeaconIdentity) -> String { "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)" }
+
+    private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "RSSI not known" }
+
+    private mutating func tellEntry(_ event: BeaconMonitor.Event) {
+        let count = finding.settings?.enterCount ?? 1
+        let sighting = event.sighting
+        let heard =
+            "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) heard "
+            + "\(event.refinement.map(Self.name) ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
+        if event.previous?.state == .unknown, event.diagnostics.isEmpty, count > 1 {
+            lines.append("Why: \(heard), and it was present before the gateway lost sight of it (rule L3), or")
+            lines.append("     that was sighting \(count) of the \(count) that an entry needs (rule E1).")
+        } else if count > 1 {
+            let window = finding.settings.map { Self.text($0.enterWindow) } ?? "enter_window"
+            lines.append("Why: \(heard): sighting \(count) within \(window), as many as an entry needs (rule E1).")
+        } else {
+            lines.append("Why: \(heard) (rule E1).")
+        }
+        if let threshold = finding.settings?.enterRSSI {
+            lines.append("     Only sightings of \(threshold.dBm) dBm or more count (enter_rssi, rule E2).")
+        }
+        tellAdapters()
+    }
+
+    private mutating func tellExit(_ event: BeaconMonitor.Event) {
+        let timeout = finding.settings?.exitTimeout
+        let silence = timeout.map { Self.text($0) } ?? "the exit timeout"
+        let threshold = finding.settings?.exitRSSI
+        guard let lastSeen = event.lastSeen else {
+            lines.append("Why: nothing that matches was heard for \(silence) of listening (rule X2), nor ever before.")
+            tellAdapters()
+            return
+        }
+        let by = finding.line.adapter.isEmpty ? "" : " by \(finding.line.adapter)"
+        let weak = weakSightings(after: lastSeen, threshold)
+        if let threshold, !weak.isEmpty {
+            lines.append(
+                "Why: for \(silence) no sighting was strong enough to count. \(weak.count) \(weak.count == 1 ? "was" : "were")"
+                    + " heard meanwhile, the strongest at \(Self.strength(weak.compactMap(\.rssi).max())), and exit_rssi is"
+            )
+            lines.append("     \(threshold.dBm) dBm (rules X1, X2). The threshold decided, not silence.")
+        } else {
+            lines.append("Why: nobody who held it heard it for \(silence) of listening (rule X2).")
+        }
+        lines.append(
+            "     The last sighting that counted was at \(moment(lastSeen))\(by), "
+                + "\(Self.strength(event.sighting?.rssi)): \(Self.text(event.time - lastSeen)) before.")
+        if let timeout, event.time - lastSeen > timeout + .milliseconds(1) {
+            lines.append(
+                "     Between the two lie \(Self.text(event.time - lastSeen - timeout)) in which a holder did not listen: "
+                    + "that time does not count (rule L1).")
+        }
+        tellEvidence(lastSeen: lastSeen)
+        tellAvoidance(event, lastSeen: lastSeen, weak: weak)
+        tellAdapters()
+    }
+
+    private func weakSightings(after lastSeen: Instant, _ threshold: RSSI?) -> [Evidence.Heard] {
+        guard let threshold, let evidence = finding.evidence else { return [] }
+        // Dates are cut to microseconds.
+        return evidence.sightings.filter {
+            $0.time > lastSeen + .microseconds(1) && ($0.rssi.map { $0 < threshold } ?? true)
+        }
+    }
+
+    private mutating func tellEvidence(lastSeen: Instant) {
+        guard let evidence = finding.evidence else {
+            lines += ["", "There is no evidence line for it: the sightings before it were not kept."]
+            return
+        }
+        lines += ["", "Who held it:"]
+        for holder in evidence.holders {
+            lines.append(
+                "  \(holder.adapter): last heard it at \(moment(holder.lastRefresh)), listened "
+                    + "\(Self.text(holder.listened)) since")
+        }
+        lines += ["", "The last sightings:"]
+        var previous: Instant?
+        for heard in evidence.sightings {
+            let gap = previous.map { ", \(Self.text(heard.time - $0)) after the one before" } ?? ""
+            lines.append("  \(moment(heard.time))  \(heard.adapter)  \(Self.strength(heard.rssi))\(gap)")
+            previous = heard.time
+        }
+        if evidence.sightings.isEmpty { lines.append("  none since the gateway was started") }
+        tellGaps(evidence.gaps)
+    }
+
+    private mutating func tellGaps(_ gaps: Evidence.Gaps) {
+        guard gaps.count > 0, let median = gaps.median, let p99 = gaps.p99, let longest = gaps.maximum else { return }
+        lines += [
+            "",
+            "Its silences before: \(gaps.count), half of them up to \(Self.text(median)), 99 in 100 up to "
+                + "\(Self.text(p99)), the longest \(Self.text(longest)).",
+        ]
+        if let timeout = finding.settings?.exitTimeout, longest > timeout {
+            lines.append(
+                "Silences as long as exit_timeout are usual for it: the beacon, or the radio, is at its limit.")
+        }
+    }
+
+    private mutating func tellAvoidance(_ event: BeaconMonitor.Event, lastSeen: Instant, weak: [Evidence.Heard]) {
+        lines.append("")
+        if let strongest = weak.compactMap(\.rssi).max() {
+            lines.append("What would have avoided it: an exit_rssi of \(strongest.dBm) or less.")
+        }
+        guard let next = finding.next, case .event(let other) = next.entry, other.state == .satisfied else {
+            lines.append("It has not come back since, so no exit_timeout would have avoided it for good.")
+            return
+        }
+        // Over a restart of the machine the timelines can't be compared, but the dates can.
+        let gap = next.date.microseconds - finding.line.date(of: lastSeen).microseconds
+        let away = next.date.microseconds - finding.line.date.microseconds
+        lines.append(
+            "It came back at \(time.preciseText(next.date)), \(Self.text(.microseconds(away))) later. "
+                + "\(weak.isEmpty ? "What would have avoided it" : "Or")"
+                + ": an exit_timeout above \(Self.text(.microseconds(gap))).")
+    }
+
+    private mutating func tellOutage(_ event: BeaconMonitor.Event) {
+        lines.append(
+            "Why: every adapter that held it had stopped listening for outage_timeout, so nobody knows (rule L2).")
+        if let lastSeen = event.lastSeen { lines.append("     It was last heard at \(moment(lastSeen)).") }
+        if let lastSeen = event.lastSeen { tellEvidence(lastSeen: lastSeen) }
+        tellAdapters()
+    }
+
+    private mutating func tellCircle(_ event: BeaconMonitor.Event) {
+        switch event.state {
+        case .satisfied:
+            lines.append("Why: a fix lay inside of it, and was good to its radius or better (rule G2).")
+            if let count = finding.settings?.enterCount, count > 1 {
+                lines.append("     It was number \(count) of the \(count) that an entry needs (rule E1).")
+            }
+        case .unsatisfied:
+            lines.append("Why: a fix lay outside of it for certain: farther away than its accuracy (rule G2).")
+        default:
+            lines.append(
+                "Why: the location source had given no fix for outage_timeout, so nobody knows (rules L2, G3).")
+        }
+        if event.state != .satisfied, let lastSeen = event.lastSeen {
+            lines.append("     The last fix inside was at \(moment(lastSeen)).")
+        }
+        tellAdapters()
+    }
+
+    private mutating func tellUnmonitored(_ event: BeaconMonitor.Event) {
+        if event.diagnostics.contains(.conditionUnsupported) {
+            lines.append("Why: this gateway can't evaluate such a condition: it has no location source (rule C5).")
+        } else {
+            lines.append("Why: there were as many conditions before it as condition_limit allows (rule C4).")
+        }
+    }
+
+    private mutating func tellDiagnostics(_ event: BeaconMonitor.Event) {
+        let names = Diagnostics.names.enumerated().filter {
+            event.diagnostics.contains(Diagnostics(rawValue: 1 << UInt32($0.offset)))
+        }
+        guard !names.isEmpty else { return }
+        lines += ["", "Flags on the event: \(names.map(\.element).joined(separator: ", "))."]
+    }
+
+    private mutating func tellAdapters() {
+        guard !finding.adapters.isEmpty else { return }
+        lines += ["", "The adapters at that time:"]
+        for (name, line) in finding.adapters.sorted(by: { $0.key < $1.key }) {
+            guard case .adapter(let change) = line.entry else { continue }
+            let reason = change.reason.map { " (\($0))" } ?? ""
+            lines.append("  \(name): \(change.state) since \(time.preciseText(line.date(of: change.since)))\(reason)")
+        }
+    }
+
+    // MARK: The other lines
+
+    private mutating func tell(_ visit: Visit) {
+        let who = visit.scope == .beacon ? visit.refinement.map { ", beacon \(Self.name($0))" } ?? "" : ""
+        lines.append("\(number): a visit of “\(visit.identifier)”\(who) ended at \(moment(visit.time)).")
+        lines.append("")
+        switch visit.reason {
+        case .exitTimeout, .left:
+            lines.append("Why: it left; the event before this line says so (`explain` it).")
+        case .removed:
+            lines.append(
+                "Why: the condition was removed (rule C3), or lost its place, or does not track beacons without a name any more"
+                    + " (rule P4); nobody left.")
+        case .replaced:
+            lines.append("Why: the condition was replaced by one of another identity (rule C2); nobody left.")
+        case .displaced:
+            lines.append(
+                "Why: as many beacons were followed as max_beacons allows, and a beacon that has a name took its place "
+                    + "(rule P4); nobody left.")
+            if let following = finding.following, case .event(let event) = following.entry, event.time == visit.time {
+                lines.append("     Line \(following.sequence ?? 0) says who that was.")
+            }
+            lines.append("     What would have kept it: a name of its own (beacons), or a higher max_beacons.")
+        }
+        if let following = finding.following, case .condition(let change) = following.entry,
+            change.identifier == visit.identifier
+        {
+            lines.append("     Line \(following.sequence ?? 0) has the change: \(change.kind).")
+        }
+        if let departure = visit.departure { lines.append("     It was last heard at \(moment(departure)).") }
+    }
+
+    private mutating func tell(_ change: ConditionChange) {
+        lines.append("\(number): the condition “\(change.identifier)” was \(change.kind) at \(moment(change.time)).")
+        lines += ["", "Why: the configuration, or who drives the monitor, said so (rules C1 to C3)."]
+    }
+
+    private mutating func tell(_ change: AdapterChange) {
+        lines.append(
+            "\(number): the adapter \(change.adapter) is \(change.state) since \(moment(change.since)).")
+        lines.append("")
+        switch change.state {
+        case .listening: lines.append("Why: \(change.reason ?? "it gave a report") (rule L4).")
+        case .deaf: lines.append("Why: it gave no report of any kind for deaf_after (rule L5).")
+        case .off: lines.append("Why: \(change.reason ?? "its source says that it stopped") (rule L1).")
+        case .gone: lines.append("Why: \(change.reason ?? "it was taken out of the configuration") (rule L3).")
+        }
+    }
+
+    private mutating func tell(_ change: ClockChange) {
+        let step = Duration.nanoseconds(change.after.nanoseconds) - .nanoseconds(change.before.nanoseconds)
+        lines.append("\(number): the wall clock was set at \(moment(change.time)).")
+        lines += [
+            "",
+            "Why: it stepped by \(step.nanoseconds < 0 ? "-" : "")"
+                + "\(Self.text(.nanoseconds(Int64(clamping: step.nanoseconds.magnitude)))), and is "
+                + "\(change.isSynchronized ? "" : "not ")synchronised. Dates before it are put right by it (rule T1).",
+        ]
+    }
+}

@@ -1,0 +1,362 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+import OperatorMessages
+import SystemPackage
+
+/// The page with the timeline: one file, nothing to load, no script to run.
+///
+/// A row for each subject, a bar for each stay, shaded where nobody listened. Bars that would fall on the same hair's
+/// breadth are drawn as one, the paler the less of it somebody was here, so that a year of a busy site stays a page.
+struct VisitsPage {
+    // The width of a row in the drawing's own units; a screen shows less, paper not much more. Where there are many rows it
+    // is less: a page of too many bars opens nowhere.
+    private static let columnsMax = 2000
+    private static let columnsMin = 400
+    private static let columnsInAll = 400_000
+    static let rowsMax = 1000
+    static let listedMax = 2000
+    private static let barsMax = 2_000_000
+
+    private struct Bar {
+        /// Seconds since 1970.
+        var from: Int32
+        var to: Int32
+        var isOpen: Bool
+    }
+
+    private let options: VisitsOptions
+    private var bars: [VisitsBook.Subject: [Bar]] = [:]
+    private var barCount = 0
+    private(set) var leftOut = 0
+    private var listed: [VisitsBook.Stay] = []
+    private var count = 0
+    private var columns: Int {
+        max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / max(1, min(bars.count, Self.rowsMax))))
+    }
+
+    init(_ options: VisitsOptions) { self.options = options }
+
+    mutating func add(_ stay: VisitsBook.Stay) {
+        count += 1
+        if listed.count < Self.listedMax { listed.append(stay) }
+        guard barCount < Self.barsMax else {
+            leftOut += 1
+            return
+        }
+        let end = stay.end == .open ? stay.until : stay.departure ?? stay.until
+        let arrival = stay.arrival ?? end
+        func seconds(_ date: WallDate) -> Int32 { Int32(clamping: date.microseconds / 1_000_000) }
+        bars[stay.subject, default: []].append(
+            Bar(from: seconds(arrival), to: max(seconds(end), seconds(arrival)), isOpen: stay.end == .open))
+        barCount += 1
+    }
+
+    // MARK: The page
+
+    func write(
+        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ totals: [VisitsBook.Subject: Visits.Total],
+        into output: inout LineOutput
+    ) throws(EventLogError) {
+        let range = range(book)
+        output.buffer.append(Self.head)
+        let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
+        let zone = options.time.zone(at: Self.date(range.to))
+        output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
+        output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(count) visits")
+        output.buffer.append(
+            " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
+        )
+        guard count > 0 else {
+            output.buffer.append("<p>Nobody was here.</p></main></body></html>\n")
+            return
+        }
+        try writeTimeline(range, book, silences, into: &output)
+        writeTotals(totals, into: &output.buffer)
+        writeSilences(silences, into: &output.buffer)
+        writeList(into: &output.buffer)
+        output.buffer.append("</main></body></html>\n")
+    }
+
+    private func range(_ book: VisitsBook) -> (from: Int64, to: Int64) {
+        let all = bars.values.joined()
+        let begin = all.map { Int64($0.from) }.min() ?? 0
+        let end = all.map { Int64($0.to) }.max() ?? 0
+        let from = options.from.map { $0.microseconds / 1_000_000 } ?? begin
+        let to = options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (book.last?.microseconds ?? 0) / 1_000_000)
+        return (from, max(to, from + 60))
+    }
+
+    private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
+
+    private func writeTimeline(
+        _ range: (from: Int64, to: Int64), _ book: VisitsBook, _ silences: [VisitsBook.Silence],
+        into output: inout LineOutput
+    ) throws(EventLogError) {
+        output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
+        writeAxis(range, into: &output.buffer)
+        let deaf = deafColumns(book, silences, range)
+        let subjects = bars.keys.sorted()
+        let columns = columns
+        for subject in subjects.prefix(Self.rowsMax) {
+            try output.flushIfFull()
+            let name = VisitsWriter.name(subject)
+            let kind = subject.beacon == nil ? "row" : "row beacon"
+            output.buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(PlainText.html(name))</div>")
+            Self.openDrawing(name, columns, into: &output.buffer)
+            for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
+            for bar in merged(bars[subject] ?? [], range) {
+                Self.writeRectangle(
+                    (bar.from, bar.to), columns, bar.isOpen ? "here open" : "here", title(bar),
+                    opacity: bar.thinness, into: &output.buffer)
+            }
+            output.buffer.append("</svg></div>\n")
+        }
+        if subjects.count > Self.rowsMax {
+            output.buffer.append(
+                "<p>\(subjects.count - Self.rowsMax) more are not drawn; ask for fewer with --condition.</p>\n")
+        }
+        var adapters: [String: [VisitsBook.Silence]] = [:]
+        for silence in silences { adapters[silence.adapter ?? "", default: []].append(silence) }
+        for (adapter, silences) in adapters.sorted(by: { $0.key < $1.key }) {
+            let name = adapter.isEmpty ? "not running" : "\(adapter) not listening"
+            output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(PlainText.html(name))</div>")
+            Self.openDrawing(name, columns, into: &output.buffer)
+            for silence in silences {
+                let (from, to) = self.columns(silence, range)
+                let title =
+                    "\(options.time.text(silence.from)) – \(silence.to.map { options.time.text($0) } ?? "now")"
+                    + (silence.reason.map { ": \($0)" } ?? "")
+                if to > from { Self.writeRectangle((from, to), columns, "deaf", title, into: &output.buffer) }
+            }
+            output.buffer.append("</svg></div>\n")
+        }
+        output.buffer.append("</section>\n")
+    }
+
+    private static func openDrawing(_ name: String, _ columns: Int, into buffer: inout LineBuffer) {
+        buffer.append(
+            "<svg viewBox=\"0 0 \(columns) 10\" preserveAspectRatio=\"none\" role=\"img\" "
+                + "aria-label=\"\(PlainText.html(name))\">")
+    }
+
+    private static func writeRectangle(
+        _ place: (from: Int, to: Int), _ columns: Int, _ kind: String, _ title: String?,
+        opacity: Int? = nil, into buffer: inout LineBuffer
+    ) {
+        let width = max(place.to - place.from, 1 + columns / 1000)
+        buffer.append("<rect class=\"\(kind)\" x=\"\(place.from)\" width=\"\(width)\" y=\"0\" height=\"10\"")
+        if let opacity { buffer.append(" fill-opacity=\"\(opacity)%\"") }
+        buffer.append(">")
+        if let title { buffer.append("<title>\(PlainText.html(title))</title>") }
+        buffer.append("</rect>")
+    }
+
+    private func writeAxis(_ range: (from: Int64, to: Int64), into buffer: inout LineBuffer) {
+        buffer.append("<div class=\"row axis\"><div class=\"name\"></div><div class=\"ticks\">")
+        let steps: [Int64] = [
+            60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 7_776_000, 31_536_000,
+        ]
+        let length = range.to - range.from
+        let step = steps.first { length / $0 <= 8 } ?? length
+        // Ticks at whole hours and days of the zone.
+        let shift = options.time.offset(at: Self.date(range.from))
+        var tick = ((range.from + shift) / step + 1) * step - shift
+        while tick < range.to {
+            let text = options.time.text(Self.date(tick))
+            let label = step >= 86_400 ? text.prefix(10) : text.dropFirst(11).prefix(5)
+            let place = Double((tick - range.from) * 1000 / length) / 10
+            // A label at the very end would stand beyond it.
+            if place < 96 { buffer.append("<span style=\"left:\(place)%\">\(label)</span>") }
+            tick += step
+        }
+        buffer.append("</div></div>\n")
+    }
+
+    // MARK: Columns
+
+    private func column(_ seconds: Int64, _ range: (from: Int64, to: Int64)) -> Int {
+        let inside = min(max(seconds, range.from), range.to) - range.from
+        return Int(inside * Int64(columns) / (range.to - range.from))
+    }
+
+    private func columns(_ silence: VisitsBook.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
+        (
+            column(silence.from.microseconds / 1_000_000, range),
+            column(silence.to.map { $0.microseconds / 1_000_000 } ?? range.to, range)
+        )
+    }
+
+    /// Where nobody heard anything: the gateway was not running, or all of its adapters were silent at once.
+    private func deafColumns(
+        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ range: (from: Int64, to: Int64)
+    ) -> [(Int, Int)] {
+        let adapters = max(book.adapters.count, 1)
+        var edges: [(column: Int, change: Int)] = []
+        for silence in silences {
+            let (from, to) = columns(silence, range)
+            guard to > from else { continue }
+            let weight = silence.adapter == nil ? adapters : 1
+            edges += [(from, weight), (to, -weight)]
+        }
+        edges.sort { ($0.column, -$0.change) < ($1.column, -$1.change) }
+        var stretches: [(Int, Int)] = []
+        var (silent, since) = (0, 0)
+        for edge in edges {
+            let wasDeaf = silent >= adapters
+            silent += edge.change
+            let isDeaf = silent >= adapters
+            if isDeaf, !wasDeaf { since = edge.column }
+            if wasDeaf, !isDeaf, edge.column > since { stretches.append((since, edge.column)) }
+        }
+        return stretches
+    }
+
+    /// What is drawn as one bar: stays that would overlap or touch.
+    private struct MergedBar {
+        var from: Int
+        var to: Int
+        var isOpen: Bool
+        var stays = 1
+        /// Seconds since 1970.
+        var begin: Int64
+        var end: Int64
+        /// Seconds in which somebody was here.
+        var present: Int64
+
+        /// The share of the bar in which somebody was here, in hundredths, where that is less than most of it.
+        var thinness: Int? {
+            guard stays > 1, end > begin, present * 20 < (end - begin) * 19 else { return nil }
+            return max(20, Int(present * 100 / (end - begin)))
+        }
+    }
+
+    private func merged(_ bars: [Bar], _ range: (from: Int64, to: Int64)) -> [MergedBar] {
+        var result: [MergedBar] = []
+        for bar in bars.sorted(by: { $0.from < $1.from }) {
+            let (begin, end) = (Int64(bar.from), Int64(bar.to))
+            guard end >= range.from, begin <= range.to else { continue }
+            let (from, to) = (column(begin, range), column(end, range))
+            guard let last = result.indices.last, from <= result[last].to + 1 else {
+                result.append(
+                    MergedBar(from: from, to: to, isOpen: bar.isOpen, begin: begin, end: end, present: end - begin))
+                continue
+            }
+            result[last].present += max(0, end - max(begin, result[last].end))
+            result[last].to = max(result[last].to, to)
+            result[last].end = max(result[last].end, end)
+            result[last].isOpen = result[last].isOpen || bar.isOpen
+            result[last].stays += 1
+        }
+        return result
+    }
+
+    private func title(_ bar: MergedBar) -> String {
+        let from = options.time.text(Self.date(bar.begin))
+        let to = options.time.text(Self.date(bar.end))
+        guard bar.stays > 1 else { return "\(from) – \(to)" }
+        return "\(from) – \(to), \(bar.stays) visits, \(VisitsTime.text(seconds: bar.present))"
+    }
+
+    // MARK: Words
+
+    private func writeTotals(_ totals: [VisitsBook.Subject: Visits.Total], into buffer: inout LineBuffer) {
+        buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Who</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
+        buffer.append("</thead><tbody>\n")
+        for (subject, total) in totals.sorted(by: { $0.key < $1.key }).prefix(Self.rowsMax) {
+            let last = total.open > 0 ? "still here" : total.last.map { options.time.text($0) } ?? "–"
+            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
+            buffer.append("<td>\(VisitsTime.text(seconds: total.duration / 1_000_000))</td><td>\(last)</td></tr>\n")
+        }
+        buffer.append("</tbody></table>\n")
+    }
+
+    private func writeSilences(_ silences: [VisitsBook.Silence], into buffer: inout LineBuffer) {
+        guard !silences.isEmpty else { return }
+        buffer.append("<h2>Not heard meanwhile</h2>\n<table><thead><tr><th>What</th><th>From</th><th>To</th></tr>")
+        buffer.append("</thead><tbody>\n")
+        for silence in silences.prefix(Self.listedMax) {
+            let what = silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"
+            buffer.append("<tr><td>\(PlainText.html(what))</td><td>\(options.time.text(silence.from))</td>")
+            buffer.append("<td>\(silence.to.map { options.time.text($0) } ?? "now")</td></tr>\n")
+        }
+        buffer.append("</tbody></table>\n")
+    }
+
+    private func writeList(into buffer: inout LineBuffer) {
+        buffer.append("<h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>")
+        buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th></tr></thead><tbody>\n")
+        for stay in listed {
+            let arrival = stay.arrival.map { options.time.text($0) } ?? "–"
+            let departure = stay.end == .open ? "still here" : stay.departure.map { options.time.text($0) } ?? "–"
+            let duration = stay.duration.map { VisitsTime.text(seconds: $0 / 1_000_000) } ?? "–"
+            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
+            buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
+            buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td></tr>\n")
+        }
+        buffer.append("</tbody></table>\n")
+        if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }
+    }
+
+    private static let head = """
+        <!DOCTYPE html>
+        <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <style>
+        :root{--ink:#1c2430;--paper:#fff;--line:#d8dee6;--soft:#5b6675;--here:#1a7f5a;--deaf:#b9560f}
+        @media (prefers-color-scheme:dark){:root{--ink:#e8ecf1;--paper:#14181e;--line:#333c48;--soft:#9aa6b5;--here:#3fc38f;\
+        --deaf:#f0a05a}}
+        body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.4 system-ui,sans-serif}
+        main{max-width:1200px;margin:0 auto;padding:1rem}
+        h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:1.6rem 0 .4rem}
+        .range{color:var(--soft);margin:.2rem 0 1rem}
+        .key{display:inline-block;width:1.2em;height:.8em;vertical-align:baseline;margin-left:.5em}
+        .key.here{background:var(--here)}
+        .key.deaf{background:var(--deaf);opacity:.5}
+        .row{display:grid;grid-template-columns:11rem 1fr;align-items:center;border-bottom:1px solid var(--line);\
+        break-inside:avoid}
+        .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;padding:.25rem .5rem .25rem 0;font-weight:600}
+        .beacon .name,.adapter .name{font-weight:400;padding-left:.8rem}.adapter .name{color:var(--deaf)}
+        .row svg{width:100%;height:1.3rem;display:block}
+        .here{fill:var(--here)}.open{stroke:var(--here);stroke-width:3;vector-effect:non-scaling-stroke}
+        .deaf{fill:var(--deaf);opacity:.28}.adapter .deaf{opacity:.8}
+        .axis{position:sticky;top:0;background:var(--paper);z-index:1}
+        .ticks{position:relative;height:1.4rem}
+        .ticks span{position:absolute;border-left:1px solid var(--soft);padding-left:.25em;font-size:.75rem;\
+        color:var(--soft);white-space:nowrap}
+        table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+        th,td{text-align:left;padding:.2rem .6rem .2rem 0;border-bottom:1px solid var(--line)}
+        th{color:var(--soft);font-weight:500}
+        @media (max-width:640px){.row{grid-template-columns:1fr}.axis .name{display:none}.name{padding-bottom:0}\
+        table{font-size:.8rem;display:block;overflow-x:auto}}
+        @media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}.axis{position:static}main{max-width:none}}
+        </style>
+
+        """
+}
+
+extension Visits {
+    /// Writes the page; what was there under the name is replaced at once, and by nothing half done.
+    mutating func writePage(_ path: FilePath) throws -> [String] {
+        var page = VisitsPage(options)
+        let found = try read { stay throws(EventLogError) in page.add(stay) }
+        let book = found.0
+        var remarks = found.1
+        let files = SystemFiles()
+        var temporary = path
+        temporary.removeLastComponent()
+        temporary.append(".\(path.lastComponent?.string ?? "visits").new")
+        do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {} catch {
+            throw EventLogError.createFailed(path.string, error)
+        }
+        var output = try LineOutput(creating: temporary)
+        try page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output)
+        try output.flush()
+        do throws(Errno) { try files.rename(temporary, to: path) } catch {
+            throw EventLogError.createFailed(path.string, error)
+        }
+        if page.leftOut > 0 { remarks.append("\(page.leftOut) visits are not drawn: too many") }
+        return remarks
+    }
+}

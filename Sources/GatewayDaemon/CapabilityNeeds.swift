@@ -1,0 +1,81 @@
+import BeaconScanning
+import BlueZ
+import OperatorMessages
+import SystemPackage
+
+/// The capabilities that the ways of hearing may still need, each with what for.
+///
+/// All others are given up as soon as the ways stand. What was given up does not come back to a process.
+struct CapabilityNeeds: Equatable {
+    /// One that is kept.
+    struct Need: Equatable {
+        let capability: Capabilities.Capability
+        /// For operators.
+        let why: String
+    }
+
+    /// Those that this process has and keeps.
+    let needs: [Need]
+
+    var capabilities: Set<Capabilities.Capability> { Set(needs.map(\.capability)) }
+
+    /// - Parameters:
+    ///   - ways: how the ways stand, the best first.
+    ///   - used: the one that is used.
+    ///   - present: the capabilities that this process has.
+    init(_ ways: [ScanStatus.Way], used: ScannerBackend?, present: Set<Capabilities.Capability>) {
+        var reasons: [Capabilities.Capability: [String]] = [:]
+        for way in ways where !way.isDenied {
+            switch way.backend {
+            case .management:
+                // The kernel looks when the socket is bound. With it nothing else is needed: where it waits for an
+                // adapter, any other way would as well.
+                if way.isOpen {
+                    needs = []
+                    return
+                }
+                reasons[.networkAdministration, default: []].append(
+                    "management, which is tried again, binds its socket")
+            case .dbus: break
+            case .hci:
+                // Without the one the other is of no use to it.
+                guard present.contains(.rawNetwork) else { continue }
+                let when = used == .hci ? "" : ", where bluetoothd goes away,"
+                reasons[.rawNetwork, default: []].append("hci\(when) opens the channel of each adapter that comes")
+                reasons[.networkAdministration, default: []].append("hci\(when) switches adapters on, and resets them")
+            }
+        }
+        needs = Capabilities.Capability.allCases.filter { present.contains($0) }.compactMap { capability in
+            reasons[capability].map { Need(capability: capability, why: $0.joined(separator: "; ")) }
+        }
+    }
+}
+
+extension Capabilities.Capability {
+    /// As capabilities(7) spells it.
+    var name: String {
+        switch self {
+        case .networkAdministration: "CAP_NET_ADMIN"
+        case .rawNetwork: "CAP_NET_RAW"
+        }
+    }
+}
+
+extension Daemon {
+    /// Gives up what this process may and no way of hearing needs any more; to be called whenever that may have changed.
+    func dropCapabilities() {
+        guard let status = supervisor?.status, status.backend != nil else { return }
+        let present = Set(Capabilities.Capability.allCases.filter { Capabilities.has($0) })
+        let needs = CapabilityNeeds(status.ways, used: status.backend, present: present)
+        guard needs != keptCapabilities else { return }
+        let isNews = needs.capabilities != keptCapabilities?.capabilities
+        keptCapabilities = needs
+        guard isNews else { return }
+        do throws(Errno) {
+            try Capabilities.drop(keeping: needs.capabilities)
+        } catch {
+            log(.warning, "the capabilities can't be given up: \(error)")
+        }
+        for need in needs.needs { log(.notice, "keeps \(need.capability.name): \(need.why)") }
+    }
+}

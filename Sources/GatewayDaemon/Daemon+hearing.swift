@@ -1,0 +1,72 @@
+import BeaconMonitoring
+package import BeaconScanning
+package import BluetoothLE
+import CommandSupport
+import ConfiguredScanning
+import EventLog
+import OperatorMessages
+import Polling
+
+// What the supervisor tells.
+extension Daemon: ScanHandler {
+    /// An adapter gave a report: the engine hears of it and of the iBeacons in it.
+    package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        if let due = ranging?.nextDeadline, due <= time { range(until: time) }
+        decoder.hand(report, data, adapter, time, to: &monitor)
+        deliver()
+        for entry in monitor.latest {
+            recorder.sighted(
+                entry.frame.beacon.identity, by: entry.adapter, rssi: entry.frame.rssi, at: entry.time)
+        }
+        if ranging != nil { rangeLatest() }
+        monitor.latest.removeAll(keepingCapacity: true)
+    }
+
+    /// Something became of an adapter, or of the way of hearing.
+    package func changed(_ change: ScanChange, at time: Instant) {
+        statusIsStale = true
+        switch change {
+        case .appeared(let adapter, _, let address):
+            // Known from here on: it should listen, and while it does not, events say so.
+            monitor.appeared(adapter, address, at: time)
+        case .disappeared(let adapter): monitor.disappeared(adapter)
+        case .needs: break
+        case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
+        case .stopped(let adapter, let since, let reason):
+            monitor.stopped(adapter, since: since, reason: reason, at: time)
+        case .lost(let adapter, let count, let since):
+            // Its next report proves that it listens again (rule T5).
+            let what = count > 0 ? "\(count) messages were lost" : "messages were lost"
+            monitor.stopped(adapter, since: since, reason: "\(what) on their way", at: time)
+        case .obstacles(let obstacles):
+            self.obstacles = obstacles
+            updateDiagnostics()
+        case .ended(let error):
+            failure = ExitFailure(error)
+            loop.stop()
+        }
+    }
+
+    /// What operators want to see of an action in the log; events are in the files.
+    func say(_ action: Action) {
+        switch action {
+        case .adapter(let change):
+            let reason = change.reason.map { ": \($0)" } ?? ""
+            log(change.state == .listening ? .notice : .warning, "\(change.adapter) is \(change.state)\(reason)")
+        case .trackingLimitExceeded(let identifier, .held):
+            log(
+                .warning, "beacons under \(identifier) do not fit; max_beacons is \(monitor.engine.settings.maxBeacons)"
+            )
+        case .trackingLimitExceeded(let identifier, .new):
+            log(
+                .warning,
+                """
+                more new beacons under \(identifier) than max_new_beacons, \(monitor.engine.settings.maxNewBeacons), \
+                and one every 2 s let in: either name them (beacons), raise it, or somebody invents them
+                """)
+        case .event(let event) where event.state == .unmonitored:
+            log(.warning, "\(event.identifier) is not monitored")
+        case .event, .visit, .condition: break
+        }
+    }
+}

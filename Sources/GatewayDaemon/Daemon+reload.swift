@@ -1,0 +1,170 @@
+import BeaconMonitoring
+import BeaconScanning
+import BluetoothLE
+import CommandSupport
+import ConfiguredScanning
+import EventLog
+import GatewayConfiguration
+import Location
+import OperatorMessages
+import Polling
+import Shipping
+import SystemPackage
+
+// SIGHUP: a changed file by difference (rule C2); a bad one is refused whole, and the running one stays.
+extension Daemon {
+    func reload() {
+        tell { () throws(Errno) in try notifier.reloading() }
+        defer { tell { () throws(Errno) in try notifier.ready(status: saidStatus) } }
+        let new: Configuration
+        do throws(ExitFailure) {
+            new = try ConfigurationFile.loadWithNames(path, isReplay: false)
+        } catch {
+            log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
+            return
+        }
+        for refusal in Self.refusals(from: configuration, to: new, gateway: gateway) { log(.warning, refusal) }
+        // What was heard before is judged by what held then.
+        supervisor?.drain()
+        location?.drain()
+        let now = max(loop.now, monitor.engine.now)
+        let old = configuration
+        var wanted = new
+        wanted.output = old.output
+        wanted.mqtt = old.mqtt
+        wanted.gatewayName = old.gatewayName
+        if Self.needsNewEngine(from: old, to: wanted) {
+            guard replaceEngine(wanted, at: now) else { return }
+        } else {
+            do throws(MonitorError) {
+                try monitor.apply(wanted.setups, naming: wanted.beacons.beacons, at: now)
+            } catch {
+                // Every bound was checked when the file was read.
+                log(.error, "\(path) was applied in part: \(error)")
+            }
+        }
+        configuration = wanted
+        exitTimeouts = ExitTimeouts(wanted)
+        ranging = RangingLines.reloaded(ranging, wanted)
+        // The new one is held before the old one ends: nothing falls back in between.
+        let former = session
+        session = ServiceSession(wanted, in: service)
+        former.invalidate()
+        logDifference(to: old)
+        if old.scanner != wanted.scanner || old.engine != wanted.engine { restartScanning(old, at: now) }
+        if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
+        publishing?.process.reload()
+        reloads += 1
+    }
+
+    /// What a running gateway can't change, each with what to do.
+    static func refusals(from old: Configuration, to new: Configuration, gateway: Identifier) -> [String] {
+        var refusals: [String] = []
+        if let name = new.gatewayName, name != gateway { refusals.append("gateway.name") }
+        if new.output != old.output { refusals.append("output") }
+        if new.mqtt != old.mqtt { refusals.append("mqtt") }
+        if old.monitors.map(\.name) != new.monitors.map(\.name) { refusals.append("the monitors' names") }
+        return refusals.map { "\($0) changed in the file; it takes effect with `systemctl restart beacon-gateway`" }
+    }
+
+    private static func needsNewEngine(from old: Configuration, to new: Configuration) -> Bool {
+        old.engine != new.engine || old.location?.name != new.location?.name
+            || old.monitors.map(\.settings) != new.monitors.map(\.settings)
+            || old.monitors.map(\.name) != new.monitors.map(\.name)
+    }
+
+    /// Settings that an engine has from its beginning: a new one takes over the states of the old one, as after a restart
+    /// (rule N4), and its adapters' listening.
+    private func replaceEngine(_ wanted: Configuration, at now: Instant) -> Bool {
+        monitor.advance(to: now)
+        deliver()
+        var replacement = LiveMonitor(
+            engine: MonitorEngine(
+                settings: wanted.liveEngineSettings, start: now, clockOffset: wallClock.offset))
+        replacement.engine.ambientDiagnostics = monitor.engine.ambientDiagnostics
+        do throws(MonitorError) {
+            try replacement.begin(
+                wanted.setups, naming: wanted.beacons.beacons, from: monitor.engine.snapshot, at: now)
+        } catch {
+            log(.error, "\(path) was not applied, and what runs stays: \(error)")
+            return false
+        }
+        monitor.takeOver(replacement)
+        for adapter in supervisor?.status.adapters ?? [] where adapter.activity == .listening {
+            monitor.started(adapter.number, reason: "the configuration was reloaded", at: now)
+        }
+        deliver()
+        return true
+    }
+
+    private func logDifference(to old: Configuration) {
+        let before = Dictionary(
+            old.monitors.flatMap(\.conditions).map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+        let after = Dictionary(
+            configuration.monitors.flatMap(\.conditions).map { ($0.identifier, $0) },
+            uniquingKeysWith: { first, _ in first })
+        if old.beacons != configuration.beacons {
+            log(.notice, "named beacons: \(configuration.beacons.count), before \(old.beacons.count)")
+        }
+        let added = after.keys.filter { before[$0] == nil }
+        let removed = before.keys.filter { after[$0] == nil }
+        let changed = after.filter { identifier, condition in
+            before[identifier].map { !$0.isSame(as: condition) } ?? false
+        }
+        if added.isEmpty, removed.isEmpty, changed.isEmpty {
+            log(.notice, "\(path) was applied; no condition is different")
+            return
+        }
+        log(
+            .notice,
+            """
+            \(path) was applied; conditions added: \(list(added)); changed: \(list(changed.keys)); \
+            removed: \(list(removed))
+            """)
+    }
+
+    private func list(_ identifiers: some Collection<Identifier>) -> String {
+        guard !identifiers.isEmpty else { return "none" }
+        let shown = identifiers.sorted().prefix(20).map(\.text).joined(separator: ", ")
+        return identifiers.count > 20 ? "\(shown) and \(identifiers.count - 20) more" : shown
+    }
+
+    /// Another way of hearing, or other adapters: what is taken out holds nothing any more (rule L3).
+    private func restartScanning(_ old: Configuration, at now: Instant) {
+        let before = supervisor?.status.adapters ?? []
+        supervisor?.stop()
+        let supervisor = makeSupervisor()
+        let kept = Set(configuration.scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:)))
+        for adapter in before where adapter.activity != .absent {
+            if kept.isEmpty || kept.contains(adapter.number) {
+                monitor.stopped(adapter.number, since: now, reason: "the configuration was reloaded", at: now)
+            } else {
+                monitor.removed(adapter.number, reason: "it is no longer in the configuration", at: now)
+            }
+        }
+        self.supervisor = supervisor
+        do throws(ScannerError) {
+            try supervisor.start(self)
+            sayShortfalls(of: supervisor.status)
+        } catch {
+            log(.error, "\(error); what ran before goes on")
+            configuration.scanner = old.scanner
+            session = ServiceSession(configuration, in: service)
+            let previous = makeSupervisor()
+            self.supervisor = previous
+            do throws(ScannerError) {
+                try previous.start(self)
+            } catch {
+                failure = ExitFailure(error)
+                loop.stop()
+            }
+        }
+    }
+}
+
+extension ConditionConfiguration {
+    /// Whether it says the same, wherever it stands; `assuming` is not compared (rule C2).
+    func isSame(as other: Self) -> Bool {
+        condition == other.condition && settings == other.settings && ranging == other.ranging
+    }
+}

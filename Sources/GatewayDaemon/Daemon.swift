@@ -1,0 +1,304 @@
+import BeaconMonitoring
+package import BeaconScanning
+import BluetoothLE
+package import CommandSupport
+import ConfiguredScanning
+import EventLog
+import GatewayConfiguration
+import Glibc
+import Location
+package import OperatorMessages
+package import Polling
+import SystemPackage
+
+/// `run`: scanner → monitor → event files, for years, on one thread.
+///
+/// All happens in the turns of one loop. What was heard goes into the engine at once; at the end of each turn what came of
+/// it is put on the disk, and only then do records move (rule N3). A deadline is handled after the sources have been
+/// drained (rule T5), so no exit overtakes the report that prevents it.
+package final class Daemon {
+    let loop: EventLoop
+    let log: (LogLevel, String) -> Void
+    let path: String
+    let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
+    let startTime: Instant
+    var configuration: Configuration
+    let gateway: Identifier
+    var supervisor: ScanSupervisor?
+    /// Where the gateway is; absent where no circle is monitored.
+    var location: (any LocationSource)?
+    /// The last fix, and why there is none where there is none.
+    var lastFix: LocationFix?
+    var locationTrouble: String?
+    var monitor: LiveMonitor
+    var decoder = ReportDecoder()
+    /// What explains an exit: the last sightings of each beacon.
+    var recorder = EvidenceRecorder()
+    /// Who is in view, for the conditions that ask for it; absent where none does.
+    var ranging: RangingLines?
+    var rangingLines = 0
+    let journal: Journal
+    let locks: [StateLock]
+    var wallClock: WallClockWatch
+    var obstacles: Set<ScanObstacle> = []
+    /// Where it is asked what the scanners are to do, and told how the machine stands.
+    let service = ServiceRegistry()
+    /// What the configuration asks of them.
+    var session: ServiceSession
+    var exitTimeouts: ExitTimeouts
+    /// The capabilities that are kept, once it is known what hears.
+    var keptCapabilities: CapabilityNeeds?
+    /// The error that ends the daemon, where one does.
+    var failure: ExitFailure?
+    let notifier: ServiceNotifier
+    var isReady = false
+    var saidStatus = ""
+    /// Whether something became of an adapter or a way of hearing since the status was last said.
+    var statusIsStale = true
+    var saidTrouble: String?
+    var reloads = 0
+    var statusServer: StatusServer?
+    /// The broker's side, where one is configured.
+    var publishing: DaemonPublishing?
+    // What wakes the loop beside the scanners.
+    var engineTimer: EventLoop.Timer?
+    var journalTimer: EventLoop.Timer?
+    var rangingTimer: EventLoop.Timer?
+    var probeTimer: EventLoop.Timer?
+    var signals: SignalWatch?
+    var clockAlarm: WallClockAlarm?
+
+    /// Reads the configuration, recovers what the last one left, and is ready to ``run()``.
+    ///
+    /// - Parameters:
+    ///   - path: the configuration, which SIGHUP reads again.
+    ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
+    ///   - log: takes lines for the operator.
+    /// - Throws: ``ExitFailure`` where the configuration is bad, another gateway holds a monitor's name, or what is there
+    ///   can't be read.
+    package init(
+        configuration path: String,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
+        log: @escaping (LogLevel, String) -> Void
+    ) throws(ExitFailure) {
+        self.path = path
+        self.makeScanner = makeScanner
+        self.log = log
+        configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
+        if let name = configuration.gatewayName { gateway = name } else { gateway = try Program.hostName() }
+        notifier = ServiceNotifier()
+        do throws(Errno) {
+            loop = try EventLoop()
+        } catch {
+            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+        }
+        let now = loop.now
+        startTime = now
+        locks = try Self.locks(configuration)
+        let options = JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt)
+        do throws(EventLogError) {
+            journal = try Journal(
+                options, boot: try Self.boot(), now: now, clockOffset: Self.clockOffset(),
+                isClockSynchronized: WallClock.isSynchronized)
+        } catch {
+            throw ExitFailure(error)
+        }
+        // After a restart of the process alone, what became of the clock meanwhile is told by the first reading.
+        let clock = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
+        wallClock = WallClockWatch(offset: clock.offset, isSynchronized: clock.isSynchronized)
+        session = ServiceSession(configuration, in: service)
+        exitTimeouts = ExitTimeouts(configuration)
+        ranging = RangingLines(configuration)
+        monitor = LiveMonitor(
+            engine: MonitorEngine(
+                settings: configuration.liveEngineSettings, start: now, clockOffset: wallClock.offset))
+        for remark in locks.compactMap(\.remark) { log(.warning, remark) }
+        for remark in journal.recovery.remarks { log(.warning, remark) }
+        observeClock()
+        try begin(from: journal.recovery.snapshot, at: now)
+    }
+
+    /// Hears, monitors and writes until SIGTERM or SIGINT.
+    ///
+    /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, and what ends it later.
+    package func run() throws(ExitFailure) {
+        do throws(Errno) {
+            try arrange()
+        } catch {
+            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+        }
+        try startStatusServer()
+        startPublishing()
+        let supervisor = makeSupervisor()
+        self.supervisor = supervisor
+        do throws(ScannerError) {
+            try supervisor.start(self)
+        } catch {
+            self.supervisor = nil
+            close()
+            throw ExitFailure(error)
+        }
+        startLocation()
+        dropCapabilities()
+        log(.notice, opening(supervisor.status))
+        sayShortfalls(of: supervisor.status)
+        do throws(Errno) {
+            try loop.run()
+        } catch {
+            close()
+            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+        }
+        tell { () throws(Errno) in try notifier.stopping(status: "ends") }
+        // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped.
+        supervisor.drain()
+        location?.drain()
+        advance(to: loop.now)
+        location?.stop()
+        location = nil
+        supervisor.stop()
+        self.supervisor = nil
+        close()
+        if let failure { throw failure }
+        log(.notice, "ended; \(journal.counters.lines) lines were written")
+    }
+
+    private func close() {
+        finishTurn()
+        journal.close(monitor.engine.snapshot, at: loop.now)
+        stopPublishing()
+        statusServer = nil
+        for lock in locks { lock.release() }
+    }
+
+    // MARK: The loop
+
+    private func arrange() throws(Errno) {
+        engineTimer = loop.makeTimer { [unowned self] now in
+            supervisor?.drain()
+            location?.drain()
+            advance(to: now)
+        }
+        journalTimer = loop.makeTimer { [unowned self] now in journal.advance(to: now) }
+        signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP, SIGUSR1], on: loop) { [unowned self] signal in
+            take(signal)
+        }
+        clockAlarm = try WallClockAlarm(on: loop) { [unowned self] in observeClock() }
+        loop.afterWaiting = { [unowned self] in supervisor?.woke() }
+        loop.beforeWaiting = { [unowned self] in finishTurn() }
+        if let interval = notifier.watchdogInterval {
+            let timer = loop.makeTimer { [unowned self] now in
+                probe(at: now)
+                if let probeTimer { loop.set(probeTimer, at: now + interval) }
+            }
+            probeTimer = timer
+            loop.set(timer, at: loop.now + interval)
+        }
+        observeClock()
+    }
+
+    /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
+    private func probe(at now: Instant) {
+        supervisor?.drain()
+        location?.drain()
+        advance(to: now)
+        observeClock()
+        journal.commit(at: now)
+        tell { () throws(Errno) in try notifier.watchdog() }
+    }
+
+    func advance(to time: Instant) {
+        monitor.advance(to: time)
+    }
+
+    /// What was said and done in a turn goes to the disk; then everybody waits for what is next due.
+    func finishTurn() {
+        deliver()
+        journal.commit(at: loop.now)
+        updatePublishing()
+        noteTrouble()
+        for remark in journal.takeRemarks() { log(.warning, remark) }
+        if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
+        if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
+        if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
+        setRangingTimer()
+        // Reading all of it costs more than a report does.
+        if statusIsStale {
+            dropCapabilities()
+            sayStatus()
+        }
+        statusIsStale = false
+    }
+
+    /// Hands the engine's actions to the journal.
+    func deliver() {
+        guard !monitor.actions.isEmpty else { return }
+        if monitor.toldNamings != monitor.engine.adapterNamings {
+            for id in monitor.engine.knownAdapters {
+                journal.name(id, monitor.engine.name(of: id))
+                recorder.name(id, monitor.engine.name(of: id))
+            }
+            monitor.toldNamings = monitor.engine.adapterNamings
+        }
+        journal.append(monitor.actions, evidence: &recorder)
+        for action in monitor.actions.actions { say(action) }
+        monitor.actions.removeAll()
+    }
+
+    private func take(_ signal: Int32) {
+        switch signal {
+        case SIGHUP: reload()
+        case SIGUSR1: journal.rotate()
+        default:
+            log(.notice, signal == SIGINT ? "interrupted" : "asked to end")
+            loop.stop()
+        }
+    }
+
+    /// Tells systemd something. Where that fails the gateway goes on, and systemd draws its own conclusions.
+    func tell(_ body: () throws(Errno) -> Void) {
+        do throws(Errno) {
+            try body()
+        } catch {
+            log(.debug, "systemd can't be told: \(error)")
+        }
+    }
+
+    // MARK: The wall clock
+
+    /// Looks at the wall clock: what became of it is a line, and what dates lines from now on.
+    func observeClock() {
+        let isSynchronized = WallClock.isSynchronized
+        if let change = wallClock.observe(Self.clockOffset(), isSynchronized: isSynchronized, at: loop.now) {
+            // What came before is dated as it was.
+            deliver()
+            journal.append(change)
+            log(.notice, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
+        }
+        monitor.engine.clockOffset = wallClock.offset
+        updateDiagnostics()
+    }
+
+    func updateDiagnostics() {
+        var diagnostics = Diagnostics(obstacles)
+        if !journal.isKeeping { diagnostics.insert(.persistenceUnavailable) }
+        if !wallClock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
+        if supervisor?.status.adapters.contains(where: \.isThinned) ?? false { diagnostics.insert(.accuracyLimited) }
+        monitor.engine.ambientDiagnostics = diagnostics
+        service.report(diagnostics)
+    }
+
+    private func noteTrouble() {
+        guard journal.trouble != saidTrouble else { return }
+        saidTrouble = journal.trouble
+        if let trouble = saidTrouble {
+            log(
+                .error, "\(trouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")"
+            )
+        } else {
+            log(.notice, "lines and records are kept again")
+        }
+        updateDiagnostics()
+    }
+
+    static func clockOffset() -> ClockOffset { SystemMonitorClock().offset }
+}

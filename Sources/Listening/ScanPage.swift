@@ -1,0 +1,91 @@
+import BeaconMonitoring
+import BluetoothLE
+import OperatorMessages
+
+/// What `scan` shows at a moment, as lines of text.
+struct ScanPage {
+    /// The columns' headings.
+    let heading: String
+    /// A line for each row.
+    let lines: [String]
+
+    // A UUID's first eight digits tell deployments apart where there is no room for all of it.
+    private static let shortUUID = 10
+    private static let wholeUUID = 36
+    /// A terminal narrower than this gets short UUIDs: the other columns, and some room for conditions.
+    static let wideMin = 104
+
+    /// The beacons; UUIDs as long as `width` columns leave room for, all there is where absent.
+    init(_ rows: [BeaconTable.Row], width: Int? = nil) {
+        let isWide = width.map { $0 >= Self.wideMin } ?? true
+        let uuidWidth = isWide ? Self.wholeUUID : Self.shortUUID
+        func line(
+            _ uuid: String, _ major: String, _ minor: String, _ strength: String, _ proximity: String,
+            _ distance: String, _ rate: String, _ age: String, _ conditions: String
+        ) -> String {
+            [
+                ScanText.column(uuid, uuidWidth), ScanText.column(major, 5, isNumber: true),
+                ScanText.column(minor, 5, isNumber: true), ScanText.column(strength, 6, isNumber: true),
+                ScanText.column(proximity, 9), ScanText.column(distance, 6, isNumber: true),
+                ScanText.column(rate, 6, isNumber: true), ScanText.column(age, 5, isNumber: true), conditions,
+            ].joined(separator: " ")
+        }
+        heading = line("UUID", "MAJOR", "MINOR", "RSSI", "PROXIMITY", "METRES", "RATE/S", "AGE", "CONDITIONS")
+        lines = rows.map { row in
+            let uuid = row.beacon.uuid.description
+            return line(
+                isWide ? uuid : uuid.prefix(8) + "..", "\(row.beacon.major)", "\(row.beacon.minor)",
+                row.strength.map(ScanText.tenths) ?? "-", row.proximity.rawValue, ScanText.distance(row.distance),
+                ScanText.tenths(row.rate), ScanText.seconds(row.age),
+                PlainText.safe(row.conditions.joined(separator: ", ")))
+        }
+    }
+
+    /// The advertisers.
+    init(_ rows: [AdvertiserTable.Row]) {
+        func line(
+            _ address: String, _ type: String, _ strength: String, _ rate: String, _ age: String, _ company: String,
+            _ name: String
+        ) -> String {
+            [
+                ScanText.column(address, 17), ScanText.column(type, 10), ScanText.column(strength, 6, isNumber: true),
+                ScanText.column(rate, 6, isNumber: true), ScanText.column(age, 5, isNumber: true),
+                ScanText.column(company, 20), name,
+            ].joined(separator: " ")
+        }
+        heading = line("ADDRESS", "TYPE", "RSSI", "RATE/S", "AGE", "COMPANY", "NAME")
+        lines = rows.map { row in
+            let beacon = row.beacon.map { "iBeacon \($0.uuid) \($0.major) \($0.minor)" }
+            return line(
+                row.address?.description ?? "anonymous", row.address?.kind.word ?? "",
+                row.strength.map(ScanText.tenths) ?? "-", ScanText.tenths(row.rate), ScanText.seconds(row.age),
+                row.company.map(Companies.words) ?? "",
+                [row.name, beacon].compactMap { $0 }.joined(separator: "  "))
+        }
+    }
+
+    /// The page for a terminal of a size: at most so many lines, none longer than it is wide.
+    ///
+    /// - Parameters:
+    ///   - title: what stands above.
+    ///   - footing: what stands in the last line.
+    ///   - columns: how wide the terminal is.
+    ///   - rows: how high it is.
+    /// - Returns: the lines, from the top.
+    func fitted(title: String, footing: String, columns: Int, rows: Int) -> [String] {
+        let columns = max(columns, 1)
+        // Title, a blank, the heading; the footing.
+        let room = max(rows - 4, 0)
+        var page = [title, "", heading]
+        if lines.count <= room {
+            page += lines
+        } else {
+            page += lines.prefix(max(room - 1, 0))
+            page.append("... and \(lines.count - max(room - 1, 0)) more")
+        }
+        page = Array(page.prefix(max(rows - 1, 1)))
+        while page.count < rows - 1 { page.append("") }
+        if rows > 1 { page.append(footing) }
+        return page.map { ScanText.cut($0, to: columns) }
+    }
+}

@@ -1,0 +1,70 @@
+import CaptureSupport
+package import Captures
+package import CommandSupport
+import Glibc
+
+/// One capture taken over into another format.
+package struct Conversion {
+    /// How it ended.
+    package struct Outcome: Sendable {
+        /// How many records were read.
+        package var records: Int
+        /// What the target could not hold, in words.
+        package var losses: [String]
+        /// What was wrong with the capture, each with its file.
+        package var damages: [String]
+    }
+
+    private let input: CaptureInput
+    private let output: String
+    private let format: CaptureWriter.Format
+    private let fields: FieldMap
+    private let interval: Duration?
+
+    /// A conversion of `input` to a file at `output`, `-` for standard output.
+    package init(
+        _ input: CaptureInput, to output: String, format: CaptureWriter.Format, fields: FieldMap = FieldMap(),
+        interval: Duration? = nil
+    ) {
+        self.input = input
+        self.output = output
+        self.format = format
+        self.fields = fields
+        self.interval = interval
+    }
+
+    /// Converts all there is.
+    ///
+    /// - Throws: ``ExitFailure`` where the input or the output can't be used.
+    package func run() throws(ExitFailure) -> Outcome {
+        guard !isSameFile else {
+            throw ExitFailure(.usage, "\(output) is the capture that is read; name another file for the result")
+        }
+        do throws(CaptureError) {
+            var reader = try CaptureReader(input, options: CaptureOptions(fields: fields))
+            guard reader.hasTimes || interval != nil else { throw CaptureError.timesAbsent(path: reader.name) }
+            var writer = try CaptureWriter(path: output, format: format)
+            var converter = CaptureConverter(interval: interval)
+            var progress = Progress(size: reader.size)
+            try converter.convert(&reader, to: &writer) { position in
+                // The converter tells how far it has come every 65,536 records.
+                progress.note(65_536) { position }
+            }
+            progress.end()
+            try writer.close()
+            return Outcome(
+                records: converter.records, losses: converter.losses.map(\.description),
+                damages: Replay.describe(reader.damages, of: reader.name))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Whether the result would take the place of the capture before it is read.
+    private var isSameFile: Bool {
+        guard case .path(let path) = input, path != "-", output != "-" else { return false }
+        var (from, to) = (stat(), stat())
+        guard unsafe stat(path, &from) == 0, unsafe stat(output, &to) == 0 else { return false }
+        return from.st_dev == to.st_dev && from.st_ino == to.st_ino
+    }
+}

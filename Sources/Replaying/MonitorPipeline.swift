@@ -1,0 +1,411 @@
+import BeaconMonitoring
+import BluetoothLE
+import Captures
+import CommandSupport
+import EventLog
+import GatewayConfiguration
+import SystemPackage
+
+/// The way from reports to lines: engine, encoder, output.
+struct MonitorPipeline: ReplayHandler, ~Copyable {
+    /// Without a configuration, at most this many UUIDs become conditions.
+    static let conditionsMadeMax = 1000
+
+    private var engine: MonitorEngine
+    private var actions = ActionBuffer()
+    private var encoder: LineEncoder
+    private var output: LineOutput
+    private let directory: SegmentDirectory?
+    private var isOpen: Bool
+    private var hasStarted = false
+
+    /// The adapters at the sources' places, and those of the selected source.
+    private var places: [[AdapterID?]]
+    /// The adapters that each source has met.
+    private var adapters: [[AdapterID]]
+    private var selected = 0
+    private var current: [AdapterID?] = []
+    /// Who goes by each name, and whom the captures say not to listen (rules L4, L7).
+    private var controllers = ReplayControllers()
+    /// The adapter that the present record was heard by, once the engine knows.
+    private var heard: Int?
+    /// How many sources that have not ended met each adapter, by its place in the engine's table (rule L4).
+    private var open: [UInt16: Int] = [:]
+    /// Adapters whose last source ended, and when: they stop once time goes on.
+    private var ending: [(adapter: AdapterID, time: Instant)] = []
+
+    private let configuration: Configuration?
+    /// Whether UUIDs become conditions as they are met: there is no configuration.
+    private let makesConditions: Bool
+    private let monitor: Identifier
+    /// The UUIDs that became conditions, where there is no configuration.
+    private var made: Set<ProximityUUID> = []
+    /// How many namings of adapters the lines have been told of; −1: none.
+    private var toldNamings = -1
+
+    private(set) var statistics = ReplayStatistics()
+    private let countsGaps: Bool
+    /// What exits rest on, where that is to be written too.
+    private var evidence: EvidenceRecorder?
+    private let keepsEvidence: Bool
+    /// Who is in view, for the conditions that ask for it; absent where none does.
+    private var ranging: RangingLines?
+
+    /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
+    init(_ options: ReplayOptions, locationSource: String? = nil) throws(ExitFailure) {
+        let names = try Self.names(options)
+        let directory = try Self.directory(options)
+        configuration = options.configuration
+        makesConditions = options.configuration == nil
+        monitor = names.monitor
+        encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
+        var settings = configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings()
+        settings.locationSource = locationSource
+        engine = MonitorEngine(settings: settings, start: .earliest)
+        self.directory = directory
+        output = .standardOutput
+        isOpen = directory == nil
+        places = Array(repeating: [], count: options.inputs.count)
+        adapters = Array(repeating: [], count: options.inputs.count)
+        controllers = ReplayControllers(sources: options.inputs.count)
+        countsGaps = options.writesStatistics
+        ranging = configuration.flatMap { RangingLines($0) }
+        keepsEvidence = options.writesEvidence
+        if keepsEvidence { evidence = EvidenceRecorder() }
+        if countsGaps { statistics.gaps = GapTable() }
+    }
+
+    private static func names(
+        _ options: ReplayOptions
+    ) throws(ExitFailure) -> (gateway: Identifier, monitor: Identifier) {
+        do {
+            return (try options.configuration?.gatewayName ?? Identifier("replay"), try Identifier("site"))
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
+    }
+
+    private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
+        guard let path = options.outputDirectory else { return nil }
+        do {
+            return try SegmentDirectory(empty: FilePath(path))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    mutating func select(source: Int) {
+        places[selected] = current
+        selected = source
+        current = places[source]
+    }
+
+    mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure) {
+        while current.count <= adapter.place { current.append(nil) }
+        guard let time else { return }
+        do {
+            let id = try engine.adapter(named: adapter.name, address: adapter.address)
+            current[adapter.place] = id
+            if let former = controllers.take(adapter, id, source: selected) {
+                let change = ListeningChange(
+                    .stopped(since: nil), adapter: former, reason: "another controller has its name")
+                engine.listening(change, at: time, into: &actions)
+            }
+            if !adapters[selected].contains(id) {
+                adapters[selected].append(id)
+                open[id.index, default: 0] += 1
+            }
+            if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
+            guard controllers.begins(adapter, id) else { return }
+            engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+        } catch {
+            // One adapter more than the engine tells apart: its reports are counted and go no further.
+            statistics.malformations.count(.adaptersTooMany)
+        }
+    }
+
+    func knowsAddresses(besides name: String) -> Bool { controllers.knowsAddresses(besides: name) }
+
+    @inline(__always)
+    mutating func advance(to time: Instant) throws(ExitFailure) {
+        if !hasStarted { try start(at: time) }
+        heard = nil
+        if !ending.isEmpty { stopEnded(before: time) }
+        if ranging != nil { try range(until: time) }
+        engine.advance(to: time, into: &actions)
+    }
+
+    /// The first record's time is when everything begins: the conditions are added then.
+    @inline(never)
+    private mutating func start(at time: Instant) throws(ExitFailure) {
+        hasStarted = true
+        engine = MonitorEngine(settings: engine.settings, start: time)
+        do {
+            guard let configuration else { return try engine.addMonitor(monitor) }
+            engine.name(configuration.beacons.beacons, at: time, into: &actions)
+            for monitor in configuration.monitors {
+                try engine.addMonitor(monitor.name, settings: monitor.settings)
+                for condition in monitor.conditions {
+                    try engine.add(
+                        condition.condition, identifier: condition.identifier, monitor: monitor.name,
+                        assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
+                    // Many conditions are many lines: they need not wait for one another.
+                    try deliver(isUrgent: false)
+                }
+            }
+        } catch let error as ExitFailure {
+            throw error
+        } catch {
+            throw ExitFailure(.configurationInvalid, "\(error)")
+        }
+    }
+
+    mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
+        guard let id = adapter < current.count ? current[adapter] : nil else { return }
+        heard = nil
+        if isListening {
+            if let adapter = controllers.started(adapter, id, source: selected) {
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address)
+            }
+        } else if let name = controllers.stopped(adapter, id, source: selected) {
+            engine.adapterLeft(named: name)
+        }
+        let change = ListeningChange(
+            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
+    }
+
+    @inline(__always)
+    mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
+        statistics.reports &+= 1
+        // The reports of a record are heard at one time: the engine need hear of the adapter once.
+        if heard != adapter { hear(adapter, at: time) }
+    }
+
+    @inline(never)
+    private mutating func hear(_ adapter: Int?, at time: Instant?) {
+        guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
+        heard = adapter
+        engine.heard(id, at: time, into: &actions)
+    }
+
+    @inline(__always)
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        statistics.sightings &+= 1
+        if countsGaps { noteGap(beacon.identity, at: time) }
+        guard let time, let adapter, adapter < current.count, let id = current[adapter] else { return }
+        if makesConditions { makeCondition(beacon.identity.uuid, at: time) }
+        if keepsEvidence { noteEvidence(beacon.identity, by: id, report.rssi, at: time) }
+        let frame = BeaconFrame(beacon, in: report)
+        engine.sighted(frame, by: id, into: &actions)
+        if ranging != nil { ranging?.sighted(frame, at: time) }
+    }
+
+    /// Tells who is in view at the seconds that end at or before `time`, each after what the engine says until then.
+    @inline(never)
+    private mutating func range(until time: Instant) throws(ExitFailure) {
+        while let due = ranging?.nextDeadline, due <= time {
+            engine.advance(to: max(due, engine.now), into: &actions)
+            try deliver(isUrgent: false)
+            guard var lines = ranging.take() else { return }
+            var told: [(Ranging, RangingLines.Name)] = []
+            lines.tell(at: due, clockOffset: engine.clockOffset) { told.append(($0, $1)) }
+            ranging = consume lines
+            try openOutput()
+            for (ranging, name) in told {
+                encoder.encode(
+                    ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)
+            }
+            do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
+        }
+    }
+
+    /// Time has to be told of each record until everything has begun, and while an adapter's end is near; and evidence is
+    /// written between one sighting and the next, as is who is in view.
+    var takesBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
+
+    mutating func take(_ batch: borrowing FrameBatch) {
+        statistics.reports &+= batch.counts.reports
+        statistics.sightings &+= batch.counts.beacons
+        if countsGaps { noteGaps(batch) }
+        if makesConditions, hasNewUUID(batch) {
+            takeEach(batch)
+        } else {
+            engine.take(batch, of: current, into: &actions)
+        }
+        heard = nil
+    }
+
+    private func hasNewUUID(_ batch: borrowing FrameBatch) -> Bool {
+        for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
+            if !made.contains(batch.entries[index].frame.uuid) { return true }
+        }
+        return false
+    }
+
+    /// Entry by entry, so that a condition is made between what came before its first beacon and that.
+    private mutating func takeEach(_ batch: borrowing FrameBatch) {
+        for index in 0..<batch.counts.entries {
+            let entry = batch.entries[index]
+            if entry.kind.isFirst { engine.advance(to: entry.time, into: &actions) }
+            let place = Int(entry.adapter)
+            guard place < current.count, let id = current[place] else { continue }
+            if entry.kind.isHeard { engine.heard(id, at: entry.time, into: &actions) }
+            guard entry.kind.isBeacon else { continue }
+            makeCondition(entry.frame.uuid, at: entry.time)
+            engine.sighted(entry.frame, by: id, into: &actions)
+        }
+    }
+
+    private mutating func noteGaps(_ batch: borrowing FrameBatch) {
+        for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
+            let entry = batch.entries[index]
+            noteGap(entry.frame.beacon.identity, at: entry.time)
+        }
+    }
+
+    @inline(never)
+    private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {
+        statistics.gaps?.note(beacon, at: time)
+    }
+
+    @inline(never)
+    private mutating func noteEvidence(
+        _ beacon: BeaconIdentity, by adapter: AdapterID, _ rssi: RSSI?, at time: Instant
+    ) {
+        evidence?.sighted(beacon, by: adapter, rssi: rssi, at: max(time, engine.now))
+    }
+
+    /// Without a configuration each UUID becomes a condition at its first sighting.
+    @inline(never)
+    private mutating func makeCondition(_ uuid: ProximityUUID, at time: Instant) {
+        guard !made.contains(uuid) else { return }
+        guard made.count < Self.conditionsMadeMax else {
+            statistics.unmonitored += 1
+            return
+        }
+        made.insert(uuid)
+        var settings = ConditionSettings()
+        settings.perBeacon = true
+        do {
+            try engine.add(
+                .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: Identifier(uuid.description),
+                monitor: monitor, settings: settings, at: time, into: &actions)
+        } catch {
+            // A UUID's text is an identifier, and no other condition has it.
+            statistics.unmonitored += 1
+        }
+    }
+
+    mutating func meetLocation(time: Instant) {
+        guard let id = engine.locationSource else { return }
+        current = [id]
+        adapters[selected] = [id]
+        open[id.index, default: 0] += 1
+        if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
+        engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+    }
+
+    mutating func located(_ fix: LocationFix) { engine.located(fix, into: &actions) }
+
+    mutating func lostLocation(at time: Instant) {
+        guard let id = engine.locationSource else { return }
+        let change = ListeningChange(.stopped(since: nil), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
+    }
+
+    mutating func end(at time: Instant) {
+        for id in adapters[selected] {
+            open[id.index, default: 1] -= 1
+            guard open[id.index] == 0 else { continue }
+            ending.append((id, time))
+            for name in controllers.ended(id) { engine.adapterLeft(named: name) }
+        }
+        adapters[selected] = []
+        current = []
+    }
+
+    /// Stops the adapters whose last source has ended, now that a later record is there (rule L4).
+    private mutating func stopEnded(before time: Instant) {
+        while let index = ending.firstIndex(where: { $0.time < time }) {
+            let (adapter, end) = ending.remove(at: index)
+            engine.listening(
+                ListeningChange(.stopped(since: nil), adapter: adapter, reason: "last record"),
+                at: max(end, engine.now),
+                into: &actions)
+        }
+    }
+
+    @inline(__always)
+    mutating func deliver(isUrgent: Bool) throws(ExitFailure) {
+        guard !actions.isEmpty || isUrgent else { return }
+        try write(isUrgent: isUrgent)
+    }
+
+    @inline(never)
+    private mutating func write(isUrgent: Bool) throws(ExitFailure) {
+        if !actions.isEmpty { try openOutput() }
+        tellNames()
+        do {
+            for action in actions.actions {
+                if case .event = action { statistics.events &+= 1 }
+                if evidence == nil { encoder.encode(action, into: &output.buffer) }
+            }
+            if evidence != nil { encodeWithEvidence() }
+            actions.removeAll()
+            if isUrgent { try output.flush() } else { try output.flushIfFull() }
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Has the lines say what the adapters are called, where that has changed.
+    private mutating func tellNames() {
+        guard toldNamings != engine.adapterNamings else { return }
+        toldNamings = engine.adapterNamings
+        for id in engine.knownAdapters {
+            encoder.name(id, engine.name(of: id))
+            evidence?.name(id, engine.name(of: id))
+        }
+    }
+
+    /// Opens the file of the lines, where they go to one and it is not open.
+    private mutating func openOutput() throws(ExitFailure) {
+        guard !isOpen, let directory else { return }
+        do throws(EventLogError) {
+            output = try directory.open(first: 1, date: WallDate(engine.now, offset: .zero))
+        } catch {
+            throw ExitFailure(error)
+        }
+        isOpen = true
+    }
+
+    private mutating func encodeWithEvidence() {
+        guard var recorder = evidence.take() else { return }
+        encoder.encode(actions, evidence: &recorder, into: &output.buffer)
+        evidence = recorder
+    }
+
+    var nextDeadline: Instant? {
+        guard let second = ranging?.nextDeadline else { return engine.nextDeadline }
+        return engine.nextDeadline.map { min($0, second) } ?? second
+    }
+
+    mutating func finish(settles: Bool) throws(ExitFailure) {
+        if settles, hasStarted {
+            try deliver(isUrgent: false)
+            engine.takesSilenceForDeafness = false
+            while let deadline = nextDeadline {
+                if ranging != nil { try range(until: deadline) }
+                engine.advance(to: deadline, into: &actions)
+                try deliver(isUrgent: false)
+                // The timeline's end: what would be due behind it never is.
+                if deadline == .latest { break }
+            }
+        }
+        statistics.untracked = engine.untrackedBeacons
+        statistics.displaced = engine.displacedBeacons
+        statistics.refused = engine.refusedBeacons
+        try deliver(isUrgent: true)
+    }
+}

@@ -1,0 +1,242 @@
+import BluetoothLE
+import Captures
+package import CommandSupport
+import EventLog
+
+/// Captures replayed through the pipeline that live scanning uses: the capture's own time drives it.
+package struct Replay {
+    /// How a replay ended.
+    package struct Outcome: Sendable {
+        /// What it counted.
+        package var statistics: ReplayStatistics
+        /// What was wrong with the captures, each with its file.
+        package var damages: [String]
+        /// What the operator should know besides.
+        package var remarks: [String]
+    }
+
+    // Records between two looks at the clock, for progress and pace: some hundred thousandths of a second.
+    private static let batch = 4096
+
+    private let options: ReplayOptions
+
+    /// A replay that has not begun.
+    package init(_ options: ReplayOptions) { self.options = options }
+
+    /// Replays all there is and writes what follows from it.
+    ///
+    /// - Throws: ``ExitFailure`` where an input or the output can't be used.
+    package func run() throws(ExitFailure) -> Outcome {
+        if options.writesSightings {
+            var pipeline = SightingPipeline(options)
+            let counts = try run(&pipeline, try openTracks())
+            return outcome(counts, pipeline.statistics)
+        }
+        let tracks = try openTracks()
+        let source = tracks.lazy.compactMap { $0?.source }.first
+        var pipeline = try MonitorPipeline(options, locationSource: source)
+        let counts = try run(&pipeline, tracks)
+        return outcome(counts, pipeline.statistics)
+    }
+
+    private struct SourceCounts {
+        var statistics = ReplayStatistics()
+        var damages: [String] = []
+    }
+
+    /// A source that can stand in an array beside others.
+    private final class Box {
+        var source: Source
+        init(_ source: consuming Source) { self.source = source }
+    }
+
+    /// The tracks among the inputs, each at its place.
+    private func openTracks() throws(ExitFailure) -> [TrackSource.Opened?] {
+        var tracks: [TrackSource.Opened?] = []
+        for input in options.inputs { tracks.append(try TrackSource.open(input)) }
+        return tracks
+    }
+
+    private func boxes(_ tracks: [TrackSource.Opened?]) throws(ExitFailure) -> [Box] {
+        var captures: [Int: Box] = [:]
+        for (place, input) in options.inputs.enumerated() where tracks[place] == nil {
+            var source = try ReplaySource(input, place: place, options: options)
+            try source.begin(options)
+            captures[place] = Box(.capture(source))
+        }
+        // A track without times begins when the first capture does.
+        let start = captures.values.compactMap { $0.source.headTime }.min() ?? .earliest
+        var boxes: [Box] = []
+        for (place, track) in tracks.enumerated() {
+            if let track {
+                boxes.append(Box(.track(try TrackSource(track, place: place, pace: options.pace, start: start))))
+            } else if let capture = captures[place] {
+                boxes.append(capture)
+            }
+        }
+        return boxes
+    }
+
+    private func run<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, _ tracks: [TrackSource.Opened?]
+    ) throws(ExitFailure) -> SourceCounts {
+        let boxes = try boxes(tracks)
+        var progress = Progress(
+            size: boxes.reduce(0) { sum, box in sum.flatMap { sum in box.source.size.map { sum + $0 } } })
+        var pace = options.speed.map { Pace(speed: $0) }
+        var selected = -1
+        while let next = earliest(boxes) {
+            if next.place != selected {
+                handler.select(source: next.place)
+                selected = next.place
+            }
+            if let time = boxes[next.place].source.headTime { try pace?.wait(until: time, &handler) }
+            let count = try boxes[next.place].source.drive(
+                &handler, until: next.limit, isFirst: next.isFirst, most: pace == nil ? Self.batch : 1)
+            if pace != nil { try handler.deliver(isUrgent: true) }
+            progress.note(count) { boxes.reduce(0) { $0 + $1.source.position } }
+        }
+        progress.end()
+        try handler.finish(settles: options.settles)
+        var counts = SourceCounts()
+        for box in boxes {
+            counts.statistics.add(box.source.counts)
+            counts.damages += box.source.damages
+        }
+        return counts
+    }
+
+    /// The source whose next record is the earliest, and how far it may go: to the next of another source, or beyond it
+    /// where it is named before.
+    private func earliest(_ boxes: [Box]) -> (place: Int, limit: Instant?, isFirst: Bool)? {
+        var best: (place: Int, time: Instant)?
+        var second: (place: Int, time: Instant)?
+        for (place, box) in boxes.enumerated() where !box.source.hasEnded {
+            let time = box.source.headTime ?? .earliest
+            if let found = best, found.time <= time {
+                if second.map({ time < $0.time }) ?? true { second = (place, time) }
+            } else {
+                second = best
+                best = (place, time)
+            }
+        }
+        guard let best else { return nil }
+        return (best.place, second?.time, second.map { best.place < $0.place } ?? true)
+    }
+
+    /// A capture, or a track that is replayed beside it.
+    private enum Source: ~Copyable {
+        case capture(ReplaySource)
+        case track(TrackSource)
+
+        var headTime: Instant? {
+            switch self {
+            case .capture(let capture): capture.headTime
+            case .track(let track): track.headTime
+            }
+        }
+
+        var hasEnded: Bool {
+            switch self {
+            case .capture(let capture): capture.hasEnded
+            case .track(let track): track.hasEnded
+            }
+        }
+
+        var size: Int? {
+            switch self {
+            case .capture(let capture): capture.size
+            case .track(let track): track.size
+            }
+        }
+
+        var position: Int {
+            switch self {
+            case .capture(let capture): capture.position
+            case .track(let track): track.hasEnded ? track.size : 0
+            }
+        }
+
+        var counts: ReplayStatistics {
+            switch self {
+            case .capture(let capture): return capture.counts
+            case .track(let track):
+                var counts = ReplayStatistics()
+                counts.records = track.records
+                return counts
+            }
+        }
+
+        var damages: [String] {
+            switch self {
+            case .capture(let capture): Replay.describe(capture.damages, of: capture.name)
+            case .track(let track): track.damages
+            }
+        }
+
+        mutating func drive<Handler: ReplayHandler & ~Copyable>(
+            _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
+        ) throws(ExitFailure) -> Int {
+            switch consume self {
+            case .capture(var capture):
+                do throws(ExitFailure) {
+                    let count = try capture.drive(&handler, until: limit, isFirst: isFirst, most: most)
+                    self = .capture(capture)
+                    return count
+                } catch {
+                    self = .capture(capture)
+                    throw error
+                }
+            case .track(var track):
+                do throws(ExitFailure) {
+                    let count = try track.drive(&handler, until: limit, isFirst: isFirst, most: most)
+                    self = .track(track)
+                    return count
+                } catch {
+                    self = .track(track)
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// What was wrong with a capture, in words.
+    static func describe(_ damages: CaptureDamages, of name: String) -> [String] {
+        var lines = damages.first.map { "\(name): \($0)" }
+        let more = damages.total - damages.first.count
+        if more > 0 { lines.append("\(name): and \(more) more") }
+        return lines
+    }
+
+    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics) -> Outcome {
+        var statistics = counts.statistics
+        statistics.add(handled)
+        statistics.gaps = handled.gaps
+        var remarks: [String] = []
+        if statistics.unmonitored > 0 {
+            remarks.append(
+                """
+                \(statistics.unmonitored) sightings are of UUIDs past the first \(MonitorPipeline.conditionsMadeMax) and \
+                make no events; name those that matter in a configuration (--config)
+                """)
+        }
+        if statistics.releasedEarly > 0 {
+            remarks.append(
+                """
+                \(statistics.releasedEarly) records were handed over before --reorder's time, because more than \
+                \(ReorderBuffer.recordsMax) were held back; a shorter time holds fewer
+                """)
+        }
+        if statistics.untracked > 0 {
+            remarks.append("\(statistics.untracked) times a beacon did not fit; see max_beacons in the configuration")
+        }
+        if statistics.displaced > 0 {
+            remarks.append("\(statistics.displaced) times a beacon lost its place to a named one; see max_beacons")
+        }
+        if statistics.refused > 0 {
+            remarks.append(
+                "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
+        }
+        return Outcome(statistics: statistics, damages: counts.damages, remarks: remarks)
+    }
+}

@@ -1,0 +1,306 @@
+import BluetoothLE
+import CaptureSupport
+import Captures
+import CommandSupport
+
+/// One capture of a replay: its reader, and where it stands.
+struct ReplaySource: ~Copyable {
+    private var reader: CaptureReader
+    private var decoder = ReportDecoder()
+    private var batch = FrameBatch()
+    private let place: Int
+    private let prefix: String?
+    private let adapter: String?
+    private let interval: Duration?
+    /// Whether each adapter's records count, by its place in the reader's table, once it was met.
+    private var taken: [Bool?] = []
+    private var reorder: ReorderBuffer?
+    /// The next record and its time; its payload stands in the reader's window, or in ``heldBytes``.
+    private var head: CaptureRecord?
+    private(set) var headTime: Instant?
+    private var heldBytes: [UInt8] = []
+    private var records = 0
+    /// The latest time of its records as they stand in it.
+    private var latest = Instant.earliest
+    private var statistics = ReplayStatistics()
+
+    /// - Throws: ``ExitFailure`` where the capture can't be read.
+    init(_ input: ReplayOptions.Input, place: Int, options: ReplayOptions) throws(ExitFailure) {
+        reader = try Self.open(input, options)
+        self.place = place
+        prefix = input.name
+        adapter = options.adapter
+        interval = options.interval
+        if let delay = options.reorder { reorder = ReorderBuffer(delay: delay) }
+    }
+
+    private static func open(
+        _ input: ReplayOptions.Input, _ options: ReplayOptions
+    ) throws(ExitFailure) -> CaptureReader {
+        do {
+            return try CaptureReader(
+                input.capture, options: CaptureOptions(fields: options.fields, windowSize: options.windowSize))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Reads as far as the first record.
+    ///
+    /// - Throws: ``ExitFailure`` where the capture can't be read on, or has no times where they are needed.
+    mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
+        guard reader.hasTimes || options.interval != nil || options.writesSightings else {
+            throw ExitFailure(
+                .dataInvalid,
+                """
+                \(reader.name) has no times, so it gives sightings but no events. Say how far apart its records are \
+                with --interval, for example --interval 100ms, or use --sightings.
+                """)
+        }
+        try advance()
+    }
+
+    var name: String { reader.name }
+    var position: Int { reader.position }
+    var size: Int? { reader.size }
+    var damages: CaptureDamages { reader.damages }
+    var hasEnded: Bool { head == nil }
+
+    /// What this capture counted.
+    var counts: ReplayStatistics {
+        var counts = statistics
+        counts.records = records
+        counts.malformations = reader.malformations
+        counts.malformations.add(decoder.malformations)
+        counts.releasedEarly = reorder?.releasedEarly ?? 0
+        return counts
+    }
+
+    /// Hands the records to `handler` up to `limit`, itself included where `isFirst`, at most `most` of them.
+    ///
+    /// - Returns: how many there were.
+    mutating func drive<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
+    ) throws(ExitFailure) -> Int {
+        if limit == nil, adapter == nil, reorder == nil { return try driveAlone(&handler, most: most) }
+        var count = 0
+        while count < most, let record = head {
+            if let limit, let time = headTime, time > limit || (time == limit && !isFirst) { break }
+            try hand(record, to: &handler)
+            try advance()
+            if head == nil { try end(&handler) }
+            count += 1
+        }
+        return count
+    }
+
+    /// The same where no other source has to be waited for and every record counts: without a look ahead at each.
+    private mutating func driveAlone<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, most: Int
+    ) throws(ExitFailure) -> Int {
+        var count = 0
+        while let record = head {
+            try hand(record, to: &handler)
+            count += 1
+            while count < most, decoder.isIdle, handler.takesBatches {
+                let taken = try handBatch(to: &handler, most: most - count)
+                guard taken > 0 else { break }
+                count += taken
+            }
+            try advance()
+            if head == nil { try end(&handler) }
+            if count >= most { break }
+        }
+        return count
+    }
+
+    /// Makes the next record that counts the head.
+    @inline(__always)
+    private mutating func advance() throws(ExitFailure) {
+        do {
+            if reorder != nil { return try advanceHeld() }
+            while let record = try reader.next() {
+                guard isTaken(record) else { continue }
+                head = record
+                headTime = stamp(record)
+                return
+            }
+            head = nil
+            headTime = nil
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    @inline(never)
+    private mutating func advanceHeld() throws(CaptureError) {
+        while true {
+            if let held = reorder?.next(hasEnded: false) { return take(held) }
+            guard let record = try reader.next() else { break }
+            guard isTaken(record) else { continue }
+            guard let time = stamp(record) else {
+                head = record
+                headTime = nil
+                heldBytes = Array(reader.window[record.payload])
+                head?.payload = 0..<heldBytes.count
+                return
+            }
+            reorder?.insert(record, at: time, payload: reader.window[record.payload])
+        }
+        guard let held = reorder?.next(hasEnded: true) else {
+            head = nil
+            headTime = nil
+            return
+        }
+        take(held)
+    }
+
+    private mutating func take(_ held: ReorderBuffer.Held) {
+        head = held.record
+        headTime = held.time
+        heldBytes = held.bytes
+    }
+
+    /// Whether a record's adapter is the one that counts, if only one does.
+    @inline(__always)
+    private mutating func isTaken(_ record: CaptureRecord) -> Bool {
+        guard adapter != nil, let place = record.adapter else { return true }
+        if place < taken.count, let isTaken = taken[place] { return isTaken }
+        return learn(place)
+    }
+
+    @inline(never)
+    private mutating func learn(_ place: Int) -> Bool {
+        while taken.count <= place { taken.append(nil) }
+        let address = place < reader.adapterAddresses.count ? reader.adapterAddresses[place] : nil
+        let isTaken = adapterName(place) == adapter || address.map { $0.description == adapter?.uppercased() } ?? false
+        taken[place] = isTaken
+        return isTaken
+    }
+
+    /// The name by which an adapter is known (rule L4).
+    private func adapterName(_ place: Int) -> String {
+        let name = place < reader.adapters.count ? reader.adapters[place] : "hci0"
+        return prefix.map { "\($0)/\(name)" } ?? name
+    }
+
+    /// Counts a record and finds out when it was.
+    @inline(__always)
+    private mutating func stamp(_ record: CaptureRecord) -> Instant? {
+        records &+= 1
+        guard let time = record.time ?? interval.map({ .earliest + $0 * (records - 1) }) else { return nil }
+        if time < latest {
+            noteStep(time)
+        } else {
+            latest = time
+        }
+        return time
+    }
+
+    @inline(never)
+    private mutating func noteStep(_ time: Instant) {
+        statistics.noteStep(back: latest.nanoseconds - time.nanoseconds, file: reader.name, record: records)
+    }
+
+    private var met: [Bool] = []
+
+    @inline(never)
+    private mutating func hand<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, to handler: inout Handler
+    ) throws(ExitFailure) {
+        if let time = headTime { try handler.advance(to: time) }
+        if let place = record.adapter, place >= met.count || !met[place] {
+            try meet(place, record, at: headTime, &handler)
+            // It is not known yet who this is of.
+            guard place < met.count, met[place] else { return try handler.deliver(isUrgent: false) }
+        }
+        var record = record
+        record.time = headTime
+        if let (isListening, since) = Self.listening(record.content) {
+            if !isListening { decoder.flush(adapter: record.adapter, to: &handler) }
+            if let place = record.adapter, let time = headTime {
+                handler.listening(isListening, adapter: place, time: time, since: since)
+            }
+        } else if reorder == nil {
+            Self.decode(record, of: reader, with: &decoder, to: &handler)
+        } else {
+            Self.decode(record, of: heldBytes, with: &decoder, to: &handler)
+        }
+        try handler.deliver(isUrgent: false)
+    }
+
+    @inline(__always)
+    private static func listening(_ content: CaptureRecord.Content) -> (Bool, since: Instant?)? {
+        switch content {
+        case .listening(let isListening): (isListening, nil)
+        case .stopped(let since): (false, since)
+        default: nil
+        }
+    }
+
+    /// Hands over the records that can be taken many at a time.
+    ///
+    /// - Returns: how many there were.
+    private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
+        to handler: inout Handler, most: Int
+    ) throws(ExitFailure) -> Int {
+        let taken = reader.takeEvents(into: &batch, most: most, known: met, latest: &latest)
+        guard taken > 0 else { return 0 }
+        records &+= taken
+        if batch.counts.structuresTruncated > 0 {
+            decoder.count(.adStructureTruncated, by: batch.counts.structuresTruncated)
+        }
+        handler.take(batch)
+        batch.removeAll()
+        try handler.deliver(isUrgent: false)
+        return taken
+    }
+
+    // Functions of their parts, so that the decoder can change while the bytes are borrowed.
+    @inline(__always)
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
+        to handler: inout Handler
+    ) {
+        decoder.decode(record, in: reader.window.span, to: &handler)
+    }
+
+    private static func decode<Handler: ReplayHandler & ~Copyable>(
+        _ record: CaptureRecord, of bytes: [UInt8], with decoder: inout ReportDecoder, to handler: inout Handler
+    ) {
+        decoder.decode(record, in: bytes.span, to: &handler)
+    }
+
+    @inline(never)
+    private mutating func meet<Handler: ReplayHandler & ~Copyable>(
+        _ place: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
+    ) throws(ExitFailure) {
+        let name = adapterName(place)
+        // Its address is told before anything is heard of it.
+        if record.isUnsettled, handler.knowsAddresses(besides: name) { return }
+        while met.count <= place { met.append(false) }
+        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
+        let address = place < addresses.count ? addresses[place] : nil
+        // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
+        for other in met.indices where other < names.count && place < names.count && met[other] {
+            if names[other] == names[place] || (address != nil && addresses[other] == address) { met[other] = false }
+        }
+        met[place] = true
+        let beginning: ReplayAdapter.Beginning =
+            switch record.content {
+            case .listening(false), .stopped: .silent
+            case .monitor(opcode: 0): .newIndex
+            default: .listening
+            }
+        try handler.meet(
+            ReplayAdapter(place: place, name: name, address: address, beginning: beginning), time: time)
+    }
+
+    /// Hands over what was under way, and says that the capture ended.
+    @inline(never)
+    private mutating func end<Handler: ReplayHandler & ~Copyable>(_ handler: inout Handler) throws(ExitFailure) {
+        decoder.flush(to: &handler)
+        handler.end(at: latest)
+        try handler.deliver(isUrgent: false)
+    }
+}

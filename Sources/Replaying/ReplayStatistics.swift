@@ -1,0 +1,74 @@
+package import BluetoothLE
+
+/// What a replay counted.
+package struct ReplayStatistics: Sendable {
+    /// A record that is stamped more than a second earlier than one before it in its capture.
+    package struct StepBack: Sendable, Hashable {
+        /// The capture, as it was named.
+        package var file: String
+        /// The record's number in it, from 1.
+        package var record: Int
+        /// How far back, in nanoseconds.
+        package var nanoseconds: Int64
+    }
+
+    /// How many steps back are kept one by one; the rest are counted.
+    package static let stepsKeptMax = 100
+    /// The step that is worth telling.
+    static let stepBackMin: Int64 = 1_000_000_000
+
+    /// Records read, of any kind.
+    package var records = 0
+    /// Advertising reports in them.
+    package var reports = 0
+    /// iBeacons in those.
+    package var sightings = 0
+    /// Events that followed.
+    package var events = 0
+    /// What was malformed, by kind.
+    package var malformations = MalformationCounts()
+    /// Records stamped earlier than one before them in their capture.
+    package var reordered = 0
+    /// Those by more than a second, the first of them.
+    package private(set) var stepsBack: [StepBack] = []
+    /// How many there were.
+    package private(set) var stepsBackCount = 0
+    /// Records that `--reorder` handed over before their time because it held too many.
+    package var releasedEarly = 0
+    /// Sightings whose UUID got no condition, there being 1,000.
+    package var unmonitored = 0
+    /// Beacons under conditions that did not fit (rule P2).
+    package var untracked = 0
+    /// How many beacons lost their place to a named one (rule P4).
+    package var displaced = 0
+    /// How many times a beacon without a name was kept from entering (rule P5).
+    package var refused = 0
+    /// The gaps between the sightings of each beacon.
+    var gaps: GapTable?
+
+    /// Notes a record that is stamped `nanoseconds` earlier than one before it.
+    mutating func noteStep(back nanoseconds: Int64, file: String, record: Int) {
+        reordered += 1
+        guard nanoseconds > Self.stepBackMin else { return }
+        stepsBackCount += 1
+        guard stepsBack.count < Self.stepsKeptMax else { return }
+        stepsBack.append(StepBack(file: file, record: record, nanoseconds: nanoseconds))
+    }
+
+    /// Adds what another part of the replay counted, the gaps aside.
+    mutating func add(_ other: ReplayStatistics) {
+        records += other.records
+        reports += other.reports
+        sightings += other.sightings
+        events += other.events
+        malformations.add(other.malformations)
+        reordered += other.reordered
+        stepsBack += other.stepsBack.prefix(max(0, Self.stepsKeptMax - stepsBack.count))
+        stepsBackCount += other.stepsBackCount
+        releasedEarly += other.releasedEarly
+        unmonitored += other.unmonitored
+        untracked += other.untracked
+        displaced += other.displaced
+        refused += other.refused
+    }
+}

@@ -1,0 +1,101 @@
+import BeaconMonitoring
+import BluetoothLE
+import Captures
+import CommandSupport
+import Glibc
+import Location
+import SystemPackage
+
+/// One GPX file of a replay: where the gateway was, on the timeline of the captures.
+struct TrackSource {
+    /// A GPX file among the inputs, read and not yet played.
+    struct Opened {
+        let name: String
+        /// What lines call the location source.
+        let source: String
+        let file: GPXFile
+        let size: Int
+    }
+
+    private let place: Int
+    private let opened: Opened
+    private let plan: GPXPlan
+    private var player: GPXPlayer
+    private var head: GPXPlayer.Item?
+    private var hasMet = false
+    private var latest = Instant.earliest
+    private(set) var records = 0
+
+    /// Reads an input where it is a GPX file, which its first octets tell.
+    ///
+    /// - Returns: `nil` where it is something else, of which nothing has been used up then.
+    /// - Throws: ``ExitFailure`` where it can't be read.
+    static func open(_ input: ReplayOptions.Input) throws(ExitFailure) -> Opened? {
+        let source = input.name.map { "\($0)/gpx" } ?? "gpx"
+        switch input.capture {
+        case .bytes(let bytes, let name):
+            guard GPXFile.isGPX(bytes) else { return nil }
+            return Opened(name: name, source: source, file: GPXReader.read(bytes), size: bytes.count)
+        case .path(let path):
+            guard let (file, size) = GPXFile.read(at: path) else { return nil }
+            return Opened(name: path, source: source, file: file, size: size)
+        }
+    }
+
+    /// - Parameters:
+    ///   - opened: the file, read.
+    ///   - place: its place among the sources.
+    ///   - pace: metres a second, for a file without times.
+    ///   - start: when a file without times begins.
+    /// - Throws: ``ExitFailure`` where there is nothing in it to play, or it needs a pace.
+    init(_ opened: Opened, place: Int, pace: Double?, start: Instant) throws(ExitFailure) {
+        self.opened = opened
+        self.place = place
+        do throws(GPXPlan.Problem) {
+            plan = try GPXPlan(opened.file, pace: pace, start: start)
+        } catch {
+            let hint = error == .paceMissing ? " Use --pace, for example --pace 14 for 50 km/h." : ""
+            let damage = opened.file.damages.first.map { " \($0)" } ?? ""
+            throw ExitFailure(.dataInvalid, "\(opened.name): \(error).\(hint)\(damage)")
+        }
+        player = GPXPlayer(plan)
+        head = player.next()
+    }
+
+    var headTime: Instant? { head?.time }
+    var hasEnded: Bool { head == nil }
+    var size: Int { opened.size }
+
+    /// What was wrong with the file, each with its line and column.
+    var damages: [String] {
+        let listed = (opened.file.damages + plan.damages).map { "\(opened.name):\($0)" }
+        let more = opened.file.damagesTotal - opened.file.damages.count
+        return more > 0 ? listed + ["\(opened.name): and \(more) more"] : listed
+    }
+
+    /// Hands over what comes before `limit`, itself included where `isFirst`, at most `most` fixes.
+    mutating func drive<Handler: ReplayHandler & ~Copyable>(
+        _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
+    ) throws(ExitFailure) -> Int {
+        var count = 0
+        while count < most, let item = head {
+            if let limit, item.time > limit || (item.time == limit && !isFirst) { break }
+            latest = item.time
+            try handler.advance(to: item.time)
+            if !hasMet {
+                hasMet = true
+                handler.meetLocation(time: item.time)
+            }
+            switch item {
+            case .fix(let fix): handler.located(fix)
+            case .pause(let time): handler.lostLocation(at: time)
+            }
+            head = player.next()
+            count += 1
+            if head == nil { handler.end(at: latest) }
+            try handler.deliver(isUrgent: false)
+        }
+        records += count
+        return count
+    }
+}

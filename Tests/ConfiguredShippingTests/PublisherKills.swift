@@ -1,0 +1,128 @@
+import BrokerSupport
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// One gateway that hears, and whose publisher is killed again and again.
+struct PublisherKills {
+    /// What was found that should not be: this runs in a thread that no test is known in.
+    private var problems: [String] = []
+    private let world: LiveWorld
+    private let broker: LocalBroker
+    private let file: String
+    private var heard = 0
+    // A session that is there before the first line.
+    private let session: [String]
+    private static let topics =
+        ["event", "visit", "condition", "adapter"].flatMap { ["-t", "beacons/lobby/\($0)/#"] }
+        + ["-t", "beacons/lobby/clock"]
+
+    struct Found: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init() throws {
+        world = try LiveWorld()
+        broker = try LocalBroker()
+        try broker.start()
+        file = try world.write(
+            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        session = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1"]
+        let ending = try ProgramSupport.run(LocalBroker.subscriber, session + Self.topics + ["-E"])
+        expect(ending.status == 0, "the session can't be made: \(ending.errors)")
+    }
+
+    private mutating func expect(_ isSo: Bool, _ problem: String) {
+        if !isSo { problems.append(problem) }
+    }
+
+    private func mqtt(_ status: [String: Any]) -> [String: Any] { status["mqtt"] as? [String: Any] ?? [:] }
+    private func process(_ status: [String: Any]) -> [String: Any] { mqtt(status)["process"] as? [String: Any] ?? [:] }
+    private func sightings(_ status: [String: Any]) -> Int {
+        (status["counters"] as? [String: Any])?["sightings"] as? Int ?? 0
+    }
+    private func hasShippedAll(_ status: [String: Any]) -> Bool {
+        mqtt(status)["state"] as? String == "connected" && mqtt(status)["backlog"] as? Int == 0
+    }
+
+    /// A beacon that was not there before: bluetoothd tells of it, and there is an event.
+    private mutating func advertise() {
+        heard += 1
+        world.advertise(String(format: "C0:00:00:00:%02X:%02X", heard >> 8, heard & 255), minor: heard)
+    }
+
+    /// Kills the publisher so often.
+    ///
+    /// - Throws: ``Found`` with all that should not be.
+    mutating func run(_ kills: Int) throws {
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        // Neither the library nor what it brings is where hearing is.
+        let maps = try String(contentsOfFile: "/proc/\(gateway.processID)/maps", encoding: .utf8)
+        for library in ["libmosquitto", "libssl", "libcrypto"] {
+            expect(!maps.contains(library), "\(library) is mapped")
+        }
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(gateway.processID)/task").count
+        expect(threads == 1, "it has \(threads) threads")
+        for round in 0..<kills {
+            advertise()
+            let heard = heard
+            var id: Int?
+            // At work, or when all is shipped: only after that it is started again without a longer pause.
+            try gateway.until("a publisher runs, and it hears") {
+                id = process($0)["id"] as? Int
+                return id != nil && sightings($0) >= heard && (round % 2 == 1 || hasShippedAll($0))
+            }
+            guard let id else { throw Found(description: "no publisher") }
+            kill(Int32(id), SIGKILL)
+            advertise()
+            try gateway.until("it hears while none ships, and another publisher has come, after kill \(round)") {
+                sightings($0) >= heard + 1 && (process($0)["starts"] as? Int ?? 0) > round + 1
+                    && process($0)["trouble"] != nil
+            }
+        }
+        try gateway.until("all is shipped") { hasShippedAll($0) }
+        let status = try gateway.status()
+        expect(sightings(status) == heard, "\(sightings(status)) of \(heard) were heard")
+        let page = try Gateway.run("status", "--config", file).text
+        expect(page.contains("the publisher's process ended"), "the page does not say it: \(page)")
+        if Tool.hasSchemaValidator {
+            let said = try Gateway.run("status", "--json", "--config", file)
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try ProgramSupport.run(Tool.python, [validator, "--kind", "status"], input: said.output)
+            expect(ending.status == 0, ending.errors)
+        }
+        let ending = gateway.end()
+        expect(ending == 0, "it ended with \(ending)")
+        while try gateway.log.next() != nil {}
+        let said = gateway.log.lines
+        expect(said.count { $0.contains("mqtt: the publisher's process") } == 1, "it was not said once: \(said)")
+        try compare()
+        guard problems.isEmpty else { throw Found(description: problems.joined(separator: "\n")) }
+    }
+
+    /// What was written, and what came.
+    private mutating func compare() throws {
+        let lines = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+        let numbers = lines.compactMap { $0["sequence"] as? Int }
+        expect(numbers == Array(1...max(1, numbers.count)), "\(numbers) were written")
+        // Those that came first may have left meanwhile.
+        let entries = lines.count {
+            $0["type"] as? String == "event" && $0["scope"] as? String == "beacon"
+                && $0["state"] as? String == "satisfied"
+        }
+        expect(entries == heard, "\(entries) of \(heard) beacons entered")
+        // Behind all that waits for the session comes a mark.
+        let mark = [
+            "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-t", "beacons/lobby/event/mark", "-m", "the end",
+        ]
+        let ending = try ProgramSupport.run(BrokerTools.publish, mark)
+        expect(ending.status == 0, ending.errors)
+        let subscriber = try Child(LocalBroker.subscriber, session + Self.topics)
+        try subscriber.line(with: "the end")
+        subscriber.end(SIGKILL)
+        let came = subscriber.said.compactMap { try? object($0)["sequence"] as? Int }
+        expect(Set(came) == Set(numbers), "\(Set(numbers).subtracting(came).sorted()) did not come")
+    }
+}

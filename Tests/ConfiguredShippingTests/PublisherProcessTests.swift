@@ -1,0 +1,86 @@
+import BrokerSupport
+import Foundation
+import Glibc
+import ProgramSupport
+import TestSupport
+import Testing
+
+/// `run` and the process that ships for it. `BEACON_CHILD_KILLS` sets how often that one is killed.
+@Suite(
+    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
+struct PublishingProcessTests {
+    /// So many kills are one gateway's; more are those of others beside it, all at once.
+    private static let killsEach = 12
+
+    @Test func `its publisher killed while beacons are heard, it misses no report and no event, and says it once`()
+        async throws
+    {
+        let kills = environment("BEACON_CHILD_KILLS", default: 6)
+        let gateways = (kills + Self.killsEach - 1) / Self.killsEach
+        let killed = try await BlockingThreads.shared.map(gateways) { number in
+            let kills = min(Self.killsEach, kills - number * Self.killsEach)
+            var one = try PublisherKills()
+            try one.run(kills)
+            return kills
+        }
+        #expect(killed.reduce(0, +) == kills)
+    }
+
+    @Test func `the first status at a broker is that it listens, and each change of that is told at once`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        try broker.start()
+        let file = try world.write(
+            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        let session = [
+            "-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1", "-t", "beacons/lobby/status",
+        ]
+        #expect(try run(LocalBroker.subscriber, session + ["-E"]).status == 0)
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        let first = try run(LocalBroker.subscriber, session + ["-C", "1", "-W", "30"])
+        #expect(try object(try #require(first.lines.first))["state"] as? String == "listening")
+        world.tell(#"{"do":"remove","index":0}"#)
+        try gateway.log.line(with: "waits for")
+        // Not with the next minute's: what is retained says so soon.
+        let end = Date(timeIntervalSinceNow: 20)
+        var state = ""
+        while state != "waiting", Date() < end {
+            let message = try #require(try broker.messages(1, of: "beacons/lobby/status").first)
+            state = try object(String(message.dropFirst("beacons/lobby/status ".count)))["state"] as? String ?? ""
+        }
+        #expect(state == "waiting")
+        #expect(gateway.end() == 0)
+    }
+
+    @Test func `a status of many conditions with long names fits into what brokers take, and says what it left out`()
+        throws
+    {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        try broker.start()
+        let conditions = (0..<900).map { number in
+            "- {identifier: \(String(repeating: "long-", count: 24))\(number), uuid: \(LiveWorld.uuid), major: \(number)}"
+        }
+        let file = try world.write(
+            "g.yaml",
+            world.configuration(
+                "mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}",
+                conditions: conditions.joined(separator: "\n")
+            ))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        let text = try #require(try broker.messages(1, of: "beacons/lobby/status").first)
+            .dropFirst("beacons/lobby/status ".count)
+        #expect(text.utf8.count <= 128_000)
+        let status = try object(String(text))
+        #expect(status["shortened"] as? [String] == ["conditions"])
+        // Whoever asks here gets all of it.
+        let whole = try gateway.status()
+        #expect(whole["shortened"] == nil)
+        let monitors = whole["monitors"] as? [[String: Any]] ?? []
+        #expect(monitors.flatMap { $0["conditions"] as? [Any] ?? [] }.count == 900)
+        #expect(try Gateway.run("status", "--json", "--config", file).output.count > 128_000)
+        #expect(gateway.end() == 0)
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// `run` with a broker, over a private bus.
+@Suite(
+    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
+struct PublishingTests {
+    private func mqtt(_ status: [String: Any]) -> [String: Any] { status["mqtt"] as? [String: Any] ?? [:] }
+
+    @Test func `with a broker that is down from the start it hears, writes, says so, and ships later`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        let file = try world.write(
+            "g.yaml", world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}"))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is there") { status in
+            ((status["output"] as? [String: Any])?["durableSequence"] as? Int ?? 0) >= 4
+        }
+        try gateway.until("it says why the broker has nothing") {
+            (mqtt($0)["trouble"] as? String)?.contains("can't be reached") == true
+        }
+        let waiting = mqtt(try gateway.status())
+        #expect(waiting["shipped"] as? Int == 0)
+        #expect(waiting["backlog"] as? Int ?? 0 >= 4)
+        if Tool.hasSchemaValidator {
+            let said = try Gateway.run("status", "--json", "--config", file)
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try run(Tool.python, [validator, "--kind", "status"], input: said.output)
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        #expect(try Gateway.run("status", "--config", file).text.contains("can't be reached"))
+        try broker.start()
+        try gateway.until("all is shipped") {
+            mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
+        }
+        let retained = try broker.messages(1, of: "beacons/lobby/availability")
+        #expect(retained == ["beacons/lobby/availability online"])
+        let state = try broker.messages(1, of: "beacons/lobby/state/staff")
+        #expect(state.first?.contains("\"satisfied\"") == true, "\(state)")
+        let status = try broker.messages(1, of: "beacons/lobby/status")
+        let report = try object(String(try #require(status.first).dropFirst("beacons/lobby/status ".count)))
+        #expect(report["type"] as? String == "status")
+        // An orderly end says so.
+        #expect(gateway.end() == 0)
+        #expect(try broker.messages(1, of: "beacons/lobby/availability") == ["beacons/lobby/availability offline"])
+    }
+
+    @Test func `killed, it is offline by its last will; back, it ships from where it stood, and is online`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        try broker.start()
+        let file = try world.write(
+            "g.yaml",
+            world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s, home_assistant: true}"))
+        for round in 0..<2 {
+            let gateway = try RunningGateway(world, configuration: file)
+            try gateway.log.line(with: "hci0 is listening")
+            world.advertise()
+            try gateway.until("all is shipped") {
+                mqtt($0)["state"] as? String == "connected" && mqtt($0)["backlog"] as? Int == 0
+            }
+            #expect(try broker.messages(1, of: "beacons/lobby/availability") == ["beacons/lobby/availability online"])
+            let discovery = try broker.messages(1, of: "homeassistant/binary_sensor/#")
+            #expect(discovery.first?.contains("\"availability\"") == true)
+            #expect(gateway.end(by: SIGKILL) == -SIGKILL)
+            let said = try broker.messages(1, of: "beacons/lobby/availability")
+            #expect(said == ["beacons/lobby/availability offline"], "round \(round)")
+        }
+    }
+
+    @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws
+    {
+        let scratch = try Scratch()
+        let password = try scratch.write("password", "x\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
+        let file = try scratch.write(
+            "g.yaml",
+            """
+            mqtt: {host: localhost, username: u, password_file: \(password)}
+            conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]
+
+            """)
+        let ending = try Gateway.run("check", file)
+        #expect(ending.status == 0)
+        #expect(ending.errors == "warning: everybody may read \(password): sudo chmod o= \(password)\n")
+    }
+}
+
+/// `publish` from the command line, and the files with mosquitto's client alone.
+@Suite(.enabled(if: LocalBroker.isThere, LocalBroker.reason)) struct PublishCommandTests {
+    private static func line(_ number: Int) -> String {
+        #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":2,"type":"event","#
+            + #""gateway":"lobby","boot":"aaaaaaaa-00000001","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
+    }
+
+    private struct World {
+        let scratch: Scratch
+        let broker: LocalBroker
+        let configuration: String
+
+        init() throws {
+            scratch = try Scratch()
+            broker = try LocalBroker()
+            try broker.start()
+            try FileManager.default.createDirectory(atPath: scratch.path("events"), withIntermediateDirectories: true)
+            _ = try scratch.write(
+                "events/events-000000000001-20261121T074627Z.jsonl",
+                (1...20).map { PublishCommandTests.line($0) + "\n" }.joined())
+            configuration = try scratch.write(
+                "g.yaml",
+                """
+                gateway: {name: lobby}
+                mqtt: {host: 127.0.0.1, port: \(broker.port)}
+                conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]
+
+                """)
+        }
+
+        /// What a subscriber gets of what `body` ships.
+        func received(_ count: Int, _ topic: String, _ body: () throws -> Void) throws -> [String] {
+            let session = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "s", "-c", "-q", "1", "-t", topic]
+            #expect(try run(LocalBroker.subscriber, session + ["-E"]).status == 0)
+            try body()
+            let ending = try run(LocalBroker.subscriber, session + ["-v", "-C", "\(count)", "-W", "30"])
+            #expect(ending.status == 0, "\(ending.lines)")
+            return ending.lines
+        }
+    }
+
+    private static func payload(_ number: Int) throws -> String {
+        let line = line(number)
+        let start = try #require(line.range(of: "\"payload\":")).upperBound
+        return String(line[start...].dropLast())
+    }
+
+    private static func expect(
+        _ lines: [String], _ numbers: ClosedRange<Int>, topic: String = "beacons/lobby/event/staff",
+        location: SourceLocation = #_sourceLocation
+    ) throws {
+        let expected = try numbers.map { "\(topic) \(try payload($0))" }
+        #expect(lines == expected, sourceLocation: location)
+    }
+
+    @Test func `publish ships a folder once, and --from again`() throws {
+        let world = try World()
+        let events = world.scratch.path("events")
+        let first = try world.received(20, "beacons/#") {
+            let ending = try Gateway.run("publish", events, "--config", world.configuration)
+            #expect(ending.status == 0, "\(ending.errors)")
+            #expect(ending.errors.contains("20 lines were shipped; the broker has all up to 20"), "\(ending.errors)")
+        }
+        try Self.expect(first, 1...20)
+        let again = try Gateway.run("publish", events, "--config", world.configuration)
+        #expect(again.errors.contains("0 lines were shipped; the broker has all up to 20"), "\(again.errors)")
+        let some = try world.received(3, "beacons/#") {
+            let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        try Self.expect(some, 18...20)
+    }
+
+    @Test func `what can't be published is refused with a reason and its code`() throws {
+        let world = try World()
+        let absent = try Gateway.run("publish", world.scratch.path("absent"), "--config", world.configuration)
+        #expect(absent.status == 66)
+        #expect(try Gateway.run("publish", world.scratch.path("events"), "--from", "0").status == 64)
+        let without = try world.scratch.write(
+            "n.yaml", "conditions: [{identifier: staff, uuid: \(LiveWorld.uuid)}]\n")
+        let nowhere = try Gateway.run("publish", world.scratch.path("events"), "--config", without)
+        #expect(nowhere.status == 78)
+        #expect(nowhere.errors.contains("names no broker"))
+        _ = try world.scratch.write("events/publish.json", "{}")
+        let damaged = try Gateway.run("publish", world.scratch.path("events"), "--config", world.configuration)
+        #expect(damaged.status == 1)
+        #expect(damaged.errors.contains("does not say how far lines were shipped"), "\(damaged.errors)")
+    }
+
+    @Test(.enabled(if: Tool.isThere("/usr/bin/jq"), "jq is missing"))
+    func `the files ship with nothing but jq and mosquitto_pub`() throws {
+        let world = try World()
+        let lines = try world.received(20, "beacons/lobby/events") {
+            let ending = try run(
+                "/bin/bash",
+                [
+                    "-c",
+                    """
+                    cd "\(world.scratch.path("events"))"
+                    jq -c 'select(.topic) | .payload' events-*.jsonl |
+                      split -l 7 --filter='mosquitto_pub -h 127.0.0.1 -p \(world.broker.port) -q 1 -t beacons/lobby/events -l'
+                    """,
+                ])
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        try Self.expect(lines, 1...20, topic: "beacons/lobby/events")
+        let topics = try world.received(20, "beacons/lobby/event/#") {
+            let ending = try run(
+                "/bin/bash",
+                [
+                    "-c",
+                    #"""
+                    cd "\#(world.scratch.path("events"))"
+                    jq -r 'select(.topic) | [.topic, (.payload | tostring)] | @tsv' events-*.jsonl |
+                      while IFS=$'\t' read -r topic payload; do
+                        mosquitto_pub -h 127.0.0.1 -p \#(world.broker.port) -q 1 -t "$topic" -m "$payload"
+                      done
+                    """#,
+                ])
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        try Self.expect(topics, 1...20)
+    }
+}

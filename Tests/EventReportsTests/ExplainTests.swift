@@ -1,0 +1,207 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+@testable import BeaconMonitoring
+@testable import BluetoothLE
+@testable import EventLog
+
+/// Why events happened, on what was heard in real rooms.
+@Suite struct ExplainTests {
+    /// The sightings of one scanner in a real recording.
+    private static func sightings() throws -> [(time: Instant, beacon: BeaconIdentity, rssi: RSSI?)] {
+        let replayed = try Gateway.replay([
+            "--sightings", "--reorder", "10s", "--fields", Fixtures.roomFields, Fixtures.path(Fixtures.rooms[2]),
+        ])
+        let all = try replayed.lines.map { line in
+            let sighting = try #require(Self.sighting(line), "\(line)")
+            return sighting
+        }
+        let adapter = try #require(all.first).adapter
+        return all.filter { $0.adapter == adapter }.map { ($0.time, $0.beacon, $0.rssi) }
+    }
+
+    private static func sighting(
+        _ line: String
+    ) -> (time: Instant, beacon: BeaconIdentity, rssi: RSSI?, adapter: String)? {
+        var sighting = JSONText(Array(line.utf8))
+        guard sighting.parse(), let date = sighting.string(sighting.find("time", in: 0)) else { return nil }
+        // Whole microseconds: some have nanoseconds behind them.
+        var time = JSONText(Array("\"\(date.prefix(26))Z\"".utf8))
+        guard time.parse(), let micro = time.date(0)?.microseconds, let beacon = sighting.beacon(0),
+            let adapter = sighting.string(sighting.find("adapter", in: 0))
+        else { return nil }
+        return (Instant(nanoseconds: micro * 1000), beacon, sighting.rssi(sighting.find("rssi", in: 0)), adapter)
+    }
+
+    /// A gateway with a journal in a folder, fed by hand.
+    private struct Site {
+        var engine: MonitorEngine
+        let journal: Journal
+        var recorder = EvidenceRecorder()
+        let adapter: AdapterID
+        let directory: String
+        /// The folder lives as long as this.
+        let scratch: Scratch
+        var actions = ActionBuffer()
+
+        init(_ scratch: Scratch, start: Instant, _ change: (inout ConditionSettings) -> Void) throws {
+            self.scratch = scratch
+            directory = scratch.path("events")
+            let options = JournalOptions(
+                directory: .init(directory), stateDirectory: .init(scratch.path("state")), gateway: try Identifier("g"))
+            journal = try Journal(
+                options, boot: BootID(machine: "aaaaaaaa", process: 1), now: start, clockOffset: .zero,
+                isClockSynchronized: true)
+            engine = MonitorEngine(start: start)
+            var settings = ConditionSettings()
+            change(&settings)
+            adapter = try engine.adapter(named: "hci0")
+            journal.name(adapter, "hci0")
+            recorder.name(adapter, "hci0")
+            let uuid = try #require(try ExplainTests.sightings().first).beacon.uuid
+            let setup = MonitorSetup(
+                name: try Identifier("site"),
+                conditions: [
+                    MonitorSetup.Condition(
+                        identifier: try Identifier("room"),
+                        condition: .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)),
+                        assuming: .unsatisfied, settings: settings)
+                ])
+            try engine.begin([setup], from: nil, at: start, into: &actions)
+            engine.listening(ListeningChange(.started, adapter: adapter), at: start, into: &actions)
+            deliver()
+        }
+
+        mutating func deliver() {
+            journal.append(actions, evidence: &recorder)
+            actions.removeAll()
+            journal.commit(at: engine.now)
+        }
+
+        mutating func sighted(_ sighting: (time: Instant, beacon: BeaconIdentity, rssi: RSSI?)) {
+            engine.advance(to: sighting.time, into: &actions)
+            deliver()
+            engine.sighted(
+                Sighting(
+                    time: sighting.time, adapter: adapter, beacon: sighting.beacon, measuredPower: -59,
+                    rssi: sighting.rssi), into: &actions)
+            recorder.sighted(sighting.beacon, by: adapter, rssi: sighting.rssi, at: sighting.time)
+            deliver()
+        }
+
+        /// The explanation of the last event of that state.
+        func explain(_ state: String) throws -> String {
+            var last: Int?
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+            where name.hasPrefix("events-") {
+                let text = try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
+                let numbered = text.split(separator: "\n").filter { $0.contains("\"sequence\"") }
+                for payload in try payloads(numbered.map(String.init), type: "event")
+                where payload["state"] as? String == state {
+                    last = payload["sequence"] as? Int
+                }
+            }
+            let ending = try Gateway.run("explain", "--utc", "\(try #require(last))", directory)
+            #expect(ending.status == 0, "\(ending.errors)")
+            return ending.text
+        }
+    }
+
+    @Test func `silence: the timeout, the last sightings, and what timeout would have been needed`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
+        for sighting in sightings { site.sighted(sighting) }
+        site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
+        site.deliver()
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains("nobody who held it heard it for 5 s of listening (rule X2)"))
+        #expect(text.contains("5 s before"))
+        #expect(text.contains("hci0: last heard it at"))
+        #expect(text.contains("listened 5 s since"))
+        #expect(text.contains("Its silences before:"))
+        #expect(text.contains("It has not come back since"))
+        #expect(text.contains("hci0: listening since"))
+    }
+
+    @Test func `silence that was bridged too late tells the timeout that would have bridged it`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
+        for sighting in sightings.prefix(30) { site.sighted(sighting) }
+        var again = sightings[29]
+        let last = again.time
+        again.time = last + .milliseconds(12_500)
+        site.sighted(again)
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains("7.5 s later. What would have avoided it: an exit_timeout above 12.5 s."), "\(text)")
+        #expect(try site.explain("satisfied").contains("hci0 heard"))
+    }
+
+    @Test func `threshold: heard all the time, and too weak`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) {
+            $0.exitTimeout = .seconds(5)
+            $0.enterRSSI = RSSI(dBm: -70)
+            $0.exitRSSI = RSSI(dBm: -75)
+        }
+        var near = sightings[0]
+        near.rssi = RSSI(dBm: -60)
+        site.sighted(near)
+        for second in 1...7 {
+            var far = near
+            far.time = near.time + .seconds(second)
+            far.rssi = RSSI(dBm: -88)
+            site.sighted(far)
+        }
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains("4 were heard meanwhile, the strongest at -88 dBm, and exit_rssi is"), "\(text)")
+        #expect(text.contains("The threshold decided, not silence."))
+        #expect(text.contains("What would have avoided it: an exit_rssi of -88 or less."))
+    }
+
+    @Test func `outage: nobody knows, and the adapter tells since when`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) { _ in }
+        for sighting in sightings.prefix(20) { site.sighted(sighting) }
+        let stop = site.engine.now + .seconds(1)
+        site.engine.listening(
+            ListeningChange(.stopped(since: nil), adapter: site.adapter, reason: "unplugged"), at: stop,
+            into: &site.actions)
+        site.engine.advance(to: stop + .seconds(61), into: &site.actions)
+        site.deliver()
+        let text = try site.explain("unknown")
+        #expect(text.contains("so nobody knows (rule L2)"))
+        #expect(text.contains("hci0: off since"))
+        #expect(text.contains("(unplugged)"))
+        #expect(text.contains("Flags on the event: scannerUnavailable."))
+    }
+
+    @Test func `removal: the visit ended with its condition`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) { _ in }
+        for sighting in sightings.prefix(20) { site.sighted(sighting) }
+        try site.engine.remove(try Identifier("room"), at: site.engine.now, into: &site.actions)
+        site.deliver()
+        let visit = site.journal.sequence - 1
+        let text = try Gateway.run("explain", "\(visit)", site.directory).text
+        #expect(text.contains("the condition was removed (rule C3)"), "\(text)")
+        #expect(text.contains("Line \(visit + 1) has the change: removed."))
+    }
+
+    @Test func `a condition's last event is found by its name, and before a date`() throws {
+        let sightings = try Self.sightings()
+        var site = try Site(try Scratch(), start: sightings[0].time) { $0.exitTimeout = .seconds(5) }
+        for sighting in sightings.prefix(30) { site.sighted(sighting) }
+        site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
+        site.deliver()
+        #expect(try Gateway.run("explain", "room", site.directory).text.contains("became unsatisfied"))
+        let early = Writer.date(Double(sightings[0].time.nanoseconds) / 1e9 + 1)
+        #expect(
+            try Gateway.run("explain", "room", site.directory, "--at", early).text.contains("became satisfied"))
+        #expect(try Gateway.run("explain", "nobody", site.directory).status == 65)
+        #expect(try Gateway.run("explain", "4711", site.directory).status == 65)
+        #expect(try Gateway.run("explain", "1", "/nonexistent").status == 66)
+    }
+
+    private typealias Writer = VisitsTests.Writer
+}

@@ -1,0 +1,282 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// Who was here when, from event files alone.
+@Suite struct VisitsTests {
+    /// A folder with one segment of these lines.
+    private static func folder(_ lines: [String], in scratch: Scratch) throws -> String {
+        let path = scratch.path("events")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data(lines.map { $0 + "\n" }.joined().utf8).write(
+            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
+        return path
+    }
+
+    /// A day's lines, written by hand: the wall clock is `offset` seconds ahead of the timeline.
+    struct Writer {
+        var lines: [String] = []
+        var sequence = 0
+        var offset = 1_795_219_200.0
+        var boot = "aaaaaaaa-00000001"
+
+        static func date(_ seconds: Double) -> String {
+            let whole = Int(seconds.rounded(.down))
+            var time = time_t(whole)
+            var parts = tm()
+            gmtime_r(&time, &parts)
+            let micro = Int(((seconds - Double(whole)) * 1_000_000).rounded())
+            return String(
+                format: "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                parts.tm_hour, parts.tm_min, parts.tm_sec, micro)
+        }
+
+        func date(_ time: Double) -> String { Self.date(offset + time) }
+
+        mutating func line(_ type: String, _ time: Double, _ body: String) {
+            sequence += 1
+            lines.append(
+                #"{"version":1,"type":"\#(type)","gateway":"g","boot":"\#(boot)","sequence":\#(sequence),\#(body)"#
+                    .replacing("DATE", with: #""date":"\#(date(time))","monotonic":\#(Int(time * 1_000_000))"#) + "}")
+        }
+
+        static let condition = #""condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"}"#
+
+        mutating func event(
+            _ identifier: String, _ state: String, _ time: Double, minor: Int? = nil, seen: Double? = nil
+        ) {
+            let refinement =
+                minor.map { #","refinement":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":\#($0)}"# }
+                ?? ""
+            let sighting =
+                seen.map {
+                    #","sighting":{"rssi":-60,"measuredPower":-59,"adapter":"hci0"},"lastSeen":"\#(date($0))""#
+                } ?? ""
+            line(
+                "event", time,
+                #""monitor":"site","identifier":"\#(identifier)","scope":"\#(minor == nil ? "condition" : "beacon")","#
+                    + #""state":"\#(state)",DATE,\#(Self.condition)\#(refinement)\#(sighting),"diagnostics":[]"#)
+        }
+
+        mutating func visit(
+            _ identifier: String, _ time: Double, arrival: Double, departure: Double, minor: Int? = nil,
+            reason: String = "exitTimeout"
+        ) {
+            let refinement =
+                minor.map { #","refinement":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":\#($0)}"# }
+                ?? ""
+            line(
+                "visit", time,
+                #""monitor":"site","identifier":"\#(identifier)","scope":"\#(minor == nil ? "condition" : "beacon")",DATE,"#
+                    + #"\#(Self.condition)\#(refinement),"arrival":"\#(date(arrival))","departure":"\#(date(departure))","#
+                    + #""duration":\#(departure - arrival),"sightings":7,"#
+                    + #""rssi":{"minimum":-80,"mean":-66.7,"maximum":-60},"reason":"\#(reason)""#)
+        }
+
+        mutating func stay(_ identifier: String, _ arrival: Double, _ departure: Double, minor: Int? = nil) {
+            event(identifier, "satisfied", arrival, minor: minor, seen: arrival)
+            event(identifier, "unsatisfied", departure + 30, minor: minor, seen: departure)
+            visit(identifier, departure + 30, arrival: arrival, departure: departure, minor: minor)
+        }
+
+        mutating func adapter(_ state: String, _ time: Double, since: Double? = nil) {
+            line(
+                "adapter", time, #""adapter":"hci0","state":"\#(state)","since":"\#(date(since ?? time))",DATE"#)
+        }
+
+        mutating func clock(_ time: Double, to offset: Double, synchronized: Bool = true) {
+            let before = self.offset
+            self.offset = offset
+            line(
+                "clock", time,
+                #""offsetBefore":\#(before),"offsetAfter":\#(offset),"synchronized":\#(synchronized),DATE"#)
+        }
+    }
+
+    private func visits(_ writer: Writer, _ arguments: String...) throws -> [[String: Any]] {
+        let scratch = try Scratch()
+        let ending = try Gateway.run(["visits", "--json"] + arguments + [try Self.folder(writer.lines, in: scratch)])
+        #expect(ending.status == 0, "\(ending.errors)")
+        return try ending.lines.map(object)
+    }
+
+    private func stays(_ rows: [[String: Any]]) -> [String] {
+        rows.filter { $0["kind"] as? String == "visit" }.map { row in
+            let beacon = (row["beacon"] as? [String: Any]).map { "/\($0["minor"] ?? "")" } ?? ""
+            func text(_ key: String) -> String {
+                (row[key] as? String).map { String($0.dropFirst(11).prefix(8)) } ?? "-"
+            }
+            let duration = (row["duration"] as? NSNumber).map { "\($0.intValue)" } ?? "-"
+            return
+                "\(row["identifier"] ?? "")\(beacon) \(text("arrival")) \(text("departure")) \(duration) \(row["end"] ?? "")"
+        }
+    }
+
+    @Test func `those that ended are told in the order of their ends, then those that go on`() throws {
+        var writer = Writer()
+        writer.event("staff", "satisfied", 50, minor: 9, seen: 50)
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.stay("desk", 200, 260)
+        let rows = try visits(writer, "--utc")
+        #expect(
+            stays(rows) == [
+                "staff/1 00:01:40 00:06:40 300 left", "desk 00:03:20 00:04:20 60 left", "staff/9 00:00:50 - 380 open",
+            ])
+        let totals = rows.filter { $0["kind"] as? String == "total" }
+        #expect(totals.count == 4)
+        #expect(
+            totals.contains { ($0["beacon"] as? [String: Any])?["minor"] as? Int == 1 && $0["visits"] as? Int == 1 })
+        #expect(totals.contains { $0["identifier"] as? String == "staff" && $0["beacons"] as? Int == 2 })
+    }
+
+    @Test func `T1: a wall clock that jumps from 1970 to today and back an hour leaves all durations as they were`()
+        throws
+    {
+        var writer = Writer()
+        let today = writer.offset
+        writer.offset = 0
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.event("staff", "satisfied", 500, minor: 2, seen: 500)
+        writer.clock(600, to: today + 3600)
+        writer.event("staff", "unsatisfied", 930, minor: 2, seen: 900)
+        writer.visit("staff", 930, arrival: 500, departure: 900, minor: 2)
+        writer.event("staff", "satisfied", 950, minor: 3, seen: 950)
+        writer.clock(1000, to: today)
+        writer.event("staff", "unsatisfied", 1230, minor: 3, seen: 1200)
+        writer.visit("staff", 1230, arrival: 950, departure: 1200, minor: 3)
+        let rows = try visits(writer)
+        #expect(
+            stays(rows) == [
+                "staff/1 00:01:40 00:06:40 300 left", "staff/2 00:08:20 00:15:00 400 left",
+                "staff/3 00:15:50 00:20:00 250 left",
+            ])
+        #expect(rows.allSatisfy { !(($0["arrival"] as? String) ?? "2026").hasPrefix("1970") })
+    }
+
+    @Test func `N4: a visit over a restart of the machine has its arrival by the old timeline and its end by the new`()
+        throws
+    {
+        var writer = Writer()
+        let start = writer.offset
+        writer.event("staff", "satisfied", 5000, minor: 1, seen: 5000)
+        writer.boot = "bbbbbbbb-00000001"
+        // Up for ten seconds, at a time when the old timeline would be at 6000; the clock is not set yet.
+        writer.offset = 0
+        writer.adapter("listening", 10)
+        writer.clock(20, to: start + 5990)
+        writer.event("staff", "unsatisfied", 110, minor: 1, seen: 80)
+        writer.visit("staff", 110, arrival: -990, departure: 80, minor: 1)
+        let rows = try visits(writer)
+        #expect(stays(rows) == ["staff/1 01:23:20 01:41:10 1070 left"])
+        let silences = rows.filter { $0["kind"] as? String == "silence" }
+        #expect(silences.count == 1 && silences[0]["adapter"] == nil)
+    }
+
+    @Test func `what was forgotten with the state is lost when its condition is added anew`() throws {
+        var writer = Writer()
+        writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
+        writer.line(
+            "condition", 500,
+            #""monitor":"site","identifier":"staff","change":"added",DATE,\#(Writer.condition),"#
+                + #""settings":{"assuming":"unknown","perBeacon":true,"enterCount":1,"enterWindow":10,"exitTimeout":30}"#
+        )
+        #expect(stays(try visits(writer)) == ["staff/1 00:00:50 - - lost"])
+    }
+
+    @Test func `a leaving event whose visit was never written tells when it was seen last`() throws {
+        var writer = Writer()
+        writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
+        writer.event("staff", "unsatisfied", 90, minor: 1, seen: 60)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        #expect(
+            stays(try visits(writer)) == ["staff/1 00:00:50 00:01:00 10 left", "staff/1 00:01:40 - 0 open"])
+    }
+
+    @Test func `stretches in which an adapter did not listen are told as such`() throws {
+        var writer = Writer()
+        writer.adapter("listening", 1)
+        writer.adapter("deaf", 110, since: 100)
+        writer.adapter("listening", 300)
+        writer.adapter("off", 400)
+        let silences = try visits(writer).filter { $0["kind"] as? String == "silence" }
+        #expect(silences.map { "\($0["reason"] ?? "")" } == ["deaf", "off"])
+        #expect((silences[0]["from"] as? String)?.contains("00:01:40") == true)
+        #expect(silences[1]["to"] == nil)
+    }
+
+    @Test func `--from, --to, --condition and --beacon leave out the rest`() throws {
+        var writer = Writer()
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.stay("staff", 1000, 1400, minor: 2)
+        writer.stay("desk", 2000, 2400)
+        writer.event("desk", "satisfied", 5000, seen: 5000)
+        let day = String(writer.date(0).prefix(10))
+        #expect(stays(try visits(writer, "--utc", "--from", "\(day) 00:10")).count == 3)
+        #expect(stays(try visits(writer, "--utc", "--to", "\(day)T00:15:00Z")).count == 1)
+        #expect(stays(try visits(writer, "--condition", "desk")).count == 2)
+        #expect(stays(try visits(writer, "--beacon", "1/2")) == ["staff/2 00:16:40 00:23:20 400 left"])
+        #expect(stays(try visits(writer, "--beacon", "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/1")).count == 2)
+    }
+
+    @Test(arguments: [
+        ["--beacon", "x"], ["--beacon", "1/2/3"], ["--from", "yesterday"], ["--to", "2026-13-01"], ["--json", "--csv"],
+    ])
+    func `what can't be meant is a usage error`(arguments: [String]) throws {
+        #expect(try Gateway.run(["visits"] + arguments).status == 64)
+    }
+
+    @Test func `the table is for people, and says which zone`() throws {
+        var writer = Writer()
+        writer.stay("staff", 100, 400, minor: 1)
+        let scratch = try Scratch()
+        let table = try Gateway.run("visits", "--utc", try Self.folder(writer.lines, in: scratch)).text
+        #expect(table.contains("2026-11-21 00:01:40  2026-11-21 00:06:40          5:00  staff 1/1"))
+        #expect(table.contains("-66.7  left"))
+        #expect(table.contains("1 visit, 5:00"))
+        #expect(table.hasSuffix("Times are UTC.\n"))
+        let empty = try Scratch()
+        #expect(try Gateway.run("visits", try Self.folder([], in: empty)).text == "No visits.\n")
+    }
+
+    @Test func `CSV quotes what has to be quoted, and no cell is a formula`() throws {
+        var writer = Writer()
+        writer.stay(#"a \"b\", c"#, 100, 400)
+        writer.stay("=1+1", 100, 400)
+        let scratch = try Scratch()
+        let rows = try Gateway.run("visits", "--csv", try Self.folder(writer.lines, in: scratch)).text
+            .components(separatedBy: "\r\n")
+        #expect(rows[0].hasPrefix("monitor,identifier,uuid,major,minor,arrival"))
+        #expect(
+            rows[1]
+                == #"site,"a ""b"", c",,,,2026-11-21T00:01:40.000000Z,2026-11-21T00:06:40.000000Z,300.0,7,-80,-66.7,-60,left"#
+        )
+        #expect(rows[2].hasPrefix(#"site,"'=1+1","#))
+    }
+
+    @Test func `the page stands alone and holds what it must`() throws {
+        var writer = Writer()
+        writer.adapter("listening", 1)
+        writer.stay("staff", 100, 40_000, minor: 1)
+        writer.stay("<b>&", 200, 20_000)
+        writer.adapter("deaf", 50_010, since: 50_000)
+        writer.adapter("listening", 53_600)
+        writer.event("staff", "satisfied", 60_000, minor: 2, seen: 60_000)
+        writer.stay("desk", 70_000, 71_000)
+        let scratch = try Scratch()
+        let page = scratch.path("visits.html")
+        let ending = try Gateway.run(
+            ["visits", "--utc", "--html", page, try Self.folder(writer.lines, in: scratch)])
+        #expect(ending.status == 0 && ending.output.isEmpty, "\(ending.errors)")
+        let html = try String(contentsOfFile: page, encoding: .utf8)
+        for wanted in [
+            "<!DOCTYPE html>", "name=\"viewport\"", "prefers-color-scheme:dark", "@media print", "staff 1/1",
+            "&lt;b&gt;&amp;",
+            "class=\"here\"", "class=\"here open\"", "class=\"deaf\"", "hci0 not listening", "still here",
+            "2026-11-21 00:01:40 – 2026-11-21 11:06:40",
+        ] { #expect(html.contains(wanted), "\(wanted)") }
+        for unwanted in ["<script", "http://", "https://", "<b>&", "src=", "url("] {
+            #expect(!html.contains(unwanted), "\(unwanted)")
+        }
+        #expect(html.components(separatedBy: "<rect").count == html.components(separatedBy: "</rect>").count)
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// `run` on a machine whose files and folders are not as they should be.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct LocalRunTests {
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0o10000
+    }
+
+    @Test func `a second gateway on one folder of event files is told who has it`() throws {
+        let world = try LiveWorld()
+        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        try gateway.log.line(with: "hci0 is listening")
+        // A state directory, a socket and a name of its own, and the same events.
+        let other = world.configuration().replacingOccurrences(of: world.path("state"), with: world.path("state-2"))
+            .replacingOccurrences(of: "status.sock", with: "status-2.sock")
+            .replacingOccurrences(of: "name: site", with: "name: yard")
+        let second = try Gateway.run("run", "--config", world.write("h.yaml", other))
+        #expect(second.status == 69)
+        #expect(
+            second.errors.contains(
+                "the folder of event files \(world.path("events")) is in use by beacon-gateway run, process"),
+            "\(second.errors)")
+        world.advertise()
+        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        #expect(gateway.end() == 0)
+        // Nobody takes the lock for lines.
+        let visits = try Gateway.run("visits", world.path("events"))
+        #expect(visits.status == 0, "\(visits.errors)")
+        #expect(visits.errors.isEmpty)
+    }
+
+    @Test func `a file that output.status_socket names stays, run says so, and check before`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: world.path("status.sock")))
+        let check = try Gateway.run("check", file)
+        #expect(check.status == 0)
+        let line =
+            try #require(
+                world.configuration().split(separator: "\n").firstIndex { $0.contains("status_socket") }) + 1
+        #expect(
+            check.errors.hasPrefix(
+                "warning: \(file):\(line):18: output.status_socket is \(world.path("status.sock")), which is a file;"),
+            "\(check.errors)")
+        #expect(check.text.contains("warnings: 1"))
+        let ending = try Gateway.run("run", "--config", file)
+        #expect(ending.status == 73, "\(ending.errors)")
+        #expect(ending.errors.contains("is a file and stays as it is"), "\(ending.errors)")
+        #expect(try contents(of: world.path("status.sock")) == Array("precious".utf8))
+    }
+
+    @Test(arguments: ["000", "077"])
+    func `files are 0640 and folders 0750, whatever the umask`(umask: String) throws {
+        let world = try LiveWorld()
+        let text = world.configuration().replacingOccurrences(of: "status.sock", with: "run/status.sock")
+        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", text), umask: umask)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        #expect(mode(world.path("run/status.sock")) == 0o660)
+        #expect(gateway.end() == 0)
+        for folder in ["events", "state", "run"] {
+            #expect(mode(world.path(folder)) == 0o750, "\(folder)")
+            for name in try FileManager.default.contentsOfDirectory(atPath: world.path(folder)) where name != "current"
+            {
+                #expect(mode(world.path("\(folder)/\(name)")) == 0o640, "\(folder)/\(name)")
+            }
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.path("state"))
+        #expect(Set(names).isSuperset(of: ["state.json", "gateway.lock", "monitor-site.lock"]))
+    }
+
+    @Test func `over dbus no capability is kept, by any of its threads`() throws {
+        let world = try LiveWorld()
+        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        try gateway.log.line(with: "hci0 is listening")
+        let status = try gateway.status()
+        let process = try #require(status["process"] as? Int)
+        #expect((status["capabilities"] as? [Any])?.isEmpty == true)
+        let text = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            #expect(text.contains("\(set):\t0000000000000000"), "\(text)")
+        }
+        #expect(text.contains("NoNewPrivs:\t1"))
+        #expect(gateway.end() == 0)
+    }
+
+    /// A file system that takes no writing, in place of a folder of the world.
+    private final class ReadOnly {
+        let path: String
+        init?(_ path: String) {
+            self.path = path
+            guard mount(path, path, nil, UInt(MS_BIND), nil) == 0 else { return nil }
+            guard mount(nil, path, nil, UInt(MS_BIND | MS_REMOUNT | MS_RDONLY), nil) == 0 else {
+                umount2(path, 2)
+                return nil
+            }
+        }
+        deinit { umount2(path, 2) }
+
+        static let isPossible: Bool = {
+            let path = "/tmp/bgr-\(UUID().uuidString.prefix(8))"
+            mkdir(path, 0o700)
+            defer { rmdir(path) }
+            return ReadOnly(path) != nil
+        }()
+    }
+
+    @Test(.enabled(if: ReadOnly.isPossible, "this user may not mount"), arguments: [true, false])
+    func `N5: a read-only state directory keeps no gateway from starting, and it says what is lost`(
+        hasRunBefore: Bool
+    ) throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        if hasRunBefore {
+            let gateway = try RunningGateway(world, configuration: file)
+            try gateway.log.line(with: "hci0 is listening")
+            #expect(gateway.end() == 0)
+        } else {
+            try FileManager.default.createDirectory(atPath: world.path("state"), withIntermediateDirectories: true)
+        }
+        let mounted = try #require(ReadOnly(world.path("state")))
+        let gateway = try RunningGateway(world, configuration: file)
+        if !hasRunBefore { try gateway.log.line(with: "gateway.lock can't be made: Read-only file system") }
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { status in
+            let monitors = status["monitors"] as? [[String: Any]] ?? []
+            let conditions = monitors.flatMap { $0["conditions"] as? [[String: Any]] ?? [] }
+            return conditions.first?["state"] as? String == "satisfied"
+        }
+        #expect(
+            gateway.log.lines.contains {
+                $0.contains("records can't be kept") && $0.hasSuffix("monitoring goes on, and lines are kept")
+            }, "\(gateway.log.lines)")
+        #expect(!gateway.log.lines.contains { $0.contains("wait in memory") })
+        let status = try gateway.status()
+        #expect((status["diagnostics"] as? [String])?.contains("persistenceUnavailable") == true)
+        // The lock of the events holds, and where there is one to be had the others do too.
+        let second = try Gateway.run("run", "--config", file)
+        #expect(second.status == 69)
+        #expect(
+            second.errors.contains(
+                hasRunBefore
+                    ? "the state directory \(world.path("state")) is in use by"
+                    : "event files \(world.path("events")) is in use by"),
+            "\(second.errors)")
+        #expect(gateway.end() == 0)
+        // What was heard is in the files.
+        #expect(try world.lines().contains { $0.contains("\"satisfied\"") })
+        withExtendedLifetime(mounted) {}
+    }
+}

@@ -1,0 +1,135 @@
+import BrokerSupport
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// `run` with a location source, as its own process.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason), .serialized) struct LocationRunTests {
+    private static let depot = "- {identifier: depot, center: [48.2082, 16.3738], radius: 200}"
+
+    private func payloads(_ world: LiveWorld, type: String) throws -> [[String: Any]] {
+        try world.lines().map { try #require(try object($0)["payload"] as? [String: Any]) }
+            .filter { $0["type"] as? String == type }
+    }
+
+    private func states(_ world: LiveWorld) throws -> [String] {
+        try payloads(world, type: "event").compactMap { $0["state"] as? String }
+    }
+
+    private func state(_ status: [String: Any]) -> String? {
+        let monitors = status["monitors"] as? [[String: Any]] ?? []
+        return (monitors.first?["conditions"] as? [[String: Any]])?.first?["state"] as? String
+    }
+
+    @Test func `a track is played: events, the status says so, and a restart goes on`() throws {
+        let world = try LiveWorld()
+        let track = try world.write("ride.gpx", Fixtures.ride)
+        let location = "location: {source: gpx, file: \(track), speed: 100}"
+        let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        try gateway.until("the ride is over") { _ in try states(world).count >= 3 }
+        #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied"])
+        let status = try gateway.status()
+        let told = try #require(status["location"] as? [String: Any])
+        #expect(told["source"] as? String == "gpx")
+        #expect((told["fixes"] as? Int ?? 0) > 50)
+        if Tool.hasSchemaValidator {
+            let said = try Gateway.run("status", "--json", "--config", file)
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try run(Tool.python, [validator, "--kind", "status"], input: said.output)
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        #expect(gateway.end() == 0)
+        #expect(try payloads(world, type: "visit").map { $0["reason"] as? String } == ["left"])
+        #expect(try payloads(world, type: "adapter").contains { $0["adapter"] as? String == "gpx" })
+        // It is where it was: the same again makes two events more, and none at the start.
+        let next = try RunningGateway(world, configuration: file)
+        try next.log.line(with: "hci0 is listening")
+        try next.until("the ride is over again") { _ in try states(world).count >= 5 }
+        #expect(next.end() == 0)
+        #expect(try states(world) == ["unsatisfied", "satisfied", "unsatisfied", "satisfied", "unsatisfied"])
+    }
+
+    @Test func `a reload brings a source, and takes it away`() throws {
+        let world = try LiveWorld()
+        let track = try world.write("ride.gpx", Fixtures.ride)
+        let file = try world.write("g.yaml", world.configuration(conditions: Self.depot))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        try gateway.until("it is unmonitored") { self.state($0) == "unmonitored" }
+        let location = "location: {source: gpx, file: \(track), speed: 0.01}"
+        _ = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
+        gateway.signal(SIGHUP)
+        try gateway.until("it is outside") { self.state($0) == "unsatisfied" }
+        _ = try world.write("g.yaml", world.configuration(conditions: Self.depot))
+        gateway.signal(SIGHUP)
+        try gateway.until("it is unmonitored again") { self.state($0) == "unmonitored" }
+        #expect(gateway.end() == 0)
+        #expect(try states(world) == ["unmonitored", "unknown", "unsatisfied", "unmonitored"])
+    }
+
+    @Test func `a track that can't be read is said, and beacons are monitored all the same`() throws {
+        let world = try LiveWorld()
+        let location = "location: {source: gpx, file: /nowhere/ride.gpx}"
+        let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid)}"
+        let file = try world.write("g.yaml", world.configuration(location, conditions: staff + "\n" + Self.depot))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "/nowhere/ride.gpx")
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { self.state($0) == "satisfied" }
+        #expect(gateway.end() == 0)
+        let event = try #require(try payloads(world, type: "event").first)
+        #expect((event["diagnostics"] as? [String])?.contains("locationUnavailable") == true)
+    }
+
+    private static let hasGPSD = Tool.isThere("/usr/bin/gpsfake") && Tool.isThere("/usr/sbin/gpsd")
+
+    private static let gpsfake = Fixtures.tests.appendingPathComponent("Fixtures/gpsd/gpsfake.py").path
+
+    @Test(.enabled(if: hasGPSD, "gpsd and gpsd-clients are not installed"))
+    func `a real gpsd with a receiver that drives through the circle`() throws {
+        let world = try LiveWorld()
+        // 25 m a second, from 700 m south of the middle to 700 m north of it.
+        let log = (0..<57).map { second in
+            let minutes = (48.2082 - 48) * 60 + (Double(second) * 25 - 700) / 1852
+            let place = String(format: "48%08.5f,N,01622.42800,E", minutes)
+            return [
+                "GPGGA,0746%02d.00,\(place),1,08,0.9,180.0,M,43.0,M,,",
+                "GPRMC,0746%02d.00,A,\(place),48.6,000.0,211126,,,A",
+            ]
+            .map { text in
+                let text = text.replacing("%02d", with: String(format: "%02d", second))
+                return "$\(text)*\(String(format: "%02X", text.utf8.reduce(0 as UInt8) { $0 ^ $1 }))\r\n"
+            }.joined()
+        }.joined()
+        let nmea = try world.write("ride.nmea", log)
+        let port = freePort()
+        let location = "location: {source: gpsd, host: 127.0.0.1, port: \(port)}"
+        let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
+        let daemon = Process()
+        daemon.executableURL = URL(fileURLWithPath: Tool.python)
+        daemon.arguments = [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(port)", nmea]
+        daemon.standardOutput = FileHandle.nullDevice
+        daemon.standardError = FileHandle.nullDevice
+        try daemon.run()
+        // It ends its gpsd when it is asked to end.
+        defer {
+            kill(daemon.processIdentifier, SIGINT)
+            daemon.waitUntilExit()
+        }
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        try gateway.until("it drove in and out") { _ in
+            let states = try states(world)
+            return states.contains("satisfied") && states.last == "unsatisfied"
+        }
+        #expect(gateway.end() == 0)
+        let entering = try #require(try payloads(world, type: "event").first { $0["state"] as? String == "satisfied" })
+        #expect(entering["lastSeen"] != nil)
+        #expect(entering["sighting"] == nil)
+        #expect(try payloads(world, type: "adapter").contains { $0["adapter"] as? String == "gpsd" })
+    }
+}

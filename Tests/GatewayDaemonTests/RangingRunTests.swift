@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// `ranging` lines of a gateway that runs.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct RangingRunTests {
+    private static let conditions =
+        "- {identifier: staff, uuid: \(LiveWorld.uuid), ranging: true}\n- {identifier: others, uuid: \(LiveWorld.uuid)}"
+
+    private func rangings(_ world: LiveWorld) throws -> [[String: Any]] {
+        try payloads(world.lines(), type: "ranging")
+    }
+
+    @Test func `while a beacon is in view a line a second is written, then an empty one, then none`() throws {
+        let world = try LiveWorld()
+        let file = try world.write(
+            "g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("the view is empty again") { _ in
+            (try rangings(world).last?["beacons"] as? [[String: Any]])?.isEmpty == true
+        }
+        let status = try gateway.status()
+        #expect((status["counters"] as? [String: Any])?["rangingLines"] as? Int == 2)
+        if Tool.hasSchemaValidator {
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let said = try Gateway.run("status", "--json", "--config", file)
+            #expect(try run(Tool.python, [validator, "--kind", "status"], input: said.output).status == 0)
+            let lines = try world.lines().map { $0 + "\n" }.joined()
+            let ending = try run(Tool.python, [validator, "--first", "1"], input: Array(lines.utf8))
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        #expect(gateway.end() == 0)
+        let told = try rangings(world)
+        #expect(told.map { $0["identifier"] as? String } == ["staff", "staff"])
+        #expect(told.compactMap { ($0["beacons"] as? [[String: Any]])?.count } == [1, 0])
+        let monotonic = told.compactMap { $0["monotonic"] as? Int }
+        #expect(monotonic.allSatisfy { $0 % 1_000_000 == 0 })
+        #expect(monotonic.count == 2 && monotonic[1] - monotonic[0] == 1_000_000)
+    }
+
+    @Test func `a reload switches it on and off`() throws {
+        let world = try LiveWorld()
+        let off = Self.conditions.replacing("ranging: true", with: "ranging: false")
+        let file = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
+        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: Self.conditions))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "changed: staff")
+        world.advertise()
+        try gateway.until("a ranging is written") { _ in try !rangings(world).isEmpty }
+        _ = try world.write("g.yaml", world.configuration("ranging: {window: 1s}", conditions: off))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "changed: staff")
+        #expect(((try gateway.status())["counters"] as? [String: Any])?["rangingLines"] == nil)
+        #expect(gateway.end() == 0)
+    }
+
+    @Test(.enabled(if: LocalBroker.isThere, LocalBroker.reason))
+    func `a broker gets them at qos 0 while they are new, though no numbered line follows`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        try broker.start()
+        let file = try world.write(
+            "g.yaml",
+            world.configuration(
+                "ranging: {window: 1s}\nmqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 60s}",
+                conditions: Self.conditions))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        try gateway.until("it is connected") {
+            ($0["mqtt"] as? [String: Any])?["state"] as? String == "connected"
+        }
+        let subscriber = Process()
+        subscriber.executableURL = URL(fileURLWithPath: LocalBroker.subscriber)
+        subscriber.arguments = [
+            "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "60", "-t",
+            "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
+        ]
+        let output = Foundation.Pipe()
+        subscriber.standardOutput = output
+        try subscriber.run()
+        // One whose broker is gone would try for ever, and keep the tests' output open.
+        defer {
+            if subscriber.isRunning {
+                kill(subscriber.processIdentifier, SIGKILL)
+                subscriber.waitUntilExit()
+            }
+        }
+        // After the first, an advertisement makes no line that has a number.
+        try gateway.until("a ranging came") { _ in
+            world.advertise()
+            return !subscriber.isRunning
+        }
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(
+            said.hasPrefix(#"0 0 beacons/lobby/ranging/staff {"version":2,"type":"ranging","gateway":"lobby""#),
+            "\(said)")
+        #expect(!said.contains("sequence"))
+        #expect(gateway.end() == 0)
+    }
+}

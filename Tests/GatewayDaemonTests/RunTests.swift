@@ -1,0 +1,213 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// `run` as its own process, over a private bus.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct RunTests {
+    private func state(_ status: [String: Any], of identifier: String) -> String? {
+        let monitors = status["monitors"] as? [[String: Any]] ?? []
+        let conditions = monitors.flatMap { $0["conditions"] as? [[String: Any]] ?? [] }
+        return conditions.first { $0["identifier"] as? String == identifier }?["state"] as? String
+    }
+
+    private func payloads(_ world: LiveWorld, type: String) throws -> [[String: Any]] {
+        try world.lines().map { try #require(try object($0)["payload"] as? [String: Any]) }
+            .filter { $0["type"] as? String == type }
+    }
+
+    @Test func `a beacon that bluetoothd tells of is an event in the files, and a record in the status`() throws {
+        let world = try LiveWorld()
+        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", world.configuration()))
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        let status = try gateway.status()
+        #expect(status["state"] as? String == "listening")
+        if Tool.hasSchemaValidator {
+            let said = try Gateway.run("status", "--json", "--config", world.path("g.yaml"))
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try run(Tool.python, [validator, "--kind", "status"], input: said.output)
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        #expect(((status["adapters"] as? [[String: Any]])?.first?["reports"] as? Int) == 1)
+        #expect(gateway.end() == 0)
+        let events = try payloads(world, type: "event")
+        #expect(events.map { $0["identifier"] as? String } == ["staff", "staff"])
+        #expect(events.map { $0["scope"] as? String } == ["condition", "beacon"])
+        #expect(events.allSatisfy { $0["state"] as? String == "satisfied" })
+        let sequences = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+            .compactMap { $0["sequence"] as? Int }
+        #expect(sequences == Array(1...sequences.count))
+    }
+
+    @Test func `N4: a restart while a beacon is present makes no event, and its numbers go on`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        for round in 0..<3 {
+            let gateway = try RunningGateway(world, configuration: file)
+            try gateway.log.line(with: "hci0 is listening")
+            world.advertise()
+            try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+            #expect(state(try gateway.status(), of: "staff") == "satisfied")
+            // Killed once, without a chance to say anything.
+            #expect(gateway.end(by: round == 1 ? SIGKILL : SIGTERM) == (round == 1 ? -SIGKILL : 0))
+        }
+        #expect(try payloads(world, type: "event").count == 2)
+        let sequences = try world.lines().compactMap { try object($0)["payload"] as? [String: Any] }
+            .compactMap { $0["sequence"] as? Int }
+        #expect(sequences == Array(1...sequences.count))
+    }
+
+    @Test func `SIGHUP applies what is different and logs it; a bad file is refused whole`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        let other = "- {identifier: visitors, uuid: 00000000-0000-0000-0000-000000000001}"
+        let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid), per_beacon: true, exit_timeout: 45s}"
+        _ = try world.write("g.yaml", world.configuration(conditions: staff + "\n" + other))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "conditions added: visitors; changed: staff; removed: none")
+        // C2: what did not change its identity keeps its state.
+        #expect(state(try gateway.status(), of: "staff") == "satisfied")
+        #expect(state(try gateway.status(), of: "visitors") == "unknown")
+        _ = try world.write("g.yaml", world.configuration(conditions: "- {identifier: staff, uuid: nonsense}"))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "was not applied, and what runs stays")
+        // `status` reads the file too, to know whom to ask.
+        _ = try world.write("g.yaml", world.configuration(conditions: staff))
+        #expect(state(try gateway.status(), of: "visitors") == "unknown")
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "removed: visitors")
+        #expect(gateway.end() == 0)
+        let changes = try payloads(world, type: "condition").map {
+            "\($0["identifier"] as? String ?? "") \($0["change"] as? String ?? "")"
+        }
+        #expect(changes == ["staff added", "staff changed", "visitors added", "visitors removed"])
+    }
+
+    @Test func `SIGHUP with another outage timeout keeps every state`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        _ = try world.write(
+            "g.yaml",
+            world.configuration().replacingOccurrences(of: "outage_timeout: 60s", with: "outage_timeout: 90s"))
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "was applied")
+        #expect(state(try gateway.status(), of: "staff") == "satisfied")
+        world.advertise()
+        try gateway.until("it still hears") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 1 }
+        #expect(gateway.end() == 0)
+        #expect(try payloads(world, type: "event").count == 2)
+    }
+
+    @Test func `SIGUSR1 begins a new file`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        gateway.signal(SIGUSR1)
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        #expect(gateway.end() == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.path("events"))
+        #expect(names.filter { $0.hasPrefix("events-") }.count == 2)
+    }
+
+    @Test func `N1: a second gateway of the same monitor is told who has the name`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        let second = try Gateway.run("run", "--config", file)
+        #expect(second.status == 69)
+        #expect(second.errors.contains("in use by beacon-gateway run, process"), "\(second.errors)")
+        #expect(gateway.end() == 0)
+    }
+
+    @Test func `READY comes once something is scanned, WATCHDOG through all of it, and STOPPING at the end`() throws {
+        let world = try LiveWorld()
+        let path = world.path("notify")
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0)
+        func received() -> String {
+            var poll = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            guard Glibc.poll(&poll, 1, 60_000) > 0 else { return "nothing for a minute" }
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(socket, &bytes, bytes.count, 0)
+            return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        }
+        func until(_ text: String) -> Bool {
+            for _ in 0..<100 {
+                let message = received()
+                if message.contains(text) { return true }
+                if message == "nothing for a minute" { return false }
+            }
+            return false
+        }
+        let gateway = try RunningGateway(
+            world, configuration: world.write("g.yaml", world.configuration()),
+            environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"])
+        #expect(until("READY=1"))
+        #expect(until("WATCHDOG=1"))
+        #expect(until("WATCHDOG=1"))
+        gateway.signal(SIGHUP)
+        #expect(until("RELOADING=1"))
+        #expect(until("READY=1"))
+        gateway.signal(SIGTERM)
+        #expect(until("STOPPING=1"))
+        #expect(gateway.waitForEnd() == 0)
+    }
+
+    @Test func `status without a gateway says so and ends with 69`() throws {
+        let world = try LiveWorld()
+        let ending = try Gateway.run("status", "--config", world.write("g.yaml", world.configuration()))
+        #expect(ending.status == 69)
+        #expect(ending.errors.contains("status.sock"))
+    }
+
+    @Test func `status after the end shows what the gateway left, and ends with 69 all the same`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        #expect(gateway.end() == 0)
+        let ending = try Gateway.run("status", "--json", "--config", file)
+        #expect(ending.status == 69)
+        let left = try object(ending.text)
+        #expect(left["state"] as? String == "ended")
+        let conditions = try #require(left["conditions"] as? [[String: Any]])
+        #expect(conditions.map { $0["identifier"] as? String } == ["staff"])
+        #expect(conditions.map { $0["state"] as? String } == ["satisfied"])
+    }
+
+    @Test(arguments: ["auto", "management", "hci"])
+    func `where the kernel has no Bluetooth, run says what to do and ends with 69 or 77`(backend: String) throws {
+        let world = try LiveWorld()
+        // The folder of the socket is made by the service manager, where there is one.
+        let text = world.configuration().replacingOccurrences(of: "backend: dbus", with: "backend: \(backend)")
+            .replacingOccurrences(of: "status.sock", with: "run/status.sock")
+        guard Glibc.socket(31, Int32(SOCK_RAW.rawValue), 1) < 0 else { return }
+        let ending = try Gateway.run("run", "--config", world.write("g.yaml", text))
+        #expect([69, 77].contains(ending.status), "\(ending.errors)")
+        #expect(ending.errors.contains("modprobe bluetooth"), "\(ending.errors)")
+    }
+}

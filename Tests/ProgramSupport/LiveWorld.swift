@@ -1,0 +1,220 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Lines that a child writes, read as they come; a child that says nothing for a minute has failed.
+package final class LineReader {
+    private let handle: FileHandle
+    private var rest: [UInt8] = []
+    package private(set) var lines: [String] = []
+
+    package init(_ handle: FileHandle) { self.handle = handle }
+
+    package struct NothingCame: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    /// Reads until a line holds `text`, and gives it.
+    @discardableResult package func line(
+        with text: String, location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        while true {
+            guard let line = try next() else {
+                Issue.record(
+                    "no line with “\(text)” came; these did:\n\(lines.joined(separator: "\n"))",
+                    sourceLocation: location)
+                throw NothingCame(description: text)
+            }
+            if line.contains(text) { return line }
+        }
+    }
+
+    /// The next line; `nil` at the end, and after a minute of silence.
+    package func next() throws -> String? {
+        while true {
+            if let end = rest.firstIndex(of: 0x0A) {
+                let line = String(decoding: rest[..<end], as: UTF8.self)
+                rest.removeSubrange(...end)
+                lines.append(line)
+                return line
+            }
+            var poll = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            guard Glibc.poll(&poll, 1, 60_000) > 0 else { return nil }
+            let data = handle.availableData
+            if data.isEmpty { return nil }
+            rest += data
+        }
+    }
+}
+
+/// A private bus with a stand-in for bluetoothd on it.
+package final class LiveWorld {
+    package static let daemon = "/usr/bin/dbus-daemon"
+    package static let mock = Fixtures.tests.appendingPathComponent("Fixtures/dbus/bluez_mock.py").path
+    package static let canRun =
+        Tool.isThere(daemon)
+        && (try? run(Tool.python, ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]).status)
+            == 0
+    package static let reason: Comment = "dbus-daemon, python3-dbus or python3-gi is missing"
+
+    // sockaddr_un holds 107 octets.
+    package let folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")
+    package var address: String { "unix:path=\(folder.path)/bus" }
+    private let bus = Process()
+    private let standIn = Process()
+    private let input = Foundation.Pipe()
+    private let said: LineReader
+
+    package static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+    package static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"
+
+    package init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let configuration = folder.appendingPathComponent("bus.conf")
+        try """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig><type>custom</type><listen>unix:path=\(folder.path)/bus</listen><auth>EXTERNAL</auth>
+        <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
+        <allow send_type="signal"/><allow send_type="method_return"/><allow send_type="error"/>
+        <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
+        <allow receive_type="error"/></policy></busconfig>
+        """.write(to: configuration, atomically: true, encoding: .utf8)
+        bus.executableURL = URL(fileURLWithPath: Self.daemon)
+        bus.arguments = ["--config-file=\(configuration.path)", "--nofork", "--nopidfile", "--print-address=1"]
+        let printed = Foundation.Pipe()
+        bus.standardOutput = printed
+        try bus.run()
+        _ = try LineReader(printed.fileHandleForReading).next()
+        standIn.executableURL = URL(fileURLWithPath: Tool.python)
+        standIn.arguments = [Self.mock, #"[{"index":0}]"#]
+        standIn.environment = ProcessInfo.processInfo.environment.merging(
+            ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path)/bus"]
+        ) { $1 }
+        let output = Foundation.Pipe()
+        standIn.standardInput = input
+        standIn.standardOutput = output
+        said = LineReader(output.fileHandleForReading)
+        try standIn.run()
+        try said.line(with: "ready")
+    }
+
+    deinit {
+        for process in [standIn, bus] where process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// One report of a beacon by the stand-in; with `minor`, of another beacon.
+    package func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
+        let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
+        let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
+        input.fileHandleForWriting.write(Data((command + "\n").utf8))
+    }
+
+    /// Has the stand-in do something.
+    package func tell(_ command: String) { input.fileHandleForWriting.write(Data((command + "\n").utf8)) }
+
+    package func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    /// A configuration that hears by the private bus and writes below the folder.
+    package func configuration(_ more: String = "", conditions: String? = nil, exitTimeout: String = "30s") -> String {
+        """
+        gateway: {name: lobby}
+        scanner: {backend: dbus}
+        monitor: {name: site, exit_timeout: \(exitTimeout), outage_timeout: 60s, deaf_after: off}
+        output:
+          directory: \(path("events"))
+          state_directory: \(path("state"))
+          status_socket: \(path("status.sock"))
+        \(more)
+        conditions:
+        \(conditions ?? "- {identifier: staff, uuid: \(Self.uuid), per_beacon: true, assuming: unsatisfied}")
+
+        """
+    }
+
+    package func write(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+        return path(name)
+    }
+
+    /// All lines of all event files, in order.
+    package func lines() throws -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path("events"))) ?? []
+        return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap {
+            String(decoding: try contents(of: path("events/\($0)")), as: UTF8.self).split(separator: "\n").map(
+                String.init)
+        }
+    }
+}
+
+/// A `beacon-gateway run` of its own process.
+package final class RunningGateway {
+    package let log: LineReader
+    fileprivate let process = Process()
+    private let world: LiveWorld
+
+    // `umask`: what the process is started with, in octal; as this one has it where absent.
+    package init(
+        _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
+    ) throws {
+        self.world = world
+        let arguments = ["run", "--config", configuration]
+        if let umask {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "umask \(umask); exec \"$0\" \"$@\"", Gateway.path] + arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: Gateway.path)
+            process.arguments = arguments
+        }
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
+        ) { $1 }
+        let errors = Foundation.Pipe()
+        process.standardError = errors
+        log = LineReader(errors.fileHandleForReading)
+        try process.run()
+    }
+
+    deinit {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    /// Asks it to end, and gives its exit code.
+    package func end(by number: Int32 = SIGTERM) -> Int32 {
+        signal(number)
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    package func waitForEnd() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    /// What it says of itself: the object that `status --json` prints.
+    package func status() throws -> [String: Any] {
+        try object(try StatusCall.answer(at: world.path("status.sock")).prefix { $0 != "\n" })
+    }
+
+    /// Asks until something is so of what it says. It answers once a second, so these are a minute and a half.
+    package func until(
+        _ what: String, location: SourceLocation = #_sourceLocation, _ isSo: ([String: Any]) throws -> Bool
+    ) throws {
+        for _ in 0..<90 where try isSo(try status()) { return }
+        Issue.record("never happened: \(what)\n\(log.lines.joined(separator: "\n"))", sourceLocation: location)
+        throw LineReader.NothingCame(description: what)
+    }
+}
+
+extension RunningGateway {
+    /// Its number.
+    package var processID: Int32 { process.processIdentifier }
+}

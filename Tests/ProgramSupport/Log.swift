@@ -1,0 +1,84 @@
+import Foundation
+
+/// Lines of the advertisement log, as a person writes them.
+package enum Log {
+    package static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+
+    /// A sighting; `time` as it shall stand there.
+    package static func sighting(_ time: String, adapter: String? = nil, minor: Int = 1, uuid: String = uuid) -> String
+    {
+        let adapter = adapter.map { #""adapter":"\#($0)","# } ?? ""
+        return
+            #"{"time":\#(time),\#(adapter)"rssi":-60,"uuid":"\#(uuid)","major":1,"minor":\#(minor),"measuredPower":-59}"#
+    }
+
+    /// A report without an iBeacon.
+    package static func report(_ time: String, adapter: String = "hci0") -> String {
+        #"{"time":\#(time),"adapter":"\#(adapter)","data":""}"#
+    }
+
+    package static func listening(_ isListening: Bool, _ time: String, adapter: String = "hci0") -> String {
+        #"{"time":\#(time),"adapter":"\#(adapter)","listening":\#(isListening)}"#
+    }
+
+    /// A configuration of the one UUID, who is away at first.
+    package static let configuration = """
+        conditions:
+          - identifier: staff
+            uuid: \(uuid)
+            assuming: unsatisfied
+        """
+}
+
+extension Scratch {
+    package func log(_ name: String, _ lines: [String]) throws -> String {
+        try write(name, lines.map { $0 + "\n" }.joined())
+    }
+}
+
+/// What a replay said, short: seconds, what, which.
+package struct Told: Equatable {
+    package var lines: [String] = []
+
+    package init(_ lines: [String], _ types: String...) throws {
+        for payload in try payloads(lines) where types.contains(payload["type"] as? String ?? "") {
+            let name = payload["identifier"] as? String ?? payload["adapter"] as? String ?? ""
+            let time = Double(payload["monotonic"] as? Int64 ?? -1) / 1_000_000
+            let change =
+                payload["state"] as? String ?? payload["reason"] as? String ?? payload["change"] as? String ?? ""
+            self.lines.append("\(time) \(name) \(change)")
+        }
+    }
+}
+
+/// The bytes of a btsnoop file of the Linux monitor, as RFC 1761 and BlueZ have them.
+package struct MonitorCapture {
+    package private(set) var bytes: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 0x07, 0xD1]
+
+    package init() {}
+
+    package mutating func record(_ opcode: UInt16, at seconds: Double, index: UInt16 = 0, _ payload: [UInt8] = []) {
+        func append(_ number: some FixedWidthInteger) {
+            withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        append(UInt32(payload.count))
+        append(UInt32(payload.count))
+        append(UInt32(index) << 16 | UInt32(opcode))
+        append(UInt32(0))
+        append(Int64(0x00DC_DDB3_0F2F_8000) + Int64(seconds * 1_000_000))
+        bytes += payload
+    }
+
+    /// An LE Advertising Report with one report: an iBeacon where `minor` is given, else no data.
+    package static func event(minor: UInt8?) -> [UInt8] {
+        var data: [UInt8] = []
+        if let minor {
+            let uuid: [UInt8] = [
+                0xF7, 0x82, 0x6D, 0xA6, 0x4F, 0xA2, 0x4E, 0x98, 0x80, 0x24, 0xBC, 0x5B, 0x71, 0xE0, 0x89, 0x3E,
+            ]
+            data = [26, 0xFF, 0x4C, 0x00, 0x02, 0x15] + uuid + [0, 1, 0, minor, 0xC5]
+        }
+        let report: [UInt8] = [0x02, 1, 0x03, 0x01, 7, 0, 0, 0xE5, 0x98, 0xC0, UInt8(data.count)] + data + [0xC4]
+        return [0x3E, UInt8(report.count)] + report
+    }
+}

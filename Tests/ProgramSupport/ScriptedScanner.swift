@@ -1,0 +1,113 @@
+import BeaconScanning
+import BluetoothLE
+import Foundation
+import Polling
+import SystemPackage
+
+/// A scanner that says what a test has it say.
+package final class ScriptedScanner: AdvertisingScanner {
+    package let backend: ScannerBackend
+    /// What it tells while it starts.
+    package var opening: [ScanChange] = []
+    /// What it does when it has been started.
+    package var onStart: ((ScriptedScanner) -> Void)?
+    /// What was received and has not been read yet: handed over by ``drain()``.
+    package var unread: [(ScriptedScanner) -> Void] = []
+    package private(set) var steps: [WatchdogStep] = []
+    package private(set) var stops = 0
+    private var handler: (any ScanHandler)?
+    private let now: () -> Instant
+
+    package init(_ backend: ScannerBackend = .management, now: @escaping () -> Instant) {
+        self.backend = backend
+        self.now = now
+    }
+
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
+        self.handler = handler
+        for change in opening { say(change) }
+        onStart?(self)
+    }
+
+    package func drain() {
+        let received = unread
+        unread = []
+        for item in received { item(self) }
+    }
+
+    package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+        steps.append(step)
+        return .taken
+    }
+
+    package func stop() {
+        if handler != nil { stops += 1 }
+        handler = nil
+    }
+
+    // MARK: What the test has it say
+
+    package func say(_ change: ScanChange, at time: Instant? = nil) { handler?.changed(change, at: time ?? now()) }
+
+    package func hear(
+        _ data: [UInt8], rssi: Int8? = -60, address: UInt64? = 0xC098_E500_0007,
+        properties: AdvertisingReport.Properties = .legacy, on adapter: Int = 0, at time: Instant? = nil
+    ) {
+        let report = AdvertisingReport(
+            address: address.map { DeviceAddress($0, kind: .random) }, rssi: rssi.map { RSSI(dBm: $0) },
+            properties: properties, data: 0..<data.count)
+        handler?.heard(report, data: data.span, on: adapter, at: time ?? now())
+    }
+
+    /// A report of the beacon, or of something that is none.
+    package func hear(_ beacon: BeaconIdentity?, rssi: Int8? = -60, on adapter: Int = 0, at time: Instant? = nil) {
+        hear(Advert.data(beacon), rssi: rssi, on: adapter, at: time)
+    }
+}
+
+/// What stands in advertising reports.
+package enum Advert {
+    package static func data(_ beacon: BeaconIdentity?, measuredPower: Int8 = -59) -> [UInt8] {
+        guard let beacon else { return [2, 1, 6] }
+        return [2, 1, 6, 26, 0xFF] + IBeacon(identity: beacon, measuredPower: measuredPower).manufacturerData
+    }
+
+    package static func structure(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
+}
+
+/// The beacon with this minor under the UUID that the tests' logs have.
+package func badge(_ minor: UInt16, major: UInt16 = 1) -> BeaconIdentity {
+    BeaconIdentity(
+        uuid: ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E), major: major, minor: minor)
+}
+
+/// The timeline's moment so many seconds in.
+package func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
+
+/// A pipe whose ends this process holds.
+package final class PipeEnds {
+    package let reading: FileDescriptor
+    package let writing: FileDescriptor
+
+    package init() throws { (reading, writing) = try FileDescriptor.pipe() }
+
+    deinit {
+        try? reading.close()
+        try? writing.close()
+    }
+
+    package func closeReading() { try? reading.close() }
+}
+
+/// All that can be read from a descriptor at once.
+package func readAvailable(_ descriptor: FileDescriptor) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 0) > 0, entry.revents & Int16(POLLIN) != 0 else { return bytes }
+        let count = chunk.withUnsafeMutableBytes { read(descriptor.rawValue, $0.baseAddress, $0.count) }
+        guard count > 0 else { return bytes }
+        bytes += chunk.prefix(count)
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Glibc
+
+/// One call at a gateway's status socket, without a program between.
+package enum StatusCall {
+    /// No gateway takes so long.
+    private static let secondsMax = 60
+
+    package struct Unanswered: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    /// All that it answers: an object in one line, a page, an empty line.
+    package static func answer(at path: String) throws -> String {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var patience = timeval(tv_sec: secondsMax, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Unanswered(description: "\(path): \(String(cString: strerror(errno)))") }
+        var octets: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &part, part.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Unanswered(description: "\(path): \(String(cString: strerror(errno)))") }
+            if count == 0 { return String(decoding: octets, as: UTF8.self) }
+            octets += part.prefix(count)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+/// Where the fixtures and tools of the tests are.
+package enum Fixtures {
+    package static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    package static let sources = tests.deletingLastPathComponent().appendingPathComponent("Sources")
+
+    /// The captures of known radio traffic.
+    package static let captures = [
+        "hcidump-gimbal.raw", "android-gym-bike.btsnoop", "android-multi-report.btsnoop", "nrf52-screenroom-90.pcapng",
+        "ubertooth-anechoic-0.pcapng", "whad-pairing.pcap",
+    ]
+    /// The logs of beacons that were carried through rooms.
+    package static let rooms = [
+        "rooms-2015-03-03.json.gz", "rooms-2015-03-07.json.gz", "rooms-2015-03-13-beacon5-run1.json.gz",
+    ]
+    /// What a room's log calls the fields.
+    package static let roomFields = "adapter=scannerID,measuredPower=calibratedPower|power"
+
+    /// North along a meridian at some 7.6 m a second, through the middle of the circle at 07:48.
+    package static let ride = """
+        <?xml version="1.0"?>
+        <gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>
+        <trkpt lat="48.2000" lon="16.3738"><time>2026-11-21T07:46:00Z</time></trkpt>
+        <trkpt lat="48.2082" lon="16.3738"><time>2026-11-21T07:48:00Z</time></trkpt>
+        <trkpt lat="48.2200" lon="16.3738"><time>2026-11-21T07:51:00Z</time></trkpt>
+        </trkseg></trk></gpx>
+        """
+
+    /// The arguments under which a capture of the fixtures can be replayed.
+    package static func arguments(for name: String) -> [String] {
+        if name.hasPrefix("rooms") { return ["--fields", roomFields] }
+        return name.hasPrefix("hcidump") ? ["--interval", "100ms"] : []
+    }
+
+    package static func path(_ name: String) -> String {
+        tests.appendingPathComponent("Fixtures/captures/\(name)").path
+    }
+    package static func bytes(_ name: String) throws -> [UInt8] { try contents(of: path(name)) }
+}
+
+package func contents(of path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+/// A number from the environment, for tests that run as often, or as randomly, as is asked for.
+package func environment(_ name: String, default value: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
+}
+
+/// A folder for one test's files, gone with this value.
+package final class Scratch {
+    package let url: URL
+
+    package init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "gateway-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// Writes a file and tells its path.
+    package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+        try Data(bytes).write(to: url.appendingPathComponent(name))
+        return path(name)
+    }
+
+    package func write(_ name: String, _ text: String) throws -> String { try write(name, text.utf8) }
+}
+
+/// How a program ended.
+package struct Ending {
+    package var output: [UInt8]
+    package var errors: String
+    package var status: Int32
+    package var wasKilled: Bool
+
+    package init(output: [UInt8], errors: String, status: Int32, wasKilled: Bool) {
+        self.output = output
+        self.errors = errors
+        self.status = status
+        self.wasKilled = wasKilled
+    }
+
+    package var text: String { String(decoding: output, as: UTF8.self) }
+    package var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
+/// Runs a program to its end; `input` is what it reads.
+package func run(_ program: String, _ arguments: [String], input: [UInt8] = []) throws -> Ending {
+    let scratch = try Scratch()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    // Files, not pipes: nobody has to empty them meanwhile.
+    process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: try scratch.write("in", input)))
+    let (output, errors) = (try scratch.write("out", []), try scratch.write("err", []))
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
+    try process.run()
+    process.waitUntilExit()
+    return Ending(
+        output: try contents(of: output), errors: String(decoding: try contents(of: errors), as: UTF8.self),
+        status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal)
+}
+
+/// The built command.
+package enum Gateway {
+    /// It lies beside the test bundle, which this process runs from.
+    package static let path: String = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("beacon-gateway").path
+    }()
+
+    package static func run(_ arguments: String..., input: [UInt8] = []) throws -> Ending {
+        try ProgramSupport.run(path, arguments, input: input)
+    }
+
+    package static func run(_ arguments: [String], input: [UInt8] = []) throws -> Ending {
+        try ProgramSupport.run(path, arguments, input: input)
+    }
+
+    /// A replay that must end well.
+    package static func replay(
+        _ arguments: [String], input: [UInt8] = [], location: SourceLocation = #_sourceLocation
+    ) throws -> Ending {
+        let ending = try run(["replay"] + arguments, input: input)
+        #expect(ending.status == 0, "\(ending.errors)", sourceLocation: location)
+        return ending
+    }
+}
+
+/// A tool that tests need and the product does not.
+package enum Tool {
+    package static let python = "/usr/bin/python3"
+    package static let zstd = "/usr/bin/zstd"
+    package static let gzip = ["/usr/bin/gzip", "/bin/gzip"].first { isThere($0) } ?? "/usr/bin/gzip"
+
+    /// What Tests/Schema/validate.py needs.
+    package static let hasSchemaValidator = (try? run(python, ["-c", "import jsonschema"]).status) == 0
+
+    package static func isThere(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    /// What the tool makes of `bytes`.
+    package static func pass(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws -> [UInt8] {
+        let ending = try run(tool, arguments, input: bytes)
+        try #require(ending.status == 0, "\(tool): \(ending.errors)")
+        return ending.output
+    }
+}
+
+/// A JSON object of a line.
+package func object(_ line: some StringProtocol) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+}
+
+/// A generator whose seed can be printed and given again (SplitMix64).
+package struct Seeded: RandomNumberGenerator {
+    package var state: UInt64
+
+    package init(state: UInt64) { self.state = state }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

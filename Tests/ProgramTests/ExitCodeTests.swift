@@ -1,0 +1,140 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// How commands end, and what they say where they can't go on.
+@Suite struct ExitCodeTests {
+    let scratch: Scratch
+    let capture = Fixtures.path("android-gym-bike.btsnoop")
+    init() throws { scratch = try Scratch() }
+
+    private func check(
+        _ arguments: String..., status: Int32, says: String = "", input: [UInt8] = [],
+        location: SourceLocation = #_sourceLocation
+    ) throws {
+        let ending = try Gateway.run(arguments, input: input)
+        #expect(ending.status == status, "\(arguments): \(ending.errors)", sourceLocation: location)
+        #expect(!ending.wasKilled, sourceLocation: location)
+        #expect(says.isEmpty || ending.errors.contains(says), "\(ending.errors)", sourceLocation: location)
+        if status != 0 { #expect(!ending.errors.isEmpty, sourceLocation: location) }
+    }
+
+    @Test func `64: a command line that is wrong`() throws {
+        try check("replay", status: 64)
+        try check("replay", "--no-such-option", capture, status: 64)
+        try check("replay", "--speed", "0", capture, status: 64, says: "--speed")
+        try check("replay", "--speed", "nan", capture, status: 64)
+        // It is slower than all time there is.
+        try check("replay", "--speed", "1e-300", capture, status: 64, says: "--speed is 1e-300; expected 0.001")
+        try check("replay", "--reorder", "5", capture, status: 64)
+        try check("replay", "--fields", "nonsense", capture, status: 64, says: "--fields")
+        try check("replay", "--sightings", "--output", scratch.path("o"), capture, status: 64, says: "--output")
+        try check("replay", "-", "x=-", status: 64, says: "standard input")
+        try check("convert", capture, status: 64)
+        try check("nonsense", status: 64)
+    }
+
+    @Test func `65: what is no capture`() throws {
+        try check("replay", "-", status: 65, says: "standard input is empty")
+        try check("replay", "-", status: 65, says: "none of what is read", input: Array("hello\n".utf8))
+        try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md begins with 23 20")
+        // One of several is enough, and nothing is written.
+        let ending = try Gateway.run("replay", capture, Fixtures.path("README.md"))
+        #expect(ending.status == 65)
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test func `65, or 0 with --lenient: what is whole is used, the rest is told with its place`() throws {
+        let cut = try scratch.write("cut", try contents(of: capture).dropLast(10))
+        let whole = try Gateway.replay(["--sightings", capture])
+        let damaged = try Gateway.run("replay", "--sightings", cut)
+        #expect(damaged.status == 65)
+        #expect(whole.text.hasPrefix(damaged.text))
+        #expect(damaged.errors.hasPrefix("\(cut): record 412 at byte "))
+        let lenient = try Gateway.run("replay", "--lenient", "--sightings", cut)
+        #expect(lenient.status == 0)
+        #expect(lenient.errors == damaged.errors)
+        #expect(lenient.output == damaged.output)
+        let packed = try Tool.pass(try contents(of: capture), through: Tool.gzip, "-c")
+        try check("replay", "-", status: 65, says: "cut off", input: Array(packed.dropLast(20)))
+    }
+
+    @Test func `66: a file is not there`() throws {
+        try check("replay", scratch.path("absent"), status: 66, says: "can't be opened: No such file or directory")
+        try check("replay", "--config", scratch.path("absent.yaml"), capture, status: 66, says: "absent.yaml")
+        try check("check", scratch.path("absent.yaml"), status: 66, says: "can't be read")
+        // Nobody writes to it: whoever waited for that would wait for ever.
+        try #require(mkfifo(scratch.path("fifo"), 0o600) == 0)
+        try check("check", scratch.path("fifo"), status: 66, says: "no plain file")
+        try check("replay", scratch.url.path, status: 66, says: "can't be read")
+    }
+
+    @Test func `73 and 74: the output can't be made or written`() throws {
+        try check("replay", "--output", scratch.path("no/such/folder"), capture, status: 73, says: "can't be made")
+        try check("replay", "--output", try scratch.write("file", "x"), capture, status: 73, says: "can't be made")
+        let ending = try run("/bin/sh", ["-c", "'\(Gateway.path)' replay '\(capture)' > /dev/full"])
+        #expect(ending.status == 74)
+        #expect(ending.errors.contains("standard output can't be written on: No space left on device"))
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root may read and write everything"))
+    func `77: no permission`() throws {
+        let secret = try scratch.write("secret", "{}")
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: secret)
+        try check("replay", secret, status: 77, says: "Permission denied")
+        try check("check", secret, status: 77, says: "Permission denied")
+    }
+
+    @Test func `78: a configuration with mistakes is refused whole, and nothing is replayed`() throws {
+        let config = try scratch.write(
+            "c.yaml", "mqtt:\n  host: a\n  port: 70000\nmonitor:\n  exit_timeot: 3s\n" + Log.configuration)
+        for arguments in [["replay", "--config", config, capture], ["check", config]] {
+            let ending = try Gateway.run(arguments)
+            #expect(ending.status == 78)
+            #expect(ending.output.isEmpty)
+            #expect(ending.errors.contains("\(config):3:9: mqtt.port is 70000; expected 1…65535"))
+            #expect(ending.errors.contains("\(config):5:3: "))
+            #expect(ending.errors.contains("exit_timeout"))
+        }
+    }
+
+    @Test func `check tells what is in a configuration that has no mistake`() throws {
+        let sample = Fixtures.tests.deletingLastPathComponent().appendingPathComponent("Config/gateway.yaml").path
+        let ending = try Gateway.run("check", sample)
+        #expect(ending.status == 0)
+        #expect(ending.text.hasPrefix("\(sample): no mistake; monitors: 1, conditions: "))
+        let piped = try Gateway.run("check", "-", input: Array(Log.configuration.utf8))
+        #expect(piped.text == "-: no mistake; monitors: 1, conditions: 1, warnings: 0\n")
+        #expect(piped.errors == "")
+        // Rule L5: an adapter would be taken for deaf too late to matter.
+        let warned = try Gateway.run(
+            "check", "-", input: Array(("monitor:\n  exit_timeout: 5s\n" + Log.configuration).utf8))
+        #expect(warned.status == 0)
+        #expect(warned.text.hasSuffix("warnings: 1\n"))
+        #expect(warned.errors.hasPrefix("warning: standard input:"))
+        #expect(warned.errors.contains("deaf_after"))
+    }
+
+    @Test(arguments: ["--sightings", "--settle"])
+    func `a reader that has read enough ends a replay without noise`(option: String) throws {
+        let room = Fixtures.path(Fixtures.rooms[2])
+        let ending = try run(
+            "/bin/bash",
+            [
+                "-c",
+                "'\(Gateway.path)' replay \(option) --fields '\(Fixtures.roomFields)' '\(room)' '\(room)' | head -n 1 "
+                    + "> /dev/null; echo ${PIPESTATUS[0]}",
+            ])
+        // By the signal, or told that the pipe is broken; small output may fit the pipe.
+        #expect(["0\n", "74\n", "141\n"].contains(ending.text), "\(ending.text)")
+        #expect(!ending.errors.contains("Fatal error"))
+        #expect(ending.errors.split(separator: "\n").count <= 1)
+    }
+
+    @Test func `standard output that is closed is told, not crashed on`() throws {
+        let ending = try run("/bin/sh", ["-c", "exec '\(Gateway.path)' replay '\(capture)' >&-"])
+        #expect(ending.status == 74)
+        #expect(!ending.wasKilled)
+        #expect(ending.errors.contains("standard output can't be written on"))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+@testable import BeaconMonitoring
+@testable import BluetoothLE
+@testable import EventLog
+
+/// A reader that knows the documentation and nothing else.
+@Suite(.enabled(if: Tool.isThere(Tool.python), "python3 is not installed"))
+struct FollowerTests {
+    /// docs/journal.md, "To follow them", in Python.
+    private static let follower = #"""
+        import json, os, sys, time
+        folder, last_wanted = sys.argv[1], int(sys.argv[2])
+        done, segment, offset, deadline = 0, None, 0, time.time() + 60
+        def segments():
+            return sorted(name for name in os.listdir(folder) if name.startswith("events-"))
+        while done < last_wanted and time.time() < deadline:
+            names = segments()
+            if not names:
+                time.sleep(0.002); continue
+            if segment is None or segment not in names:
+                later = [name for name in names if segment is None or name > segment]
+                if not later:
+                    time.sleep(0.002); continue
+                segment, offset = later[0], 0
+            later = [name for name in names if name > segment]
+            try:
+                with open(os.path.join(folder, segment), "rb") as file:
+                    if os.fstat(file.fileno()).st_size < offset:
+                        offset = 0
+                    file.seek(offset)
+                    data = file.read()
+            except FileNotFoundError:
+                continue
+            whole = data[:data.rfind(b"\n") + 1]
+            for line in whole.splitlines():
+                payload = json.loads(line)
+                payload = payload.get("payload", payload)
+                if payload.get("sequence", 0) > done:
+                    done = payload["sequence"]
+                    print(done, flush=True)
+            offset += len(whole)
+            if not whole:
+                if later:
+                    segment, offset = later[0], 0
+                else:
+                    time.sleep(0.002)
+        """#
+
+    @Test func `who follows the files as documented gets every line once, across rotation, restart and retention`()
+        throws
+    {
+        let scratch = try Scratch()
+        let script = try scratch.write("follower.py", Self.follower)
+        let (events, out) = (scratch.path("events"), try scratch.write("out", ""))
+        try FileManager.default.createDirectory(atPath: events, withIntermediateDirectories: true)
+        let count = 320
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Tool.python)
+        process.arguments = [script, events, "\(count)"]
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: out))
+        try process.run()
+        defer { if process.isRunning { process.terminate() } }
+        func followed() throws -> [Int] {
+            String(decoding: try contents(of: out), as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
+        }
+        var start = Instant(nanoseconds: 1_000_000_000_000)
+        var snapshot: MonitorSnapshot?
+        for restart in 1...4 as ClosedRange<UInt32> {
+            var options = JournalOptions(
+                directory: .init(events), stateDirectory: .init(scratch.path("state")), gateway: try Identifier("g"))
+            options.rotateSize = 4000
+            options.retainSize = 40_000
+            options.waitsForShipping = true
+            let journal = try Journal(
+                options, boot: BootID(machine: "aaaaaaaa", process: restart), now: start, clockOffset: .zero,
+                isClockSynchronized: true)
+            for _ in 0..<80 {
+                start = start + .seconds(1)
+                journal.append(
+                    .adapter(
+                        AdapterChange(
+                            adapter: "hci0", state: .listening, since: start, reason: nil, time: start,
+                            clockOffset: .zero)))
+                journal.commit(at: start)
+                // What the follower is done with may be deleted; it is not waited for but here.
+                while journal.sequence - (try followed().last ?? 0) > 50, process.isRunning { usleep(1000) }
+                journal.shipped = try followed().last ?? 0
+                journal.advance(to: start)
+            }
+            snapshot = MonitorSnapshot()
+            // Some processes end in the middle of a line.
+            if restart % 2 == 0 {
+                let name = try #require(
+                    FileManager.default.contentsOfDirectory(atPath: events).filter { $0.hasPrefix("events-") }.max())
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: events + "/" + name))
+                try file.seekToEnd()
+                try file.write(contentsOf: Data(#"{"version":1,"type":"ad"#.utf8))
+                try file.close()
+            } else {
+                journal.close(snapshot, at: start)
+            }
+        }
+        process.waitUntilExit()
+        #expect(try followed() == Array(1...count))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: events).count < 100)
+    }
+
+    @Test(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed for \(Tool.python)"))
+    func `lines of clock and evidence are as docs has them`() throws {
+        let scratch = try Scratch()
+        let log = (0..<40).map { Log.sighting("\($0).5", minor: 1) } + ["60", "61"].map { Log.report($0) }
+        let path = try scratch.log("log.jsonl", log)
+        let lines = try Gateway.replay(["--evidence", "--settle", path])
+        #expect(lines.text.contains(#""type":"evidence""#))
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let ending = try run(Tool.python, [validator, "--first", "1"], input: lines.output)
+        #expect(ending.status == 0, "\(ending.errors)")
+
+        var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("g")))
+        var buffer = LineBuffer()
+        do {
+            var options = LineEncoder.Options(gateway: try Identifier("g"))
+            options.boot = "aaaaaaaa-00000001"
+            encoder = LineEncoder(options)
+            buffer.removeAll()
+            encoder.encode(
+                ClockChange(
+                    before: ClockOffset(nanoseconds: -1_500_000_001), after: ClockOffset(nanoseconds: 7),
+                    isSynchronized: true,
+                    time: Instant(nanoseconds: 5)), into: &buffer)
+            let checked = try run(Tool.python, [validator, "--first", "1"], input: buffer.bytes)
+            #expect(checked.status == 0, "\(checked.errors)")
+        }
+    }
+}

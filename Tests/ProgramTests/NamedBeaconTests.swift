@@ -1,0 +1,155 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// Beacons with names, and those without, in what the commands do (rules P4, P5).
+@Suite struct NamedBeaconTests {
+    private let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    private func configuration(_ rest: String) throws -> String {
+        try scratch.write(
+            "g.yaml",
+            rest
+                + "\nconditions:\n  - {identifier: staff, uuid: \(Log.uuid), per_beacon: true, assuming: unsatisfied}\n"
+        )
+    }
+
+    @Test func `the file of names is found beside the configuration, and names never stand in lines`() throws {
+        _ = try scratch.write(
+            "names/beacons.csv".replacing("names/", with: ""), "major;minor;name\r\n1;2;Ada Lovelace\r\n")
+        let config = try configuration("beacons: {file: beacons.csv}\nmonitor: {strangers: ignore}")
+        let log = try scratch.log("a.jsonl", [Log.sighting("1", minor: 1), Log.sighting("2", minor: 2)])
+        let ending = try Gateway.replay(["--config", config, "--settle", "--evidence", log])
+        let events = try payloads(ending.lines.filter { $0.contains("payload") }, type: "event").filter {
+            $0["scope"] as? String == "beacon"
+        }
+        #expect(events.compactMap { ($0["refinement"] as? [String: Any])?["minor"] as? Int } == [2, 2])
+        #expect(!ending.text.contains("Ada") && !ending.text.contains("Lovelace"))
+        let check = try Gateway.run("check", config)
+        #expect(check.text == "\(config): no mistake; monitors: 1, conditions: 1, named beacons: 1, warnings: 0\n")
+    }
+
+    @Test func `check warns where others may read who is who`() throws {
+        let names = try scratch.write("beacons.csv", "major,minor,name\n1,2,Ada\n")
+        let config = try configuration("beacons: {file: \(names)}")
+        for (mode, isSaid) in [(0o640, false), (0o644, true), (0o642, true)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: names)
+            let ending = try Gateway.run("check", config)
+            #expect(ending.status == 0)
+            #expect(ending.errors.contains("sudo chmod o= \(names)") == isSaid, "\(ending.errors)")
+        }
+    }
+
+    @Test func `a file of names that is a pipe, a folder, or is not there is said with what to do`() throws {
+        let config = try configuration("beacons: {file: beacons.csv}")
+        let names = scratch.path("beacons.csv")
+        func check(_ status: Int32, _ text: String) throws {
+            for arguments in [["check", config], ["replay", "--config", config, Fixtures.path(Fixtures.captures[0])]] {
+                let ending = try Gateway.run(arguments)
+                #expect(ending.status == status && ending.output.isEmpty)
+                #expect(ending.errors.contains(text), "\(ending.errors)")
+            }
+        }
+        try check(66, "can't be read: No such file or directory; put it there, or take beacons out")
+        #expect(mkfifo(names, 0o600) == 0)
+        try check(78, "is not a regular file; name the CSV file itself")
+        try FileManager.default.removeItem(atPath: names)
+        try FileManager.default.createDirectory(atPath: names, withIntermediateDirectories: false)
+        try check(78, "is not a regular file")
+        try FileManager.default.removeItem(atPath: names)
+        _ = try scratch.write("beacons.csv", "major,minor,name\n1,2,Ada\n1,x,Bob\n")
+        try check(78, "\(names):3:3: minor is x; expected 0…65535")
+        if getuid() != 0 {
+            try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: names)
+            try check(77, "sudo chgrp beacon-gateway \(names)")
+        }
+    }
+
+    @Test func `P4: visits and explain say who was displaced, and lines of it are as docs has it`() throws {
+        let config = try configuration(
+            "monitor: {max_beacons: 1}\nbeacons: [{major: 1, minor: 9, name: Ada}]")
+        let log = try scratch.log(
+            "a.jsonl", [Log.sighting("1", minor: 1), Log.sighting("2", minor: 9), Log.sighting("3", minor: 1)])
+        let folder = scratch.path("events")
+        let replayed = try Gateway.replay(["--config", config, "--settle", "--evidence", "--output", folder, log])
+        #expect(replayed.errors.contains("1 times a beacon lost its place to a named one; see max_beacons"))
+        let visits = try Gateway.run("visits", folder, "--json", "--utc").lines.map { try object($0) }
+            .filter { $0["kind"] as? String == "visit" }
+        #expect(visits.compactMap { $0["end"] as? String } == ["displaced", "left", "left"])
+        let lines = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("events-") }
+            .flatMap {
+                try String(decoding: contents(of: "\(folder)/\($0)"), as: UTF8.self).split(separator: "\n").map(
+                    String.init)
+            }
+        let numbered = lines.filter { $0.contains("payload") }
+        let visit = try #require(try payloads(numbered, type: "visit").first)
+        let next = try #require(try payloads(numbered, type: "event").first { $0["sequence"] as? Int == 6 })
+        #expect(visit["reason"] as? String == "displaced" && visit["sequence"] as? Int == 5)
+        #expect(visit["date"] as? String == next["date"] as? String)
+        let explained = try Gateway.run("explain", "5", folder)
+        #expect(explained.text.contains("a beacon that has a name took its place (rule P4); nobody left"))
+        #expect(explained.text.contains("Line 6 says who that was"))
+        if Tool.hasSchemaValidator {
+            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+            let ending = try run(
+                Tool.python, [validator], input: Array(lines.map { $0 + "\n" }.joined().utf8))
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+    }
+
+    @Test func `P5: a flood of invented beacons writes a bounded number of lines`() throws {
+        let tool = Fixtures.tests.appendingPathComponent("Benchmark/flood").path
+        let bound = try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "50"])
+        #expect(bound.status == 0, "\(bound.errors)")
+        let told = try object(bound.text)
+        // 50 at the start and one at 2, 4 … 58 s; each comes, goes and has its visit and its evidence.
+        #expect(told["entries"] as? Int == 79)
+        #expect(told["lines"] as? Int ?? .max <= 79 * 4 + 10)
+        // Unbounded, each of the 6,000 would have come and gone.
+        let free = try object(
+            try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "0"]).text)
+        #expect(free["entries"] as? Int == 6000)
+    }
+}
+
+/// A reload of a gateway that runs.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct NamesReloadTests {
+    private func visits(_ world: LiveWorld) throws -> [String] {
+        try payloads(world.lines(), type: "visit").compactMap { $0["reason"] as? String }
+    }
+
+    private func counter(_ name: String, _ status: [String: Any]) -> Int? {
+        (status["counters"] as? [String: Any])?[name] as? Int
+    }
+
+    @Test func `P4: a reload reads the names again, refuses a bad file whole, and ends the visits of strangers`() throws
+    {
+        let world = try LiveWorld()
+        let staff = "- {identifier: staff, uuid: \(LiveWorld.uuid), per_beacon: true, strangers: ignore}"
+        // The stand-in's beacon is 100/7.
+        _ = try world.write("beacons.csv", "major,minor,name\n100,7,Ada\n")
+        let file = try world.write(
+            "g.yaml", world.configuration("beacons: {file: beacons.csv}", conditions: staff))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("it heard") { counter("sightings", $0) ?? 0 > 0 }
+        let status = try gateway.status()
+        #expect(counter("newBeaconsLeft", status) == 2000 && counter("refusedBeacons", status) == 0)
+        #expect(counter("displacedBeacons", status) == 0)
+        _ = try world.write("beacons.csv", "major,minor,name\n100,x,Ada\n")
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "was not applied, and what runs stays")
+        try gateway.log.line(with: "beacons.csv:2:5: minor is x")
+        #expect(try visits(world) == [])
+        _ = try world.write("beacons.csv", "major,minor,name\n100,8,Bob\n100,9,Eve\n")
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "named beacons: 2, before 1")
+        #expect(gateway.end() == 0)
+        #expect(try visits(world) == ["removed"])
+        let events = try payloads(world.lines(), type: "event").compactMap { $0["scope"] as? String }
+        #expect(events == ["condition", "beacon"])
+    }
+}

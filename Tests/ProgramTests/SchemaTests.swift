@@ -1,0 +1,67 @@
+import ProgramSupport
+import Testing
+
+/// Real output against the schemas in docs/.
+@Suite(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed for \(Tool.python)"))
+struct SchemaTests {
+    private func validate(_ output: [UInt8], _ arguments: String..., location: SourceLocation = #_sourceLocation) throws
+    {
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let ending = try run(Tool.python, [validator] + arguments, input: output)
+        #expect(ending.status == 0, "\(ending.errors)", sourceLocation: location)
+    }
+
+    @Test(arguments: Fixtures.captures + [Fixtures.rooms[2]])
+    func `every line of a replay is as docs has it`(name: String) throws {
+        let arguments = Fixtures.arguments(for: name) + [Fixtures.path(name)]
+        let lines = try Gateway.replay(["--settle", "--stats"] + arguments)
+        try validate(lines.output, "--first", "1", "--empty")
+        try validate(Array(lines.errors.utf8), "--kind", "stats")
+        try validate(try Gateway.replay(["--sightings"] + arguments).output, "--kind", "sighting", "--empty")
+    }
+
+    @Test func `lines of thresholds, outages, visits and names that need escapes are as docs has it`() throws {
+        let scratch = try Scratch()
+        let config = try scratch.write(
+            "c.yaml",
+            """
+            gateway: {name: "dépôt \\"2\\""}
+            monitor: {name: floor, enter_count: 2, enter_rssi: -70, exit_rssi: -80, per_beacon: true, condition_limit: 2}
+            conditions:
+              - {identifier: 'a "b" \\', uuid: \(Log.uuid), assuming: satisfied}
+              - {identifier: one, uuid: \(Log.uuid), major: 1, minor: 1, per_beacon: false}
+              - {identifier: too many, uuid: \(Log.uuid), major: 2}
+            """)
+        let log = [
+            Log.sighting("0", adapter: #"a\"+#/\u0001b"#), Log.sighting("1", adapter: "hci1"),
+            Log.sighting("2.0000019"),
+            Log.listening(false, "3"), Log.listening(false, "3", adapter: "hci1"),
+            Log.listening(false, "3", adapter: #"a\"+#/\u0001b"#), Log.sighting("200"),
+        ]
+        let input = Array(log.joined(separator: "\n").utf8)
+        let lines = try Gateway.replay(["--config", config, "--settle", "-"], input: input)
+        try validate(lines.output, "--first", "1")
+        let states = Set(try payloads(lines.lines, type: "event").compactMap { $0["state"] as? String })
+        #expect(states == ["satisfied", "unsatisfied", "unknown", "unmonitored"])
+        #expect(try !payloads(lines.lines, type: "visit").isEmpty)
+        let sightings = try Gateway.replay(["--sightings", "-"], input: input).output
+        try validate(sightings, "--kind", "sighting")
+        #expect(String(decoding: sightings, as: UTF8.self).contains(#""time":"1970-01-01T00:00:02.000001900Z""#))
+    }
+
+    @Test func `a line that is wrong is found`() throws {
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let lines = try Gateway.replay(["-"], input: Array(Log.sighting("1").utf8)).text
+        for (found, put) in [
+            (#""version":2"#, #""version":1"#), (#""exitTimeout":30.0"#, #""exitTimeout":30"#),
+            (#""time":1000,"#, #""time":1001,"#), (#""time":1000,"#, ""),
+            ("event/\(Log.uuid)/\(Log.uuid)/1/1", "event/\(Log.uuid)/\(Log.uuid)/1/2"),
+            (#""sequence":2"#, #""sequence":3"#), (#""qos":1"#, #""qos":3"#),
+            (#""state":"satisfied""#, #""state":"gone""#), ("000000Z", "0Z"),
+        ] {
+            #expect(lines.contains(found))
+            let wrong = lines.replacing(found, with: put)
+            #expect(try run(Tool.python, [validator], input: Array(wrong.utf8)).status == 1, "\(put)")
+        }
+    }
+}

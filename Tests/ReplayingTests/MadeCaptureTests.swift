@@ -1,0 +1,27 @@
+import ProgramSupport
+import Testing
+
+/// Captures of every format, with the answers of the program that made them. `BEACON_SEEDS=20` makes twenty of each.
+@Suite(.enabled(if: Tool.isThere(Tool.python), "python3 is not installed"))
+struct MadeCaptureTests {
+    static let seeds = Array(1...max(1, environment("BEACON_SEEDS", default: 1)))
+
+    @Test(arguments: MadeCapture.formats, seeds)
+    func `B1, B4, E1, X2: what was put into a capture is what replay tells`(format: String, seed: Int) throws {
+        for perEvent in [1, 3] {
+            let made = try MadeCapture(
+                format, seed: seed, perEvent: perEvent, exitTimeouts: MadeCapture.exitTimeouts)
+            let sightings = try Gateway.replay(["--sightings", made.path]).lines.map(ExpectedSighting.init(line:))
+            #expect(difference(sightings, made.sightings) == nil, "seed \(seed), \(perEvent) reports an event")
+            for timeout in MadeCapture.exitTimeouts {
+                let lines = try Gateway.replay([
+                    "--config", try made.configuration(exitTimeout: timeout), made.path,
+                ]).lines
+                #expect(
+                    difference(try Change.events(of: lines).sorted(), made.changes[timeout] ?? []) == nil,
+                    "seed \(seed), \(perEvent) reports an event, \(timeout) s")
+            }
+            #expect(made.changes[10]?.contains { !$0.isEnter } == true, "the captures are long enough to leave in")
+        }
+    }
+}

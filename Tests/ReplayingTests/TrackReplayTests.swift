@@ -1,0 +1,135 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// GPX files in a replay: where the gateway was, on one timeline with captures.
+@Suite struct TrackReplayTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    static let configuration = """
+        conditions:
+        - {identifier: depot, center: [48.2082, 16.3738], radius: 200, assuming: unsatisfied}
+        - {identifier: staff, uuid: \(Log.uuid), assuming: unsatisfied}
+        """
+
+    /// Of the circle and the adapters; no adapter hears anything at first, so that staff is unknown after a minute.
+    private func told(_ arguments: String...) throws -> [String] {
+        let config = try scratch.write("c.yaml", Self.configuration)
+        return try Told(try Gateway.replay(["--config", config] + arguments).lines, "event", "adapter").lines
+            .map { String($0.replacing("17952", with: "")) }.filter { !$0.hasSuffix("staff unknown") }
+    }
+
+    @Test func `a ride gives events, and a visit with no RSSI`() throws {
+        let ride = try scratch.write("ride.gpx", Fixtures.ride)
+        #expect(
+            try told(ride) == ["47160.0 gpx listening", "47254.0 depot satisfied", "47309.0 depot unsatisfied"])
+        let config = try scratch.write("c.yaml", Self.configuration)
+        let lines = try Gateway.replay(["--config", config, ride]).lines
+        let visit = try #require(try payloads(lines, type: "visit").first)
+        #expect(visit["reason"] as? String == "left")
+        #expect(visit["rssi"] == nil)
+        #expect(visit["sightings"] as? Int == 54)
+        let condition = try #require(visit["condition"] as? [String: Any])
+        #expect(condition["center"] as? [Double] == [48.2082, 16.3738])
+        #expect(condition["radius"] as? Double == 200)
+        // The same again, and at any speed, byte for byte.
+        #expect(try Gateway.replay(["--config", config, "--speed", "1000", ride]).lines == lines)
+    }
+
+    @Test func `a capture and a track on one timeline, whichever is named first`() throws {
+        let ride = try scratch.write("ride.gpx", Fixtures.ride)
+        let log = try scratch.log("log", [Log.sighting("1795247254"), Log.report("1795247320", adapter: "hci1")])
+        let expected = [
+            "47160.0 gpx listening", "47254.0 depot satisfied", "47254.0 hci0 listening", "47254.0 staff satisfied",
+            "47284.0 staff unsatisfied", "47309.0 depot unsatisfied", "47320.0 hci1 listening", "47320.0 hci0 off",
+            "47320.0 hci1 off",
+        ]
+        #expect(try told(ride, log) == expected)
+        #expect(try told(log, ride).sorted() == expected.sorted())
+        #expect(try told("bus=\(ride)", log)[0] == "47160.0 bus/gpx listening")
+    }
+
+    @Test func `a break in the track: no fix is not leaving, and after the outage it is unknown`() throws {
+        let broken = Fixtures.ride.replacing("<trkpt lat=\"48.2200\"", with: "</trkseg><trkseg><trkpt lat=\"48.2200\"")
+        let ride = try scratch.write("ride.gpx", broken)
+        #expect(
+            try told(ride) == [
+                "47160.0 gpx listening", "47254.0 depot satisfied", "47280.0 gpx off", "47340.0 depot unknown",
+                "47460.0 gpx listening", "47460.0 depot unsatisfied",
+            ])
+    }
+
+    @Test func `without a track circles are unmonitored`() throws {
+        let log = try scratch.log("log", [Log.report("5")])
+        #expect(try told(log).contains("5.0 depot unmonitored"))
+    }
+
+    @Test func `a track without times needs a pace`() throws {
+        let untimed = try scratch.write("u.gpx", Fixtures.ride.replacing(#/<time>[^<]*</time>/#, with: ""))
+        let config = try scratch.write("c.yaml", Self.configuration)
+        let refused = try Gateway.run("replay", "--config", config, untimed)
+        #expect(refused.status == 65)
+        #expect(refused.errors.contains("--pace"))
+        let lines = try Gateway.replay(["--config", config, "--pace", "10", untimed]).lines
+        func depot(_ lines: [String]) throws -> [String] {
+            try Told(lines, "event").lines.filter { $0.contains("depot") }
+        }
+        // At 10 m a second the middle is reached after 91.179 s; from there on there is a fix each second.
+        #expect(try depot(lines) == ["72.0 depot satisfied", "112.179318 depot unsatisfied"])
+        // Beside a capture it begins when that does.
+        let log = try scratch.log("log", [Log.report("1000"), Log.report("2000")])
+        let both = try Gateway.replay(["--config", config, "--pace", "10", untimed, log]).lines
+        #expect(
+            try depot(both) == [
+                "1072.0 depot satisfied", "1112.179318 depot unsatisfied",
+                // The track ends before the capture does: a minute later nobody knows.
+                "1282.388812 depot unknown",
+            ])
+        #expect(try Gateway.run("replay", "--pace", "0", untimed).status == 64)
+    }
+
+    @Test func `a track that is cut off: what is whole is used, the rest is told with its line, exit 65`() throws {
+        let cut = String(Fixtures.ride.prefix(Fixtures.ride.count - 60))
+        let ride = try scratch.write("cut.gpx", cut)
+        let config = try scratch.write("c.yaml", Self.configuration)
+        let ending = try Gateway.run("replay", "--config", config, ride)
+        #expect(ending.status == 65)
+        #expect(ending.errors.contains("cut.gpx:"))
+        #expect(try Told(ending.lines, "event").lines.last?.hasSuffix("depot satisfied") == true)
+        #expect(try Gateway.replay(["--config", config, "--lenient", ride]).lines == ending.lines)
+        let empty = try scratch.write("empty.gpx", "<gpx></gpx>")
+        #expect(try Gateway.run("replay", empty).status == 65)
+    }
+
+    @Test func `visits and explain know circles`() throws {
+        let ride = try scratch.write("ride.gpx", Fixtures.ride)
+        let config = try scratch.write("c.yaml", Self.configuration)
+        let folder = scratch.path("events")
+        _ = try Gateway.replay(["--config", config, "--output", folder, ride])
+        let visits = try Gateway.run("visits", folder, "--csv", "--utc")
+        #expect(visits.status == 0)
+        #expect(visits.text.contains("depot"), "\(visits.text)")
+        let numbers = try TrackReplayTests.numbers(in: folder, of: "depot")
+        let entering = try Gateway.run("explain", "\(numbers[0])", folder)
+        #expect(entering.text.contains("(rule G2)"), "\(entering.text)\(entering.errors)")
+        let leaving = try Gateway.run("explain", "\(numbers[1])", folder)
+        #expect(leaving.text.contains("lay outside of it for certain"), "\(leaving.text)")
+    }
+
+    private static func numbers(in folder: String, of identifier: String) throws -> [Int] {
+        let text = String(decoding: try contents(of: folder + "/current"), as: UTF8.self)
+        return try payloads(text.split(separator: "\n").map(String.init), type: "event")
+            .filter { $0["identifier"] as? String == identifier }.compactMap { $0["sequence"] as? Int }
+    }
+
+    @Test(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed"))
+    func `every line is as docs has it`() throws {
+        let ride = try scratch.write("ride.gpx", Fixtures.ride)
+        let config = try scratch.write("c.yaml", Self.configuration)
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let lines = try Gateway.replay(["--config", config, "--settle", ride])
+        let ending = try run(Tool.python, [validator, "--first", "1"], input: lines.output)
+        #expect(ending.status == 0, "\(ending.errors)")
+    }
+}
