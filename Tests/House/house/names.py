@@ -31,6 +31,7 @@ def check(tree):
             if not exists(tree, path, word):
                 yield Finding(path, line, f"{word} is not there")
     yield from types(tree)
+    yield from tests(tree)
 
 
 def is_path(tree, word):
@@ -77,3 +78,14 @@ def types(tree, path="docs/architecture.md"):
     for line, word in markdown.code_words(tree.text(path)):
         if TYPE.match(word) and word not in words:
             yield Finding(path, line, f"`{word}` stands in no source")
+
+
+def tests(tree):
+    """The suites that documents have one run, and what they have one set, are there."""
+    sources = "\n".join(tree.text(path) for path in tree.paths
+                        if path.endswith((".swift", "Makefile", "/run")) and not path.startswith("docs/"))
+    for path in tree.ending(".md"):
+        for line, text in markdown.lines_outside_fences(tree.text(path)):
+            for word in re.findall(r"--filter (\w+)", text) + re.findall(r"\b(BEACON_[A-Z_]+)=", text):
+                if word != "SUITE" and not re.search(rf"\b{word}\b", sources):
+                    yield Finding(path, line, f"{word} stands in no test")

@@ -45,6 +45,8 @@ class Names(unittest.TestCase):
             ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` is not there"),
             ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` is not there"),
             ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` is not there"),
+            ("README.md", "`BEACON_X=1 swift test`", "README.md:1: BEACON_X stands in no test"),
+            ("README.md", "`swift test --filter ATests`", "README.md:1: ATests stands in no test"),
             ("Sources/Values/A.swift", "\n/// As docs/lop.md says.", "Sources/Values/A.swift:2: docs/lop.md is not there"),
             ("Makefile", "# See Tests/Nothing/run.\ntest:", "Makefile:1: Tests/Nothing/run is not there"),
             ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` stands in no source"),
