@@ -7,6 +7,7 @@ import urllib.parse
 from . import markdown
 from .tree import Finding
 
+MAP = "docs/README.md"
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -17,6 +18,19 @@ def check(tree):
             problem = follow(tree, path, target, known)
             if problem:
                 yield Finding(path, line, f"the link to {target} {problem}")
+    yield from mapped(tree)
+
+
+def mapped(tree):
+    """Every document and schema is on the map."""
+    if not tree.has(MAP):
+        return
+    on_it = {posixpath.normpath(posixpath.join("docs", target.partition("#")[0]))
+             for _, target in markdown.links(tree.text(MAP))}
+    for path in tree.ending(".md", ".schema.json"):
+        folder, _, name = path.rpartition("/")
+        if folder in ("", "docs", "docs/library.docc") and path not in on_it and path != MAP:
+            yield Finding(MAP, 0, f"does not say what {name} is for; add a row")
 
 
 def follow(tree, path, target, known):

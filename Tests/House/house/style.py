@@ -1,5 +1,6 @@
 """What no source of ours has, and how long a file may be."""
 
+import json
 import re
 import statistics
 
@@ -15,6 +16,8 @@ ZEROS = [
     (re.compile(r"\bas!"), "as!: ask with `as?`, and say what is wrong"),
     (re.compile(r"\bfatalError\b"), "fatalError: throw, or a precondition that names the rule"),
 ]
+# swift-format reads the nearest file alone.
+FORMATS, OFF_IN_TESTS = (".swift-format", "Tests/.swift-format"), ["NeverForceUnwrap"]
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 
 
@@ -26,6 +29,18 @@ def check(tree):
     yield from zeros(tree)
     yield from lengths(tree)
     yield from version(tree)
+    yield from formats(tree)
+
+
+def formats(tree):
+    """The tests are formatted as the sources are, but for the rules that their own file names off."""
+    if not tree.has(FORMATS[1]):
+        return
+    ours, tests = (json.loads(tree.text(path)) for path in FORMATS)
+    tests["rules"] = {name: ours["rules"].get(name) if name in OFF_IN_TESTS else value
+                      for name, value in tests["rules"].items()}
+    if ours != tests:
+        yield Finding(FORMATS[1], 0, f"differs from {FORMATS[0]} in more than {', '.join(OFF_IN_TESTS)}")
 
 
 def version(tree):

@@ -35,6 +35,13 @@ class Links(unittest.TestCase):
         self.assertEqual(len(said(links.check(tree().with_text("docs/loop.md", renamed)))), 1)
 
 
+    def test_a_document_that_is_not_on_the_map_is_missed(self):
+        world = tree().with_text("docs/README.md", "[a](../README.md) [b](../CHANGELOG.md) [c](architecture.md) [d](loop.md)")
+        self.assertEqual(said(links.check(world)), [])
+        self.assertEqual(said(links.check(world.with_text("docs/new.md", "New."))), [
+            "docs/README.md: does not say what new.md is for; add a row"])
+
+
 class Names(unittest.TestCase):
     def test_a_whole_repository_has_nothing_to_say(self):
         self.assertEqual(said(names.check(tree())), [])

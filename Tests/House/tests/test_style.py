@@ -47,6 +47,15 @@ class Lengths(unittest.TestCase):
         self.assertEqual(len(said(style.check(world))), 1)
 
 
+class Formats(unittest.TestCase):
+    def test_tests_may_unwrap_by_force_and_are_formatted_alike_else(self):
+        for tests, findings in [('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 120}', 0),
+                                ('{"rules": {"NeverForceUnwrap": false, "A": false}, "lineLength": 120}', 1),
+                                ('{"rules": {"NeverForceUnwrap": false, "A": true}, "lineLength": 121}', 1)]:
+            world = tree().with_text(".swift-format", '{"rules": {"NeverForceUnwrap": true, "A": true}, "lineLength": 120}')
+            self.assertEqual(len(said(style.check(world.with_text("Tests/.swift-format", tests)))), findings, tests)
+
+
 class Version(unittest.TestCase):
     def test_the_changelog_is_about_the_version_that_the_program_says(self):
         for path, text in [("CHANGELOG.md", "## [1.3.0] - unreleased"), ("CHANGELOG.md", "## [1.2.0] - soon"),
