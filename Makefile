@@ -268,7 +268,8 @@ install-files:
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
 	install -D -m 644 docs/gateway.yaml.5 $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	install -d $(DESTDIR)$(DOCDIR)
-	install -m 644 README.md LICENSE $(wildcard docs/*.md docs/*.json) Config/gateway.yaml $(DESTDIR)$(DOCDIR)
+	@# The map of documents would take the README's place.
+	install -m 644 README.md CHANGELOG.md LICENSE $(filter-out docs/README.md,$(wildcard docs/*.md docs/*.json)) Config/gateway.yaml $(DESTDIR)$(DOCDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays as it is'; \
 	else set -x; install -D -m 644 Config/gateway.yaml $(DESTDIR)$(CONFIGURATION); fi
 
