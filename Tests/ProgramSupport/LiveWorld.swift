@@ -156,12 +156,17 @@ package final class RunningGateway {
     package let log: LineReader
     fileprivate let process = Process()
     private let world: LiveWorld
+    /// Where it answers, by its configuration.
+    private let socket: String
 
     // `umask`: what the process is started with, in octal; as this one has it where absent.
     package init(
         _ world: LiveWorld, configuration: String, environment: [String: String] = [:], umask: String? = nil
     ) throws {
         self.world = world
+        let text = try String(contentsOfFile: configuration, encoding: .utf8)
+        let found = text.firstMatch(of: #/status_socket: *(?<path>[^\s,}]+)/#)
+        socket = found.map { String($0.output.path) } ?? world.path("status.sock")
         let arguments = ["run", "--config", configuration]
         if let umask {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -201,7 +206,7 @@ package final class RunningGateway {
 
     /// What it says of itself: the object that `status --json` prints.
     package func status() throws -> [String: Any] {
-        try object(try StatusCall.answer(at: world.path("status.sock")).prefix { $0 != "\n" })
+        try object(try StatusCall.answer(at: socket).prefix { $0 != "\n" })
     }
 
     /// Asks until something is so of what it says. It answers once a second, so these are a minute and a half.
