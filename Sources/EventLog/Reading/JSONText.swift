@@ -277,7 +277,10 @@ package struct JSONText: Sendable {
         guard end - start == count, end <= bytes.count, count > 0, unsafe bytes[start] == text.utf8Start[0] else {
             return false
         }
-        return unsafe bytes.withUnsafeBytes { unsafe memcmp($0.baseAddress! + start, text.utf8Start, count) == 0 }
+        return unsafe bytes.withUnsafeBytes { octets in
+            guard let first = octets.baseAddress else { return false }
+            return unsafe memcmp(first + start, text.utf8Start, count) == 0
+        }
     }
 }
 
