@@ -17,11 +17,11 @@ READ = (".swift", ".py", ".sh", ".h", ".c", ".yaml", ".service", ".conf", ".rule
 def check(tree):
     targets = set(TARGET.findall(tree.text("Makefile"))) if tree.has("Makefile") else set()
     for path in tree.ending(".md"):
+        for line, target in made(tree.text(path)):
+            if target not in targets:
+                yield Finding(path, line, f"`make {target}`: the Makefile has no such target")
         for line, word in markdown.code_words(tree.text(path)):
-            if re.fullmatch(r"make [a-z-]+", word):
-                if word[5:] not in targets:
-                    yield Finding(path, line, f"`{word}`: the Makefile has no such target")
-            elif is_path(tree, word) and not exists(tree, path, word):
+            if is_path(tree, word) and not exists(tree, path, word):
                 yield Finding(path, line, f"`{word}` is not there")
     for path in tree.paths:
         # Fixtures are what others wrote.
@@ -32,6 +32,13 @@ def check(tree):
                 yield Finding(path, line, f"{word} is not there")
     yield from types(tree)
     yield from tests(tree)
+
+
+def made(text):
+    """What a document has one make, between back-quotes or in a block of commands."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for found in re.finditer(r"(?:`|^ {0,4}|sudo |&& )make ((?:-s )?[a-z][a-z-]*)(?![\w-]*[=/])", line):
+            yield number, found[1].removeprefix("-s ")
 
 
 def is_path(tree, word):

@@ -49,6 +49,7 @@ class Names(unittest.TestCase):
     def test_what_is_named_and_is_not_there_is_found(self):
         for path, text, expected in [
             ("README.md", "`make tset`", "README.md:1: `make tset`: the Makefile has no such target"),
+            ("README.md", "```sh\nmake test && sudo make tset  # all\n```", "README.md:2: `make tset`: the Makefile has no such target"),
             ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` is not there"),
             ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` is not there"),
             ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` is not there"),
