@@ -8,7 +8,9 @@ extension ReferenceMonitor {
     var memory: MonitorSnapshot {
         var memory = MonitorSnapshot()
         memory.monitors = monitors.map { MonitorSnapshot.Monitor(name: $0.name.text, settings: $0.settings) }
-        for adapter in adapters where adapter.listens || adapter.stopped != nil {
+        // In the order in which they were met, which decides where a name alone could mean several (rule L7).
+        for adapter in adapters.sorted(by: { $0.id.index < $1.id.index })
+        where adapter.listens || adapter.stopped != nil {
             let stopped = adapter.stoppedInFact ?? adapter.stopped
             memory.adapters.append(
                 MonitorSnapshot.Adapter(
@@ -227,7 +229,8 @@ struct RestartMemory {
     }
 
     private mutating func apply(_ change: AdapterChange) {
-        if let before = snapshot.adapters.first(where: { $0.name == change.adapter }) {
+        let place = snapshot.adapters.firstIndex { $0.name == change.adapter }
+        if let before = place.map({ snapshot.adapters[$0] }) {
             var isForgotten = before.address != nil && change.address != nil && before.address != change.address
             if change.state == .listening, case .timeline(let stopped)? = before.stopped,
                 let longest = snapshot.monitors.map(\.settings.forgetAfter).max()
@@ -236,18 +239,16 @@ struct RestartMemory {
             }
             if isForgotten { forget(change.adapter) }
         }
-        snapshot.adapters.removeAll { $0.name == change.adapter }
         outages[change.adapter] = nil
-        switch change.state {
-        case .listening:
-            snapshot.adapters.append(
-                MonitorSnapshot.Adapter(name: change.adapter, address: change.address, stopped: nil))
-        case .deaf, .off:
-            snapshot.adapters.append(
-                MonitorSnapshot.Adapter(
-                    name: change.adapter, address: change.address, stopped: .timeline(change.since)))
-        case .gone: forget(change.adapter)
+        guard change.state != .gone else {
+            if let place { snapshot.adapters.remove(at: place) }
+            return forget(change.adapter)
         }
+        let known = MonitorSnapshot.Adapter(
+            name: change.adapter, address: change.address,
+            stopped: change.state == .listening ? nil : .timeline(change.since))
+        // What becomes of it does not make it one that was met later.
+        if let place { snapshot.adapters[place] = known } else { snapshot.adapters.append(known) }
     }
 
     private mutating func forget(_ adapter: String) {
