@@ -101,11 +101,11 @@ public struct WatchdogLadder: Sendable, Hashable {
     private var lastTaken: WatchdogStep?
     private var lastStepTime: Instant = .earliest
     private var isClimbByNeed = false
-    private var pause: Duration = .seconds(1)
+    private var backOff = BackOff(first: .seconds(1), most: WatchdogLadder.pauseMax)
     // At the top: whether the last step could not be taken, and how many in a row.
     private var isPassing = false
     private var passed = 0
-    private var disruptionPause = WatchdogLadder.disruptionPauseMin
+    private var disruption = BackOff(first: disruptionPauseMin, most: disruptionPauseMax)
     private var nextDisruption: Instant = .earliest
 
     /// Makes the ladder of an adapter that is not there yet.
@@ -153,7 +153,7 @@ extension WatchdogLadder {
     private mutating func recover(at time: Instant) -> Recovery {
         phase = .watching
         counters.recoveries &+= 1
-        disruptionPause = Self.disruptionPauseMin
+        disruption.reset()
         nextDisruption = .earliest
         return Recovery(silence: max(time - silentSince, .zero), step: lastTaken)
     }
@@ -267,7 +267,7 @@ extension WatchdogLadder {
         case .climbing:
             // An adapter that goes and comes in the climb begins a new one, which must not disturb others sooner for that.
             guard let step = upcoming, step < .powerCycle || mayDisrupt(at: now) else { return exhaust(at: now) }
-            if step == .reset { nextDisruption = now + disruptionPause }
+            if step == .reset { nextDisruption = now + disruption.pause }
             upcoming = WatchdogStep(rawValue: step.rawValue + 1)
             due = now + Self.patience(for: step)
             return take(step, at: now)
@@ -275,8 +275,7 @@ extension WatchdogLadder {
             if !isPassing { passed = 0 }
             isPassing = false
             let step = retry(at: now)
-            due = now + max(pause, Self.patience(for: step))
-            pause = min(pause * 2, Self.pauseMax)
+            due = now + max(backOff.next(), Self.patience(for: step))
             return take(step, at: now)
         }
     }
@@ -298,8 +297,8 @@ extension WatchdogLadder {
 
     private mutating func exhaust(at now: Instant) -> Action {
         phase = .retrying
-        pause = .seconds(1)
-        if nextDisruption <= now { nextDisruption = now + disruptionPause }
+        backOff.reset()
+        if nextDisruption <= now { nextDisruption = now + disruption.pause }
         // From the beginning of the round, which a power cycle belongs to only when its time has come.
         upcoming = .restartScan
         due = now
@@ -328,8 +327,8 @@ extension WatchdogLadder {
             return .powerCycle
         case .reset:
             upcoming = .restartScan
-            disruptionPause = min(disruptionPause * 2, Self.disruptionPauseMax)
-            nextDisruption = now + disruptionPause
+            _ = disruption.next()
+            nextDisruption = now + disruption.pause
             return .reset
         }
     }

@@ -25,7 +25,7 @@ struct WayChooser: Sendable {
         var failure: ScannerError?
         /// When a failed one is tried again; never where absent.
         var retry: Instant?
-        var pause = WayChooser.retryMin
+        var backOff = BackOff(first: .seconds(1), most: WayChooser.retryMax)
         /// From when on something has stood in its way that is a reason to look for another.
         var outSince: Instant?
         /// Whether that has lasted for long enough.
@@ -34,7 +34,6 @@ struct WayChooser: Sendable {
 
     // A daemon that is being restarted is back by then; what waits longer loses more than a change costs.
     static let grace: Duration = .seconds(2)
-    static let retryMin: Duration = .seconds(1)
     // Where nothing else hears: the longest that a return of the radio may go unnoticed.
     static let retryMax: Duration = .seconds(5)
     // Where another way hears meanwhile.
@@ -88,12 +87,12 @@ extension WayChooser {
         ways[index].listening = 0
         ways[index].outSince = nil
         ways[index].isOut = false
+        let pause = ways[index].backOff.next()
         if !ways.contains(where: { $0.isBegun }) {
-            ways[index].retry = time + ways[index].pause
+            ways[index].retry = time + pause
         } else {
             ways[index].retry = error.kind == .denied ? nil : time + Self.retryBeside
         }
-        ways[index].pause = min(ways[index].pause * 2, Self.retryMax)
         if used == index { used = nil }
     }
 
@@ -105,7 +104,7 @@ extension WayChooser {
     /// How many adapters listen by this way.
     mutating func listening(_ count: Int, by index: Int, at time: Instant) {
         ways[index].listening = count
-        if count > 0 { ways[index].pause = Self.retryMin }
+        if count > 0 { ways[index].backOff.reset() }
         weigh(index, at: time)
     }
 

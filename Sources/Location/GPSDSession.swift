@@ -42,8 +42,6 @@ public struct GPSDSession: Sendable {
     /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
     /// has none it is asked.
     public static let silenceMax: Duration = .seconds(60)
-    /// The waits between attempts to connect: twice as long each time.
-    static let backOff: (first: Duration, most: Duration) = (.seconds(1), .seconds(60))
 
     private enum State {
         case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
@@ -52,7 +50,7 @@ public struct GPSDSession: Sendable {
     /// What it has counted.
     public private(set) var counters = Counters()
     private var state: State
-    private var attempts = 0
+    private var backOff = BackOff(first: .seconds(1), most: .seconds(60))
     private var line: [UInt8] = []
     private var skipsLine = false
     /// The last dilution of precision (SKY), for a receiver of which gpsd gives no error estimate; and when it came.
@@ -114,11 +112,9 @@ public struct GPSDSession: Sendable {
     public mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
         var actions: [Action] = []
         if case .waiting = state { return actions }
-        if case .connected = state { attempts = counters.reports > 0 ? 0 : attempts }
+        if case .connected = state, counters.reports > 0 { backOff.reset() }
         actions.append(.close)
-        let wait = min(Self.backOff.most, Self.backOff.first * (1 << min(attempts, 6)))
-        attempts = min(attempts + 1, 7)
-        state = .waiting(until: now + wait)
+        state = .waiting(until: now + backOff.next())
         why = "gpsd is away: \(problem)"
         if problem != lastProblem { actions.append(.change(.remark("\(why); it is tried again"))) }
         lastProblem = problem
@@ -192,7 +188,7 @@ public struct GPSDSession: Sendable {
         fix.speed = report.number("speed").flatMap { $0 >= 0 ? $0 : nil }
         fix.course = report.number("track").flatMap { (0..<360).contains($0) ? $0 : nil }
         counters.fixes += 1
-        attempts = 0
+        backOff.reset()
         lastFix = now
         isLost = false
         actions.append(.fix(fix))

@@ -151,9 +151,7 @@ public struct ConnectionPlan: Sendable {
     /// Doubled with each failure; then between a half and the whole of it, so that a site's gateways do not come all at
     /// once when their broker comes back.
     private mutating func jittered(_ first: Duration, _ last: Duration, _ failures: Int) -> Duration {
-        var whole = first
-        for _ in 0..<min(failures, 20) where whole < last { whole *= 2 }
-        whole = min(whole, last)
+        let whole = BackOff(first: first, most: last, failures: failures).pause
         return whole / 2 + whole / 2 * (Double(random.next() >> 11) / Double(1 << 53))
     }
 }

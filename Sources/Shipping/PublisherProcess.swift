@@ -75,7 +75,7 @@ public final class PublisherProcess {
     private var startTime: Instant
     private var reaps = 0
     private var ended: String?
-    private var delay: Duration?
+    private var backOff: BackOff
     private var isAccepted = false
     private var pings = 0
     private var unanswered: (ping: Int, deadline: Instant)?
@@ -107,6 +107,7 @@ public final class PublisherProcess {
         makeSettings = settings
         self.loop = loop
         self.timing = timing
+        backOff = BackOff(first: timing.firstDelay, most: timing.lastDelay)
         self.take = take
         let now = loop.now
         startTime = now
@@ -292,10 +293,9 @@ public final class PublisherProcess {
         let isDone = status.state == .ended && (status.failure == nil || !isForever)
         guard !isStopping, !(isDone && !isForever) else { return finish() }
         // It worked: what ended it may be a broker's mood, or somebody who kills it.
-        if status.acknowledged > 0 { delay = nil }
+        if status.acknowledged > 0 { backOff.reset() }
         let now = loop.now
-        let next = delay.map { min($0 * 2, timing.lastDelay) } ?? timing.firstDelay
-        delay = next
+        let next = backOff.next()
         endsInEpisode += 1
         // Where it could not go on it has said so itself.
         trouble = status.failure ?? "the publisher's process ended: \(why); it is started again, and nothing is lost"
@@ -351,7 +351,8 @@ public final class PublisherProcess {
         said = []
         guard endsInEpisode > 0 else { return }
         let times = endsInEpisode == 1 ? "once" : "\(endsInEpisode) times"
-        (endsInEpisode, trouble, delay) = (0, nil, nil)
+        (endsInEpisode, trouble) = (0, nil)
+        backOff.reset()
         take(.remark(PublisherRemark(isTrouble: false, text: "the publisher's process runs on; it had ended \(times)")))
     }
 

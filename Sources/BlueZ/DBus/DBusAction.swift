@@ -72,21 +72,7 @@ enum DBusAction: Sendable, Hashable {
     case disconnect
 }
 
-/// How long to wait before something is tried again: twice as long each time, 5 s at most.
-struct DBusBackOff: Sendable, Hashable {
-    // What failed because two things happened in an order that we did not see works a moment later.
-    private static let first: Duration = .milliseconds(100)
-    private static let most: Duration = .seconds(5)
-
-    private var attempts = 0
-
-    /// The wait before the next attempt.
-    mutating func next() -> Duration {
-        // The seventh is past the most.
-        attempts = min(attempts + 1, 7)
-        return min(Self.most, Self.first * (1 << (attempts - 1)))
-    }
-
-    /// It went well.
-    mutating func reset() { attempts = 0 }
+extension BackOff {
+    /// What bluetoothd or the bus refuses because two things happened in an order that we did not see works a moment later.
+    static let bluetoothd = BackOff(first: .milliseconds(100), most: .seconds(5))
 }

@@ -100,7 +100,7 @@ struct DBusAdapter {
     private var lastToken: UInt64
     /// Since when it listens, where it does.
     private(set) var listeningSince = Instant.earliest
-    private var backOff = DBusBackOff()
+    private var backOff = BackOff.bluetoothd
 
     /// An adapter that nothing is known of yet.
     ///

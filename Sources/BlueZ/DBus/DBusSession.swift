@@ -56,8 +56,8 @@ struct DBusSession {
     private var objectsToken: UInt64 = 0
     private var listAt: Instant?
     private var connectAt: Instant?
-    private var connectBackOff = DBusBackOff()
-    private var listBackOff = DBusBackOff()
+    private var connectBackOff = BackOff.bluetoothd
+    private var listBackOff = BackOff.bluetoothd
 
     /// A session that has no connection yet; it counts on from `counters`.
     init(options: Options, keeping counters: DBusScanner.Counters = .init()) {

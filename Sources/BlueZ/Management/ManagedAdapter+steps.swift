@@ -90,7 +90,7 @@ extension ManagedAdapter {
         }
         pending = nil
         if status == .success {
-            failures = 0
+            backOff.reset()
             lastFailure = nil
             succeeded(command, result, at: now, into: &actions)
         } else {
@@ -168,18 +168,18 @@ extension ManagedAdapter {
             hasSetConfiguration = true
         case (.addMonitor(.flags), _):
             wideUntil = nil
-        case (.readMonitorFeatures, _) where failures >= 3:
+        case (.readMonitorFeatures, _) where backOff.failures >= 3:
             // Only good to know.
             questions.remove(.features)
-            failures = 0
-        case (.removeMonitor(let handle), _) where failures >= 3 && leftovers.contains(handle):
+            backOff.reset()
+        case (.removeMonitor(let handle), _) where backOff.failures >= 3 && leftovers.contains(handle):
             // It costs scanning; insisting would cost hearing.
             leftovers.removeAll { $0 == handle }
-            failures = 0
+            backOff.reset()
         default:
             // What is believed of the adapter may be what is wrong, and a monitor that can't be put up may stand already.
-            if failures >= 3 { questions.insert([.information, .features]) }
-            if case .setPowered(false) = command, failures >= 3 { cycle = nil }
+            if backOff.failures >= 3 { questions.insert([.information, .features]) }
+            if case .setPowered(false) = command, backOff.failures >= 3 { cycle = nil }
             failed("\(command.words): \(status)", at: now)
         }
     }
@@ -187,9 +187,7 @@ extension ManagedAdapter {
     /// Counts a failure and waits before the next try.
     mutating func failed(_ what: String, at now: Instant) {
         lastFailure = what
-        let wait = Self.retryFirst * (1 << min(failures, 6))
-        retryAt = now + min(wait, Self.retryMax)
-        failures = min(failures + 1, 1000)
+        retryAt = now + backOff.next()
     }
 
     private mutating func take(

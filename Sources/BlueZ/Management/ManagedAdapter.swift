@@ -30,7 +30,6 @@ struct ManagedAdapter: Sendable {
 
     /// Tries come after a tenth of a second, and then each after twice as long, up to this.
     static let retryMax: Duration = .seconds(5)
-    static let retryFirst: Duration = .milliseconds(100)
     /// The kernel waits at most 10 s for a controller's answer (HCI_INIT_TIMEOUT); some commands need several.
     static let replyMax: Duration = .seconds(20)
     /// A discovery's scan that runs already may filter duplicates until its end: 10.24 s (Linux DISCOV_LE_TIMEOUT), and
@@ -79,7 +78,7 @@ struct ManagedAdapter: Sendable {
 
     // What is under way.
     var pending: (command: ManagementCommand, deadline: Instant)?
-    var failures = 0
+    var backOff = BackOff(first: .milliseconds(100), most: retryMax)
     var retryAt: Instant?
     /// Why the adapter does not listen, for operators; the last failure, where there is one.
     var lastFailure: String?

@@ -38,8 +38,6 @@ struct ScanDriver: Sendable {
     static let takeOverEvery: Duration = .seconds(5)
     /// The kernel gives a controller 2 s for a command (HCI_CMD_TIMEOUT), and may have commands of its own before.
     static let answerMax: Duration = .seconds(4)
-    static let retryFirst: Duration = .milliseconds(100)
-    static let retryMax: Duration = .seconds(5)
 
     let adapter: Int
     /// How ours is.
@@ -60,7 +58,7 @@ struct ScanDriver: Sendable {
     /// Whether a scan that is on has to be ended before ours begins.
     private var mustEnd = false
     private var beginAt: Instant?
-    private var failures = 0
+    private var backOff = BackOff(first: .milliseconds(100), most: .seconds(5))
     private var lastTakeOver: Instant?
     private var present = Instant.earliest
     /// What somebody else set last, and asked for last.
@@ -196,7 +194,7 @@ struct ScanDriver: Sendable {
         hasParameters = false
         mustEnd = false
         beginAt = nil
-        failures = 0
+        backOff.reset()
         othersPending = nil
         othersParameters = nil
     }
@@ -268,7 +266,7 @@ struct ScanDriver: Sendable {
             scan = .none
             settle(at: now, "its scan begins anew", into: &actions)
         case (.setScanEnable(true, _, _), 0):
-            failures = 0
+            backOff.reset()
             beginAt = nil
             hasParameters = false
             scan = .ours
@@ -279,8 +277,7 @@ struct ScanDriver: Sendable {
 
     private mutating func failed(at now: Instant) {
         hasParameters = false
-        beginAt = now + min(Self.retryFirst * (1 << min(failures, 6)), Self.retryMax)
-        failures = min(failures + 1, 1000)
+        beginAt = now + backOff.next()
     }
 
     private mutating func proceed(at now: Instant, into actions: inout [Action]) {

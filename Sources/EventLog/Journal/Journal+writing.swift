@@ -85,8 +85,7 @@ extension Journal {
         }
         synchronizeAt = nil
         lineTrouble = "events can't be kept in \(options.directory.string): \(error); they wait in memory"
-        retryAt = now + retryInterval
-        retryInterval = min(retryInterval + retryInterval, Self.retryLast)
+        retryAt = now + backOff.next()
         if let open {
             files.close(open.file)
             self.open?.file = -1

@@ -43,7 +43,6 @@ public final class Journal {
     static let unsynchronizedMax = 1 << 20
     // Lines that are not numbered prove nothing: the disk may have them later.
     static let lazyInterval: Duration = .seconds(60)
-    static let retryFirst: Duration = .seconds(1)
     static let retryLast: Duration = .seconds(30)
     // A start reads at most so many lines beyond the snapshot, and what was written since.
     static let snapshotLines = 5000
@@ -84,7 +83,7 @@ public final class Journal {
     /// When what was written has to be durable.
     var synchronizeAt: Instant?
     var retryAt: Instant?
-    var retryInterval = retryFirst
+    var backOff = BackOff(first: .seconds(1), most: retryLast)
     var housekeepAt: Instant
     var snapshotAt: Instant
     var snapshotIsDue = false
@@ -270,7 +269,7 @@ public final class Journal {
             try synchronizeIfDue()
             lineTrouble = nil
             retryAt = nil
-            retryInterval = Self.retryFirst
+            backOff.reset()
         } catch {
             fail(error)
         }
