@@ -106,7 +106,7 @@ import Testing
         #expect(desk.reports().map(\.data) == [[]])
         desk.session.monitorFound(DBusDeviceKey(adapter: 5, address: 1), at: desk.now, into: &desk.actions)
         #expect(desk.reports() == [])
-        #expect(desk.session.counters.foreign == 1)
+        #expect(desk.session.statistics.foreign == 1)
     }
 
     @Test func `the table forgets who was heard least recently, and counts it`() {

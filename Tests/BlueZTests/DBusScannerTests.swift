@@ -25,7 +25,7 @@ struct DBusScannerTests {
                 })
         #expect(world.recorder.beacons.count == 3)
         #expect(world.recorder.beacons.last?.identity.major == 100)
-        #expect(scanner.counters.reports == 3)
+        #expect(scanner.statistics.reports == 3)
         #expect(world.recorder.times == world.recorder.times.sorted())
         scanner.stop()
     }
@@ -237,7 +237,7 @@ struct DBusScannerTests {
         try world.until("it listens") { world.recorder.starts == 2 }
         world.advertise()
         try world.until("it hears") { world.recorder.heard.count == 1 }
-        #expect(scanner.counters.disconnections >= 1)
+        #expect(scanner.statistics.disconnections >= 1)
         scanner.stop()
     }
 
@@ -296,10 +296,10 @@ struct DBusScannerTests {
         try scanner.start(world.recorder)
         try world.until("it hangs") { world.calls("StartDiscovery").count == 1 }
         scanner.drain()
-        #expect(scanner.counters.unanswered == 0)
+        #expect(scanner.statistics.unanswered == 0)
         offset += .seconds(10)
         try world.until("it listens") { world.recorder.listening == [0] }
-        #expect(scanner.counters.unanswered == 1)
+        #expect(scanner.statistics.unanswered == 1)
         #expect(
             world.calls.compactMap { $0["call"] as? String }.suffix(3) == [
                 "StopDiscovery", "SetDiscoveryFilter", "StartDiscovery",

@@ -232,7 +232,7 @@ import Testing
         desk.owner(":1.9")
         #expect(Self.stopped(desk.changes(), at: desk.now))
         desk.receive(.adapterChanged(0, .discovering(true)))
-        #expect(desk.session.counters.foreign == 1)
+        #expect(desk.session.statistics.foreign == 1)
     }
 
     @Test func `bluetoothd stopped: everything removed, then nobody; started: off, then on`() {

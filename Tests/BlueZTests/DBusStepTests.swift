@@ -175,7 +175,7 @@ struct DBusStepTests {
         }
         world.advertise("C0:00:00:00:00:09", rssi: -33)
         try world.until("the one after them is heard") { world.recorder.heard.contains { $0.rssi == -33 } }
-        #expect(scanner.counters.mistyped >= 10)
+        #expect(scanner.statistics.mistyped >= 10)
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.beacons.count == 1)
         #expect(world.recorder.heard.allSatisfy { $0.data.count <= 1650 })
@@ -210,7 +210,7 @@ struct DBusStepTests {
         scanner.drain()
         #expect(world.recorder.listening == [0])
         #expect(world.recorder.stops == 0)
-        #expect(scanner.counters.foreign == 2)
+        #expect(scanner.statistics.foreign == 2)
         scanner.stop()
     }
 }

@@ -26,8 +26,8 @@ public enum SystemBus {
             let loop = try EventLoop()
             let connection = try BusConnection(address: address ?? Self.address, loop: loop, answers.take)
             defer { connection.close() }
-            _ = connection.send(DBusScanner.call(.hello))
-            let last = connection.send(DBusScanner.call(.objects(token: 0)))
+            _ = connection.send(DBusRequest.hello.call())
+            let last = connection.send(DBusRequest.objects(token: 0).call())
             _ = connection.pump(milliseconds: milliseconds) { answers.latest == last || answers.isGone }
         } catch let failure as BusFailure {
             answers.note(failure)

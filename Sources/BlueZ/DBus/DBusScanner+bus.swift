@@ -74,7 +74,7 @@ extension DBusScanner {
         if interface == DBusName.local {
             // libdbus makes it itself; nobody can send one.
             guard member == "Disconnected" else { return false }
-            session.counters.disconnections &+= 1
+            session.statistics.disconnections &+= 1
             disconnect()
             perform { $0.disconnected(nil, at: $1, into: &$2) }
             return true

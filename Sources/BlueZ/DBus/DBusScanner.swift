@@ -35,24 +35,6 @@ public final class DBusScanner: AdvertisingScanner {
         public init() {}
     }
 
-    /// What was counted since the scanner was made.
-    public struct Counters: Sendable, Hashable {
-        /// Reports handed over.
-        public internal(set) var reports = 0
-        /// Messages that came from somebody who is not bluetoothd, or were about nothing that is known.
-        public internal(set) var foreign = 0
-        /// Properties that had another type than bluetoothd gives them.
-        public internal(set) var mistyped = 0
-        /// Devices that gave way to others because the table was full.
-        public internal(set) var evicted = 0
-        /// Messages that could not be sent: no memory, a bus that takes none, or 128 calls that wait for their answers.
-        public internal(set) var unsent = 0
-        /// Calls that were not answered in time.
-        public internal(set) var unanswered = 0
-        /// How often the connection to the bus was lost.
-        public internal(set) var disconnections = 0
-    }
-
     /// Which way it is.
     public var backend: ScannerBackend { .dbus }
 
@@ -88,11 +70,11 @@ public final class DBusScanner: AdvertisingScanner {
     deinit { finish() }
 
     /// What was counted.
-    public var counters: Counters {
-        var counters = session.counters
-        counters.evicted &+= session.devices.evicted
-        counters.unsent &+= (connection?.unsent ?? 0) &+ calls.refused
-        return counters
+    public var statistics: DBusStatistics {
+        var statistics = session.statistics
+        statistics.evicted &+= session.devices.evicted
+        statistics.unsent &+= (connection?.unsent ?? 0) &+ calls.refused
+        return statistics
     }
 
     /// Whether an adapter discovers without an advertisement monitor, so that its controller may report a beacon only
@@ -158,7 +140,7 @@ public final class DBusScanner: AdvertisingScanner {
                 self.perform { $0.advance(to: $1, into: &$2) }
                 return !self.session.isSwitchingPower || !connection.isOpen
             }
-            for request in session.farewell { _ = connection.send(Self.call(request, wantsReply: false)) }
+            for request in session.farewell { _ = connection.send(request.call(wantsReply: false)) }
             // bluetoothd forgets what a closed connection asked for, all but the power that is to come on again; only
             // that it is all written is waited for, and not long.
             connection.flush(milliseconds: 200)
@@ -168,7 +150,7 @@ public final class DBusScanner: AdvertisingScanner {
         timer = nil
         isEnding = false
         actions.removeAll()
-        session = DBusSession(options: session.options, keeping: counters)
+        session = DBusSession(options: session.options, keeping: statistics)
         calls = BusCallTable()
     }
 
@@ -220,7 +202,7 @@ public final class DBusScanner: AdvertisingScanner {
     }
 
     private func send(_ request: DBusRequest) {
-        guard calls.hasRoom(), let serial = connection?.send(Self.call(request)) else {
+        guard calls.hasRoom(), let serial = connection?.send(request.call()) else {
             // As if there had been no answer: it is tried again.
             session.answered(
                 request, failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "it could not be sent"),
@@ -233,7 +215,7 @@ public final class DBusScanner: AdvertisingScanner {
     private func expireCalls() {
         let now = loop.now
         while let request = calls.expired(at: now) {
-            session.counters.unanswered &+= 1
+            session.statistics.unanswered &+= 1
             session.answered(
                 request,
                 failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time"),
@@ -245,7 +227,7 @@ public final class DBusScanner: AdvertisingScanner {
     func disconnect() {
         calls.removeAll()
         guard let connection else { return }
-        session.counters.unsent &+= connection.unsent
+        session.statistics.unsent &+= connection.unsent
         self.connection = nil
         connection.close()
     }

@@ -44,7 +44,7 @@ extension DBusSession {
 
     /// A monitor found a device: it matched the pattern of an iBeacon.
     mutating func monitorFound(_ key: DBusDeviceKey, at now: Instant, into actions: inout [DBusAction]) {
-        guard adapters[key.adapter]?.isThere == true else { return counters.foreign &+= 1 }
+        guard adapters[key.adapter]?.isThere == true else { return statistics.foreign &+= 1 }
         let place = devices.heard(key)
         if let told = devices[place].unpairedAt, now - told <= Self.pairMax {
             // It has been handed over.
@@ -79,7 +79,7 @@ extension DBusSession {
             }
             devices[place].dataHeardAt = now
         }
-        counters.reports &+= 1
+        statistics.reports &+= 1
         let adapter = device.key.adapter
         if adapters[adapter]?.isStuck ?? false { heard(on: adapter, at: now, into: &actions) }
         actions.append(

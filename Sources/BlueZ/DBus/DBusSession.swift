@@ -47,7 +47,7 @@ struct DBusSession {
     private(set) var lastFailure: BusFailure?
     private(set) var adapters: [Int: DBusAdapter] = [:]
     var devices: DBusDeviceTable
-    var counters: DBusScanner.Counters
+    var statistics: DBusStatistics
 
     // Whether what a device said may have changed what stands in the way.
     var hasNewCadence = false
@@ -59,10 +59,10 @@ struct DBusSession {
     private var connectBackOff = BackOff.bluetoothd
     private var listBackOff = BackOff.bluetoothd
 
-    /// A session that has no connection yet; it counts on from `counters`.
-    init(options: Options, keeping counters: DBusScanner.Counters = .init()) {
+    /// A session that has no connection yet; it counts on from `statistics`.
+    init(options: Options, keeping statistics: DBusStatistics = DBusStatistics()) {
         self.options = options
-        self.counters = counters
+        self.statistics = statistics
         devices = DBusDeviceTable(capacity: options.devicesMax)
     }
 
@@ -164,14 +164,14 @@ extension DBusSession {
     mutating func received(_ signal: DBusSignal, from sender: String, at now: Instant, into actions: inout [DBusAction])
     {
         if case .ownerChanged(let name, let newOwner) = signal {
-            guard sender == DBusName.bus, name == DBusName.bluez else { return counters.foreign &+= 1 }
+            guard sender == DBusName.bus, name == DBusName.bluez else { return statistics.foreign &+= 1 }
             // Before the bus has said who it is, this is the same news, and the answer to come is as new.
             ownerIs(newOwner, at: now, into: &actions)
             return tellObstacles(at: now, into: &actions)
         }
         // Anybody may send a signal to us alone: only bluetoothd's count.
-        guard sender == owner, owner != nil else { return counters.foreign &+= 1 }
-        counters.mistyped &+= signal.mistyped
+        guard sender == owner, owner != nil else { return statistics.foreign &+= 1 }
+        statistics.mistyped &+= signal.mistyped
         switch signal {
         case .ownerChanged: break
         case .added(let object): added(object, at: now, into: &actions)
