@@ -119,6 +119,21 @@ package final class Daemon {
     }
 
     /// Hears, monitors and writes until SIGTERM or SIGINT.
+    private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
+
+    /// Has the signals that ``run()`` answers wait for it; to be called before a daemon is made.
+    ///
+    /// To read what was written before takes as long as it takes. A SIGHUP or SIGUSR1 that comes meanwhile would end the
+    /// process, and a SIGTERM would end it without a word.
+    /// - Throws: ``ExitFailure`` where the kernel does not let it, which is a mistake of ours.
+    public static func holdSignals() throws(ExitFailure) {
+        do throws(Errno) {
+            try SignalWatch.hold(signals)
+        } catch {
+            throw ExitFailure(.failed, "signals can't be held: \(error)")
+        }
+    }
+
     ///
     /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, and what ends it later.
     package func run() throws(ExitFailure) {
@@ -179,7 +194,7 @@ package final class Daemon {
             advance(to: now)
         }
         journalTimer = loop.makeTimer { [unowned self] now in journal.advance(to: now) }
-        signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP, SIGUSR1], on: loop) { [unowned self] signal in
+        signals = try SignalWatch(Self.signals, on: loop) { [unowned self] signal in
             take(signal)
         }
         clockAlarm = try WallClockAlarm(on: loop) { [unowned self] in observeClock() }

@@ -15,15 +15,26 @@ public final class SignalWatch {
     /// - Throws: `Errno` of sigprocmask(2), signalfd(2) and epoll_ctl(2).
     public init(_ signals: [Int32], on loop: EventLoop, _ body: @escaping (Int32) -> Void) throws(Errno) {
         self.loop = loop
+        var set = try Self.block(signals)
+        let made = unsafe signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
+        guard made >= 0 else { throw Errno(rawValue: errno) }
+        descriptor = FileDescriptor(rawValue: made)
+        watch = try loop.watch(descriptor, for: .read) { [unowned self] _ in read(body) }
+    }
+
+    /// Has `signals` wait for the watch that is to come, in this thread and those that it starts: before, they would do what
+    /// they do to a process that knows nothing of them, which is to end it.
+    ///
+    /// - Throws: `Errno` of sigprocmask(2).
+    public static func hold(_ signals: [Int32]) throws(Errno) { _ = try block(signals) }
+
+    private static func block(_ signals: [Int32]) throws(Errno) -> sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)
         for signal in signals { unsafe sigaddset(&set, signal) }
         let blocked = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
         guard blocked == 0 else { throw Errno(rawValue: blocked) }
-        let made = unsafe signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
-        guard made >= 0 else { throw Errno(rawValue: errno) }
-        descriptor = FileDescriptor(rawValue: made)
-        watch = try loop.watch(descriptor, for: .read) { [unowned self] _ in read(body) }
+        return set
     }
 
     deinit {

@@ -28,6 +28,9 @@ struct RunCommand: ParsableCommand {
         try Terminal.run {
             Program.protectFiles()
             let log = OperatorLog(atLeast: verbose ? .debug : .notice)
+            try Daemon.holdSignals()
+            // Where the disk is slow nothing else is said for as long as that takes.
+            log.write(.notice, "reads \(config), and what was written before")
             let daemon = try Daemon(configuration: config, log: log.write)
             try daemon.run()
         }

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// `run` in its first moments, while it reads what the one before wrote.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct StartTests {
+    /// A world with so many lines and no state file that they take a while to be read.
+    private func world() throws -> (LiveWorld, file: String) {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        try gateway.until("it heard") { (($0["counters"] as? [String: Any])?["sightings"] as? Int ?? 0) > 0 }
+        #expect(gateway.end() == 0)
+        let lines = try world.lines()
+        let last = try #require(lines.last { $0.contains(#""type":"event""#) })
+        let sequence = try #require(
+            (try object(lines[lines.count - 1])["payload"] as? [String: Any])?["sequence"] as? Int)
+        let own = try #require((try object(last)["payload"] as? [String: Any])?["sequence"] as? Int)
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: world.path("events")).filter {
+                $0.hasPrefix("events-")
+            }.max())
+        let handle = try #require(FileHandle(forWritingAtPath: world.path("events/\(name)")))
+        try handle.seekToEnd()
+        let more = (1...20_000).map {
+            last.replacingOccurrences(of: "\"sequence\":\(own),", with: "\"sequence\":\(sequence + $0),") + "\n"
+        }.joined()
+        try handle.write(contentsOf: Data(more.utf8))
+        try handle.close()
+        try FileManager.default.removeItem(atPath: world.path("state/state.json"))
+        return (world, file)
+    }
+
+    @Test func `a reload and a rotation that come while it reads its files do not end it, and are done`() throws {
+        let (world, file) = try world()
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "and what was written before")
+        gateway.signal(SIGUSR1)
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "was applied; no condition is different")
+        try gateway.log.line(with: "hci0 is listening")
+        #expect(gateway.end() == 0)
+    }
+
+    @Test func `SIGTERM while it reads its files is an orderly end`() throws {
+        let (world, file) = try world()
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "and what was written before")
+        #expect(gateway.end() == 0)
+        try gateway.log.line(with: "asked to end")
+        // What it read stands in a state file again.
+        #expect(FileManager.default.fileExists(atPath: world.path("state/state.json")))
+    }
+}
