@@ -51,6 +51,29 @@ struct CapabilityNeeds: Equatable {
     }
 }
 
+/// What a daemon asks of the process's capabilities: the kernel's, or a test's own.
+struct ProcessCapabilities {
+    /// Those that this process has.
+    var present: () -> Set<Capabilities.Capability> = {
+        Set(Capabilities.Capability.allCases.filter { Capabilities.has($0) })
+    }
+    /// Gives up all but those.
+    var drop: (Set<Capabilities.Capability>) throws(Errno) -> Void = { kept throws(Errno) in
+        try Capabilities.drop(keeping: kept)
+    }
+}
+
+extension ScanStatus.Way {
+    /// What it takes to begin this way, which a process that has begun it may have given up since.
+    var capabilityToBegin: Capabilities.Capability? {
+        switch backend {
+        case .management: .networkAdministration
+        case .hci: .rawNetwork
+        case .dbus: nil
+        }
+    }
+}
+
 extension Capabilities.Capability {
     /// As capabilities(7) spells it.
     var name: String {
@@ -65,17 +88,27 @@ extension Daemon {
     /// Gives up what this process may and no way of hearing needs any more; to be called whenever that may have changed.
     func dropCapabilities() {
         guard let status = supervisor?.status, status.backend != nil else { return }
-        let present = Set(Capabilities.Capability.allCases.filter { Capabilities.has($0) })
-        let needs = CapabilityNeeds(status.ways, used: status.backend, present: present)
+        let needs = CapabilityNeeds(status.ways, used: status.backend, present: capabilities.present())
         guard needs != keptCapabilities else { return }
         let isNews = needs.capabilities != keptCapabilities?.capabilities
         keptCapabilities = needs
         guard isNews else { return }
         do throws(Errno) {
-            try Capabilities.drop(keeping: needs.capabilities)
+            try capabilities.drop(needs.capabilities)
         } catch {
             log(.warning, "the capabilities can't be given up: \(error)")
         }
         for need in needs.needs { log(.notice, "keeps \(need.capability.name): \(need.why)") }
+    }
+
+    /// Why the scan can't be begun anew with other settings: a way that is open could not be opened a second time, for what
+    /// that takes was given up. `nil` where it can.
+    var reasonToKeepScanning: String? {
+        let present = capabilities.present()
+        for way in supervisor?.status.ways ?? [] where way.isOpen {
+            guard let capability = way.capabilityToBegin, !present.contains(capability) else { continue }
+            return "\(way.backend.rawValue) can't be opened anew, since \(capability.name) was given up"
+        }
+        return nil
     }
 }

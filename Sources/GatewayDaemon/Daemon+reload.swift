@@ -23,6 +23,7 @@ extension Daemon {
             log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
             return
         }
+        let reasonToKeepScanning = reasonToKeepScanning
         for refusal in Self.refusals(from: configuration, to: new, gateway: gateway) { log(.warning, refusal) }
         // What was heard before is judged by what held then.
         supervisor?.drain()
@@ -33,6 +34,7 @@ extension Daemon {
         wanted.output = old.output
         wanted.mqtt = old.mqtt
         wanted.gatewayName = old.gatewayName
+        if let reasonToKeepScanning { keepScanning(as: old, in: &wanted, because: reasonToKeepScanning) }
         if Self.needsNewEngine(from: old, to: wanted) {
             guard replaceEngine(wanted, at: now) else { return }
         } else {
@@ -51,7 +53,9 @@ extension Daemon {
         session = ServiceSession(wanted, in: service)
         former.invalidate()
         logDifference(to: old)
-        if old.scanner != wanted.scanner || old.engine != wanted.engine { restartScanning(old, at: now) }
+        if reasonToKeepScanning == nil, old.scanner != wanted.scanner || old.engine != wanted.engine {
+            restartScanning(old, at: now)
+        }
         if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
         publishing?.process.reload()
         reloads += 1
@@ -65,6 +69,20 @@ extension Daemon {
         if new.mqtt != old.mqtt { refusals.append("mqtt") }
         if old.monitors.map(\.name) != new.monitors.map(\.name) { refusals.append("the monitors' names") }
         return refusals.map { "\($0) changed in the file; it takes effect with `systemctl restart beacon-gateway`" }
+    }
+
+    /// Leaves the scan as it is, and says what of the file has to wait: a gateway that hears goes on hearing.
+    private func keepScanning(as old: Configuration, in wanted: inout Configuration, because reason: String) {
+        var changed: [String] = []
+        if wanted.scanner != old.scanner { changed.append("scanner") }
+        if wanted.engine.deafAfter != old.engine.deafAfter { changed.append("deaf_after") }
+        wanted.scanner = old.scanner
+        wanted.engine.deafAfter = old.engine.deafAfter
+        for setting in changed {
+            log(
+                .warning,
+                "\(setting) changed in the file; \(reason): it takes effect with `systemctl restart beacon-gateway`")
+        }
     }
 
     private static func needsNewEngine(from old: Configuration, to new: Configuration) -> Bool {
@@ -90,6 +108,9 @@ extension Daemon {
             return false
         }
         monitor.takeOver(replacement)
+        for adapter in supervisor?.status.adapters ?? [] where adapter.activity != .absent {
+            monitor.appeared(adapter.number, adapter.address, at: now)
+        }
         for adapter in supervisor?.status.adapters ?? [] where adapter.activity == .listening {
             monitor.started(adapter.number, reason: "the configuration was reloaded", at: now)
         }

@@ -46,6 +46,7 @@ package final class Daemon {
     /// What the configuration asks of them.
     var session: ServiceSession
     var exitTimeouts: ExitTimeouts
+    var capabilities = ProcessCapabilities()
     /// The capabilities that are kept, once it is known what hears.
     var keptCapabilities: CapabilityNeeds?
     /// The error that ends the daemon, where one does.
@@ -118,7 +119,6 @@ package final class Daemon {
         try begin(from: journal.recovery.snapshot, at: now)
     }
 
-    /// Hears, monitors and writes until SIGTERM or SIGINT.
     private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
     /// Has the signals that ``run()`` answers wait for it; to be called before a daemon is made.
@@ -134,6 +134,7 @@ package final class Daemon {
         }
     }
 
+    /// Hears, monitors and writes until SIGTERM or SIGINT.
     ///
     /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, and what ends it later.
     package func run() throws(ExitFailure) {
