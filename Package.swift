@@ -165,8 +165,8 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "BeaconMonitoring", "BlueZ", "CLinux", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "OperatorMessages", "Shipping",
+                "BeaconMonitoring", "BlueZ", "BluetoothLE", "CLinux", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "OperatorMessages", "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -265,8 +265,9 @@ let package = Package(
         .testTarget(
             name: "GatewayDaemonTests",
             dependencies: [
-                "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport", "GatewayDaemon",
-                "Polling", "ProgramSupport", "beacon-gateway", "beacon-gateway-publisher",
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport",
+                "EventLog", "GatewayDaemon", "Polling", "ProgramSupport", "beacon-gateway",
+                "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
@@ -291,7 +292,7 @@ let package = Package(
         .testTarget(
             name: "DiagnosisTests",
             dependencies: [
-                "BeaconMonitoring", "Diagnosis", "GatewayConfiguration", "ProgramSupport",
+                "BeaconMonitoring", "BluetoothLE", "Diagnosis", "GatewayConfiguration", "ProgramSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -31,14 +31,37 @@ final class ScanSource: ScanHandler {
     var listening: Int { adapters.count { $0.isListening } }
 
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        guard isUsed, !isEnded else { return }
+        guard isUsed, !isEnded, isSelected(adapter) else { return }
         supervisor.heard(report, data: data, on: adapter, at: time)
     }
 
     func changed(_ change: ScanChange, at time: Instant) {
-        guard !isEnded else { return }
+        guard !isEnded, let change = ofInterest(change) else { return }
         note(change)
         supervisor.changed(change, by: self, at: time)
+    }
+
+    /// A change as it matters where not all adapters are used; `nil` where it does not.
+    private func ofInterest(_ change: ScanChange) -> ScanChange? {
+        switch change {
+        case .appeared(let number, _, let address):
+            if supervisor.options.adapters.includes(number, address: address) { return change }
+            // Where the number was one's that is used, that one does not go by it any more.
+            return adapters.contains { $0.number == number && $0.isPresent } ? .disappeared(adapter: number) : nil
+        case .disappeared(let number), .listening(let number, _), .stopped(let number, _, _), .lost(let number, _, _),
+            .needs(let number, _, _):
+            return isSelected(number) ? change : nil
+        case .obstacles, .ended: return change
+        }
+    }
+
+    /// Whether the adapter is used that goes by that number at present.
+    private func isSelected(_ number: Int) -> Bool {
+        if supervisor.options.adapters.includes(number, address: nil) { return true }
+        return adapters.contains {
+            $0.number == number && $0.isPresent
+                && supervisor.options.adapters.includes(number, address: $0.address)
+        }
     }
 
     private func note(_ change: ScanChange) {
@@ -72,7 +95,6 @@ final class ScanSource: ScanHandler {
     }
 
     private func with(_ number: Int, _ change: (inout Adapter) -> Void) {
-        guard supervisor.isOfInterest(number) else { return }
         if let place = adapters.firstIndex(where: { $0.number == number }) {
             change(&adapters[place])
         } else if adapters.count < ScanSupervisor.adaptersMax {

@@ -29,23 +29,21 @@ extension ScanSupervisor {
     func apply(_ change: ScanChange, at time: Instant) {
         switch change {
         case .appeared(let adapter, let controller, let address):
-            if let place = placeOfInterest(adapter) { appeared(place, controller, address, at: time) }
+            if let place = place(of: adapter) { appeared(place, controller, address, at: time) }
         case .disappeared(let adapter):
-            if let place = placeOfInterest(adapter) { disappeared(place, reason: "it is no longer there", at: time) }
+            if let place = place(of: adapter) { disappeared(place, reason: "it is no longer there", at: time) }
         case .listening(let adapter, let reason):
-            if let place = placeOfInterest(adapter) { listening(place, reason: reason, at: time) }
+            if let place = place(of: adapter) { listening(place, reason: reason, at: time) }
         case .stopped(let adapter, let since, let reason):
-            if let place = placeOfInterest(adapter) { stopped(place, since: since, reason: reason, at: time) }
+            if let place = place(of: adapter) { stopped(place, since: since, reason: reason, at: time) }
         case .lost(let adapter, let count, let since):
-            if let place = placeOfInterest(adapter) { lost(place, count: count, since: since, at: time) }
+            if let place = place(of: adapter) { lost(place, count: count, since: since, at: time) }
         case .needs(let adapter, let step, let reason):
-            if let place = placeOfInterest(adapter) { needs(place, step, reason: reason, at: time) }
+            if let place = place(of: adapter) { needs(place, step, reason: reason, at: time) }
         case .obstacles: tellObstacles(at: time)
         case .ended: break
         }
     }
-
-    private func placeOfInterest(_ adapter: Int) -> Int? { isOfInterest(adapter) ? place(of: adapter) : nil }
 
     private func appeared(_ place: Int, _ controller: String, _ address: DeviceAddress?, at time: Instant) {
         if let address, let known = watches[place].address, known.value != address.value {

@@ -5,7 +5,6 @@ import Polling
 // The path of a report: nothing on it allocates for a beacon that is known.
 extension ScanSupervisor {
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        guard isOfInterest(adapter) else { return }
         guard let place = place(of: adapter) else {
             overall.reportsOfOthers &+= 1
             return

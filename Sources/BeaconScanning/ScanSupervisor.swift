@@ -18,8 +18,8 @@ public final class ScanSupervisor {
     public struct Options: Sendable, Hashable {
         /// The ways that may be used, the best first: all for `auto`, else the one that is named, which is waited for.
         public var backends: [ScannerBackend] = ScannerBackend.allCases
-        /// The kernel's numbers of the adapters to use; empty: all.
-        public var adapters: Set<Int> = []
+        /// The adapters to use.
+        public var adapters = AdapterSelection.all
         /// Rule L5's; `nil`: off.
         public var deafAfter: Duration? = .seconds(10)
         /// A beacon that must always be heard.
@@ -27,14 +27,6 @@ public final class ScanSupervisor {
 
         /// All ways, all adapters, 10 s, no canary.
         public init() {}
-
-        /// The number of an adapter that is named as the kernel does: 0 for `hci0`; `nil` for any other name.
-        public static func adapterNumber(of name: String) -> Int? {
-            guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)), "hci\(number)" == name else {
-                return nil
-            }
-            return Int(number)
-        }
 
         /// The name of an adapter by its number, as the kernel and rule L4 have it: `hci0` for 0.
         package static func adapterName(of number: Int) -> String { "hci\(number)" }
@@ -169,8 +161,6 @@ public final class ScanSupervisor {
 
     /// When it has something to do though nothing is told; `nil`: never.
     var nextDeadline: Instant? { timer.flatMap { loop.time(of: $0) } }
-
-    func isOfInterest(_ adapter: Int) -> Bool { options.adapters.isEmpty || options.adapters.contains(adapter) }
 
     /// The place of an adapter, made where it is new; `nil` past the bound.
     func place(of adapter: Int) -> Int? {

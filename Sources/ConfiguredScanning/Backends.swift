@@ -23,8 +23,7 @@ package enum Backends {
         _ backend: ScannerBackend, on loop: EventLoop, _ scanner: ScannerConfiguration, state: String,
         demand: ServiceDemand? = nil, observer: String? = nil
     ) throws(ScannerError) -> any AdvertisingScanner {
-        let numbers = scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:))
-        let adapters = numbers.isEmpty ? nil : Set(numbers)
+        let adapters = AdapterSelection(scanner.adapters)
         let demand = demand ?? scanner.demand
         let timing = ScanTiming(interval: demand.dutyCycle.interval, window: demand.dutyCycle.window)
         switch backend {

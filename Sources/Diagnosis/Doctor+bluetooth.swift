@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BluetoothLE
 import GatewayConfiguration
 import SystemPackage
 
@@ -68,12 +69,15 @@ extension Doctor {
                     """)
         }
         let wanted = scanner.adapters
-        for name in wanted where !adapters.isEmpty && !adapters.contains(where: { $0.name == name }) {
+        for entry in wanted where !adapters.isEmpty && !adapters.contains(where: { $0.mayBe(entry) }) {
+            let those = adapters.map { adapter in adapter.address.map { "\(adapter.name) (\($0))" } ?? adapter.name }
             find(
-                "adapter", .wrong, "\(name), which scanner.adapters names, is not there", flags: .scannerUnavailable,
-                remedy: "plug it in, or name others: there are \(adapters.map(\.name).joined(separator: ", "))")
+                "adapter", .wrong, "\(entry), which scanner.adapters names, is not there", flags: .scannerUnavailable,
+                remedy: "plug it in, or name others: there are \(those.joined(separator: ", "))")
         }
-        for adapter in adapters where wanted.isEmpty || wanted.contains(adapter.name) { examine(adapter, rights) }
+        for adapter in adapters where wanted.isEmpty || wanted.contains(where: adapter.mayBe) {
+            examine(adapter, rights)
+        }
     }
 
     private mutating func examine(_ adapter: DoctorFacts.Adapter, _ rights: DoctorFacts.Rights) {
@@ -179,5 +183,15 @@ extension Doctor {
                     ? "\(who) has what scanner.backend \(backend.rawValue) asks for"
                     : "open to \(who): \(open.joined(separator: ", "))")
         }
+    }
+}
+
+extension DoctorFacts.Adapter {
+    /// Whether it is the adapter that an entry of `scanner.adapters` names, or may be: an address that nobody tells is not
+    /// another one.
+    fileprivate func mayBe(_ entry: String) -> Bool {
+        if name == entry { return true }
+        guard let wanted = DeviceAddress(entry, kind: .public) else { return false }
+        return address.map { $0.value == wanted.value } ?? true
     }
 }

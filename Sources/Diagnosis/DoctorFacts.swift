@@ -1,4 +1,5 @@
 package import BeaconMonitoring
+package import BluetoothLE
 package import SystemPackage
 
 /// What an examination rests on, as it was found; what can't be known is absent.
@@ -20,14 +21,19 @@ package enum DoctorFacts {
     package struct Adapter: Sendable, Hashable {
         /// As the kernel names it: `hci0`.
         package var name: String
+        /// Its controller's address (rule L7).
+        package var address: DeviceAddress?
         /// Whether it is switched on.
         package var isPowered: Bool?
         /// Whether USB may suspend it, and where that stands in sysfs.
         package var autosuspend: String?
 
         /// Makes an adapter.
-        package init(name: String, isPowered: Bool? = nil, autosuspend: String? = nil) {
+        package init(
+            name: String, address: DeviceAddress? = nil, isPowered: Bool? = nil, autosuspend: String? = nil
+        ) {
             self.name = name
+            self.address = address
             self.isPowered = isPowered
             self.autosuspend = autosuspend
         }

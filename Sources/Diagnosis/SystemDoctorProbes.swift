@@ -1,5 +1,6 @@
 package import BeaconMonitoring
 import BlueZ
+import BluetoothLE
 import CLinux
 import CommandSupport
 import EventLog
@@ -45,12 +46,14 @@ package struct SystemDoctorProbes: DoctorProbes {
         let descriptor = socket(31, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 1)
         if descriptor < 0 { facts.socketFailure = Errno(rawValue: errno) }
         defer { if descriptor >= 0 { _ = close(descriptor) } }
-        facts.adapters = adapters { Self.isPowered($0, descriptor) }
+        facts.adapters = adapters { Self.adapter($0, descriptor) }
         facts.switches = switches()
         return facts
     }
 
-    func adapters(isPowered: (UInt16) -> Bool? = { _ in nil }) -> [DoctorFacts.Adapter] {
+    func adapters(
+        asking: (UInt16) -> (isPowered: Bool, address: DeviceAddress?)? = { _ in nil }
+    ) -> [DoctorFacts.Adapter] {
         let folder = "\(system)/class/bluetooth"
         var adapters: [(UInt16, DoctorFacts.Adapter)] = []
         for name in SmallFiles.names(in: folder) {
@@ -59,25 +62,34 @@ package struct SystemDoctorProbes: DoctorProbes {
             let control = "\(folder)/\(name)/device/../power/control"
             let subsystem = SmallFiles.link("\(folder)/\(name)/device/subsystem")
             let isSuspended = subsystem?.hasSuffix("/usb") ?? false && SmallFiles.text(control) == "auto"
+            let answer = asking(number)
             adapters.append(
                 (
                     number,
                     DoctorFacts.Adapter(
-                        name: name, isPowered: isPowered(number), autosuspend: isSuspended ? control : nil)
+                        name: name, address: answer?.address, isPowered: answer?.isPowered,
+                        autosuspend: isSuspended ? control : nil)
                 ))
         }
         return adapters.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     // HCIGETDEVINFO (net/bluetooth/hci_sock.h): needs no right. struct hci_dev_info is 92 octets: the number, the name (8),
-    // the address (6), and at 16 the flags, whose bit 0 is HCI_UP.
-    private static func isPowered(_ number: UInt16, _ descriptor: Int32) -> Bool? {
+    // the address (6, the least significant octet first), and at 16 the flags, whose bit 0 is HCI_UP.
+    private static func adapter(
+        _ number: UInt16, _ descriptor: Int32
+    ) -> (isPowered: Bool, address: DeviceAddress?)? {
         guard descriptor >= 0 else { return nil }
         return unsafe withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { info in
             for index in info.indices { unsafe info[index] = 0 }
             unsafe info.storeBytes(of: number, as: UInt16.self)
             guard unsafe clinux_ioctl(descriptor, 0x8004_48D3, info.baseAddress) == 0 else { return nil }
-            return unsafe info.load(fromByteOffset: 16, as: UInt32.self) & 1 != 0
+            var address: UInt64 = 0
+            for offset in 0..<6 { address |= UInt64(unsafe info[10 + offset]) << (8 * UInt64(offset)) }
+            return (
+                unsafe info.load(fromByteOffset: 16, as: UInt32.self) & 1 != 0,
+                address == 0 ? nil : DeviceAddress(address, kind: .public)
+            )
         }
     }
 

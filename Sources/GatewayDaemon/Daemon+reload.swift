@@ -155,9 +155,9 @@ extension Daemon {
         let before = supervisor?.status.adapters ?? []
         supervisor?.stop()
         let supervisor = makeSupervisor()
-        let kept = Set(configuration.scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:)))
+        let kept = AdapterSelection(configuration.scanner.adapters)
         for adapter in before where adapter.activity != .absent {
-            if kept.isEmpty || kept.contains(adapter.number) {
+            if kept.includes(adapter.number, address: adapter.address) {
                 monitor.stopped(adapter.number, since: now, reason: "the configuration was reloaded", at: now)
             } else {
                 monitor.removed(adapter.number, reason: "it is no longer in the configuration", at: now)

@@ -61,7 +61,7 @@ extension Daemon {
         var options = ScanSupervisor.Options()
         let scanner = configuration.scanner
         if let backend = ScannerBackend(rawValue: scanner.backend.rawValue) { options.backends = [backend] }
-        options.adapters = Set(scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:)))
+        options.adapters = AdapterSelection(scanner.adapters)
         options.deafAfter =
             configuration.engine.settings(
                 deafAfterUnlessSet: EngineConfiguration.liveDeafAfter

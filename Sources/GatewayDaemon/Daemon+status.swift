@@ -219,12 +219,16 @@ extension Daemon {
         }
         lines.append("adapters")
         if status.adapters.isEmpty { lines.append("  none") }
+        for entry in configuration.scanner.adapters where !status.hasAdapter(entry) {
+            lines.append("  \(entry), which scanner.adapters names, is not there")
+        }
         for adapter in status.adapters {
             let last = adapter.lastReport.map { ", the last \((now - $0).inWords) ago" } ?? ""
             let reason = adapter.reason.isEmpty ? "" : " (\(adapter.reason))"
             lines.append(
                 """
-                  \(ScanSupervisor.Options.adapterName(of: adapter.number)): \(adapter.activity.rawValue) for \
+                  \(ScanSupervisor.Options.adapterName(of: adapter.number))\(adapter.address.map { " \($0)" } ?? ""): \
+                \(adapter.activity.rawValue) for \
                 \((now - adapter.since).inWords)\(reason); \(adapter.reports) reports\(last), \(adapter.lost) lost
                 """)
         }
@@ -272,5 +276,13 @@ extension Daemon {
               \(engine.untrackedBeacons) times one did not fit, \(engine.displacedBeacons) lost their place to a named one, \
             \(engine.refusedBeacons) times one without a name was kept from entering\(left)
             """
+    }
+}
+
+extension ScanStatus {
+    /// Whether an adapter is there that an entry of `scanner.adapters` names.
+    fileprivate func hasAdapter(_ entry: String) -> Bool {
+        let selection = AdapterSelection([entry])
+        return adapters.contains { $0.activity != .absent && selection.includes($0.number, address: $0.address) }
     }
 }

@@ -17,7 +17,7 @@ package struct ObserverOptions: Sendable {
     package var configuration: Configuration?
     /// The way to hear, in place of the configuration's.
     package var backend: ScannerConfiguration.Backend?
-    /// The adapters by name, in place of the configuration's; empty: those.
+    /// The adapters by name or address, in place of the configuration's; empty: those.
     package var adapters: [String] = []
     /// Whether everything is to be heard, beacons or not: then the raw channel comes first.
     package var hearsAll = false
@@ -66,7 +66,7 @@ package struct ObserverOptions: Sendable {
         } else if hearsAll {
             options.backends = [.hci, .management, .dbus]
         }
-        options.adapters = Set(scanner.adapters.compactMap(ScanSupervisor.Options.adapterNumber(of:)))
+        options.adapters = AdapterSelection(scanner.adapters)
         options.deafAfter = EngineConfiguration.liveDeafAfter
         if let engine = configuration?.engine {
             options.deafAfter = engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter).deafAfter

@@ -11,6 +11,8 @@ struct ReplaySource: ~Copyable {
     private let place: Int
     private let prefix: String?
     private let adapter: String?
+    /// The same, where it is an address.
+    private let adapterAddress: UInt64?
     private let interval: Duration?
     /// Whether each adapter's records count, by its place in the reader's table, once it was met.
     private var taken: [Bool?] = []
@@ -30,6 +32,7 @@ struct ReplaySource: ~Copyable {
         self.place = place
         prefix = input.name
         adapter = options.adapter
+        adapterAddress = options.adapter.flatMap { DeviceAddress($0, kind: .public)?.value }
         interval = options.interval
         if let delay = options.reorder { reorder = ReorderBuffer(delay: delay) }
     }
@@ -173,7 +176,7 @@ struct ReplaySource: ~Copyable {
     private mutating func learn(_ place: Int) -> Bool {
         while taken.count <= place { taken.append(nil) }
         let address = place < reader.adapterAddresses.count ? reader.adapterAddresses[place] : nil
-        let isTaken = adapterName(place) == adapter || address.map { $0.description == adapter?.uppercased() } ?? false
+        let isTaken = adapterName(place) == adapter || address.map { $0.value == adapterAddress } ?? false
         taken[place] = isTaken
         return isTaken
     }

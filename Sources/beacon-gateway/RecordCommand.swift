@@ -34,7 +34,9 @@ struct RecordCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Hear by this way: auto, management, dbus or hci.", valueName: "way"))
     var backend: BackendArgument?
 
-    @Option(help: ArgumentHelp("Hear with this adapter, such as hci0; can be given several times.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Hear with this adapter: hci0, or its address; can be given several times.", valueName: "adapter"))
     var adapter: [AdapterArgument] = []
 
     @Option(help: ArgumentHelp("End after this time.", valueName: "duration"))

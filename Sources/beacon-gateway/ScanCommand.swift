@@ -36,7 +36,9 @@ struct ScanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Hear by this way: auto, management, dbus or hci.", valueName: "way"))
     var backend: BackendArgument?
 
-    @Option(help: ArgumentHelp("Hear with this adapter, such as hci0; can be given several times.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Hear with this adapter: hci0, or its address; can be given several times.", valueName: "adapter"))
     var adapter: [AdapterArgument] = []
 
     @Option(help: ArgumentHelp("Show only beacons with this UUID; can be given several times.", valueName: "uuid"))
@@ -75,13 +77,18 @@ struct BackendArgument: ExpressibleByArgument {
     static var allValueStrings: [String] { ScannerConfiguration.Backend.allCases.map(\.rawValue) }
 }
 
-/// An adapter as the kernel names it.
+/// An adapter as the kernel names it, or by its controller's address.
 struct AdapterArgument: ExpressibleByArgument {
     let name: String
 
     init?(argument: String) {
-        guard ScanSupervisor.Options.adapterNumber(of: argument) != nil else { return nil }
-        name = argument
+        if AdapterSelection.number(of: argument) != nil {
+            name = argument
+        } else if let address = DeviceAddress(argument, kind: .public), address.value != 0 {
+            name = address.description
+        } else {
+            return nil
+        }
     }
 }
 

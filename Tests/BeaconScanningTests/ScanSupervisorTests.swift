@@ -212,7 +212,7 @@ private func listening(_ scanner: ScriptedScanner) {
 
     @Test func `of adapters that are not asked for nothing is told`() throws {
         var options = ScanSupervisor.Options()
-        options.adapters = [1]
+        options.adapters = AdapterSelection(numbers: [1])
         let world = try ScanWorld(options, prepare: listening)
         try world.supervisor.start(world.handler)
         world.scanners[.management]?.report(on: 0)
@@ -222,13 +222,6 @@ private func listening(_ scanner: ScriptedScanner) {
         world.scanners[.management]?.listen(1)
         world.scanners[.management]?.report(on: 1)
         #expect(world.handler.notes == ["appeared hci1 0", "listening hci1 0", "report hci1 0"])
-    }
-
-    @Test(arguments: [
-        ("hci0", 0), ("hci12", 12), ("hci", nil), ("hci01", nil), ("hci-1", nil), ("wlan0", nil), ("hci99999", nil),
-    ])
-    func `an adapter's name is the kernel's`(name: String, number: Int?) {
-        #expect(ScanSupervisor.Options.adapterNumber(of: name) == number)
     }
 
     @Test func `more adapters than the bound are counted and not followed`() throws {

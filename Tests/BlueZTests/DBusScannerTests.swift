@@ -177,7 +177,7 @@ struct DBusScannerTests {
     @Test func `adapters that are not asked for are left alone`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0},{"index":1}]"#)
-        let scanner = try world.listening { $0.adapters = [0] }
+        let scanner = try world.listening { $0.adapters = AdapterSelection(numbers: [0]) }
         world.tell(#"{"do":"add","index":2}"#)
         world.tell(#"{"do":"power","adapter":1,"on":false}"#)
         world.tell(#"{"do":"power","adapter":1,"on":true}"#)

@@ -14,10 +14,13 @@ import Testing
 
         static let owner = ":1.7"
 
-        init(isPassive: Bool = false, mayPowerCycle: Bool = false, devicesMax: Int = 100) {
+        init(
+            adapters: AdapterSelection = .all, isPassive: Bool = false, mayPowerCycle: Bool = false,
+            devicesMax: Int = 100
+        ) {
             session = DBusSession(
                 options: .init(
-                    adapters: nil, isPassive: isPassive, mayPowerCycle: mayPowerCycle, devicesMax: devicesMax))
+                    adapters: adapters, isPassive: isPassive, mayPowerCycle: mayPowerCycle, devicesMax: devicesMax))
         }
 
         /// What came of it since the last look.
@@ -90,10 +93,12 @@ import Testing
             session.advance(to: now, into: &actions)
         }
 
-        static func adapter(_ index: Int = 0, powered: Bool = true, monitors: Bool = false) -> DBusObject {
+        static func adapter(
+            _ index: Int = 0, _ address: String = "00:AA:01:00:00:00", powered: Bool = true, monitors: Bool = false
+        ) -> DBusObject {
             var object = DBusObject(.adapter(index))
             var properties = DBusAdapterProperties()
-            properties.address = "00:AA:01:00:00:00"
+            properties.address = address
             properties.isPowered = powered
             properties.isDiscovering = false
             object.adapter = properties

@@ -377,7 +377,7 @@ import Testing
 
     @Test func `adapters that are not asked for are left alone`() {
         var options = ManagementOptions()
-        options.adapters = [1]
+        options.adapters = AdapterSelection(numbers: [1])
         let world = ManagementWorld(options)
         world.answer(.success, .indexes([0, 1]))
         #expect(world.open.map(\.index) == [1])

@@ -27,7 +27,7 @@ public struct ServiceDemand: Sendable, Hashable {
     public enum Adapters: Sendable, Hashable {
         /// All there are.
         case all
-        /// Those of these names, such as `hci0`.
+        /// Those of these names, such as `hci0`, or addresses, such as `00:1A:7D:DA:71:13`.
         case only(Set<String>)
 
         /// Those of either.

@@ -132,7 +132,7 @@ extension DBusAdapter {
         _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
-        let address = properties.address.flatMap { DeviceAddress($0, kind: .public) }
+        let address = properties.deviceAddress
         if isThere, isWhole, let address, let known = self.address, address != known {
             // The adapters changed places while bluetoothd was away: the name is another controller's now (rule L7).
             removed(at: now, into: &actions)

@@ -15,6 +15,9 @@ struct DBusAdapterProperties: Sendable, Hashable {
     /// How many properties had another type than they should.
     var mistyped = 0
 
+    /// Its address; `nil` where the text is none.
+    var deviceAddress: DeviceAddress? { address.flatMap { DeviceAddress($0, kind: .public) } }
+
     /// Nothing said.
     init() {}
 

@@ -16,8 +16,8 @@ public import Polling
 public final class DBusScanner: AdvertisingScanner {
     /// How it hears.
     public struct Options: Sendable, Hashable {
-        /// The kernel's numbers of the adapters to hear with; `nil` for all.
-        public var adapters: Set<Int>?
+        /// The adapters to hear with.
+        public var adapters = AdapterSelection.all
         /// Only listen: never ask advertisers for scan responses. Discovery does, so only monitors are left, and with a
         /// bluetoothd that has none nothing is heard (``ScanObstacle/unavailable``).
         public var isPassive = false

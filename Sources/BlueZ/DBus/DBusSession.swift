@@ -21,7 +21,7 @@ struct DBusSession {
 
     /// What is wanted of it.
     struct Options: Sendable, Hashable {
-        var adapters: Set<Int>?
+        var adapters = AdapterSelection.all
         var isPassive = false
         var mayPowerCycle = false
         var devicesMax = 8192
@@ -145,7 +145,11 @@ extension DBusSession {
         for object in objects {
             switch object.path {
             case .adapter(let index):
-                guard let properties = object.adapter, isWanted(index) else { continue }
+                guard let properties = object.adapter else { continue }
+                guard isWanted(index, properties) else {
+                    forget(index, at: now, into: &actions)
+                    continue
+                }
                 present.insert(index)
                 told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
             // What it remembers of devices is no report: nobody says when they were heard.
@@ -270,8 +274,9 @@ extension DBusSession {
 // MARK: - Adapters
 
 extension DBusSession {
-    private func isWanted(_ index: Int) -> Bool {
-        guard options.adapters?.contains(index) ?? true else { return false }
+    /// Whether the adapter is used that goes by that number now (rule L7), and there is room for it.
+    private func isWanted(_ index: Int, _ properties: DBusAdapterProperties) -> Bool {
+        guard options.adapters.includes(index, address: properties.deviceAddress) else { return false }
         return adapters[index] != nil || adapters.count < Self.adaptersMax
     }
 
@@ -296,8 +301,8 @@ extension DBusSession {
     private mutating func added(_ object: DBusObject, at now: Instant, into actions: inout [DBusAction]) {
         switch object.path {
         case .adapter(let index):
-            guard isWanted(index) else { return }
             if let properties = object.adapter {
+                guard isWanted(index, properties) else { return forget(index, at: now, into: &actions) }
                 told(index, properties, offersMonitors: object.offersMonitors, at: now, into: &actions)
             } else if object.offersMonitors {
                 adapters[index]?.monitorsChanged(isOffered: true, at: now, into: &actions)

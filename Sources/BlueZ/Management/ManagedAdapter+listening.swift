@@ -138,7 +138,7 @@ extension ManagedAdapter {
     mutating func vanish(at now: Instant, into actions: inout [ManagementAction]) {
         settings = []
         settle(at: now, "it was unplugged", into: &actions)
-        if information != nil { actions.append(.tell(.disappeared(adapter: number))) }
+        if isWanted { actions.append(.tell(.disappeared(adapter: number))) }
         if changes != nil { actions.append(.record) }
     }
 }

@@ -106,6 +106,7 @@ extension ManagedAdapter {
         case (.readInformation, .information(let information)):
             questions.remove(.information)
             let isFirst = self.information == nil
+            let wasTold = isWanted
             var isAnother = false
             if let known = self.information?.address ?? inheritedAddress, known != information.address {
                 forgetEverything()
@@ -114,14 +115,13 @@ extension ManagedAdapter {
             inheritedAddress = nil
             self.information = information
             // The name is another controller's now (rule L7).
-            if isAnother { actions.append(.tell(.disappeared(adapter: number))) }
-            if isFirst || isAnother {
+            if isAnother, wasTold { actions.append(.tell(.disappeared(adapter: number))) }
+            if isFirst || isAnother, isWanted {
                 actions.append(
                     .tell(
                         .appeared(
                             adapter: number, controller: information.description,
-                            address: information.address == 0
-                                ? nil : DeviceAddress(information.address, kind: .public))))
+                            address: information.deviceAddress)))
             }
             update(information.current, at: now, "it is off", into: &actions)
             if isFirst, !settings.contains(.powered) { powerAt = now + options.powerGrace }

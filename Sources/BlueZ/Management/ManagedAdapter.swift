@@ -114,12 +114,18 @@ struct ManagedAdapter: Sendable {
     /// The adapter's number as others see it.
     var number: Int { Int(index) }
 
-    /// Whether the adapter could listen at all.
-    var isUsable: Bool { information?.supported.contains(.lowEnergy) ?? false }
+    /// Whether the adapter could listen at all, and is to.
+    var isUsable: Bool { isWanted && information?.supported.contains(.lowEnergy) ?? false }
+
+    /// Whether it is one of those that are used, as far as is known: an address tells once it has been asked for (rule L7).
+    var isWanted: Bool {
+        guard let information else { return false }
+        return options.adapters.includes(number, address: information.deviceAddress)
+    }
 
     /// Whether it is on, and scans for Low Energy where it is told to.
     var isReady: Bool {
-        information != nil && settings.isSuperset(of: [.powered, .lowEnergy]) && !isSuspended
+        isWanted && settings.isSuperset(of: [.powered, .lowEnergy]) && !isSuspended
     }
 
     /// Whether reports are missed between windows.

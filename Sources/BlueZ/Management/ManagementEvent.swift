@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// What the kernel's Bluetooth management says, but for the reports: those are a `ManagementReport`.
 ///
 /// Source: Linux include/net/bluetooth/mgmt.h, MGMT_EV_*; BlueZ doc/mgmt-api.txt.
@@ -50,6 +52,9 @@ struct ControllerInformation: Sendable, Hashable {
     var manufacturer: UInt16
     var supported: ControllerSettings
     var current: ControllerSettings
+
+    /// Its address, where it has one.
+    var deviceAddress: DeviceAddress? { address == 0 ? nil : DeviceAddress(address, kind: .public) }
 }
 
 /// What Read Advertisement Monitor Features gives (0x0051), as far as it matters.

@@ -3,8 +3,8 @@ public import SystemPackage
 
 /// How the management socket is used.
 public struct ManagementOptions: Sendable {
-    /// The adapters that are listened with, by the kernel's numbers; absent: all there are and all that come.
-    public var adapters: Set<Int>?
+    /// The adapters that are listened with, of those that there are and those that come.
+    public var adapters = AdapterSelection.all
     /// Whether an adapter that is off is switched on, where rfkill does not block it.
     ///
     /// At its appearance after ``powerGrace``, so that a bluetoothd comes first; after ``powerOffGrace`` where somebody

@@ -202,7 +202,7 @@ extension ManagementSession {
     }
 
     private mutating func add(_ index: UInt16, discovering: Bool?, at now: Instant) {
-        guard options.adapters?.contains(Int(index)) ?? true, place(of: index) == nil else { return }
+        guard options.adapters.mayInclude(Int(index)), place(of: index) == nil else { return }
         guard adapters.count < Self.adaptersMax else {
             adaptersRefused &+= 1
             return

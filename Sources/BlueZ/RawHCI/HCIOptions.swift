@@ -2,8 +2,8 @@ public import BeaconScanning
 
 /// How the raw HCI channel is used.
 public struct HCIOptions: Sendable {
-    /// The adapters that are listened with, by the kernel's numbers; absent: all there are and all that come.
-    public var adapters: Set<Int>?
+    /// The adapters that are listened with, of those that there are and those that come.
+    public var adapters = AdapterSelection.all
     /// Whether an adapter that is off is switched on, as in ``ManagementOptions/powersAdapters``; it takes CAP_NET_ADMIN
     /// when the scanner is started.
     public var powersAdapters = true

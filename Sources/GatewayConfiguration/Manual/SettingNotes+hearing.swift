@@ -42,8 +42,9 @@ extension ScannerKey {
                     + "best of them that this user may.")
         case .adapters:
             SettingNote(
-                .structure("list of at most \(SettingLimits.adaptersMost) names"), .words("all"),
-                "The adapters to use, by the names that the kernel gives them now, and not by their addresses.")
+                .structure("list of at most \(SettingLimits.adaptersMost) names and addresses"), .words("all"),
+                "The adapters to use: by the name that the kernel gives one now (`hci0`), or by its address "
+                    + "(`00:1A:7D:DA:71:13`), which stays its own where names change.")
         case .mode:
             SettingNote(
                 .choice(ScannerConfiguration.Mode.allCases.map(\.rawValue)), .value("auto"),

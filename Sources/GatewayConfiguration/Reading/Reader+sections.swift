@@ -54,10 +54,14 @@ extension Reader {
         return adapters
     }
 
+    /// A name as it is; an address as all are written, so that one that is listed twice shows.
     private static func adapter(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
-        let isName = (1...128).contains(text.count) && text.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != 0x2F }
-        guard isName else { throw ScalarProblem("expected an adapter's name, such as hci0") }
-        return String(decoding: text, as: UTF8.self)
+        let name = String(decoding: text, as: UTF8.self)
+        if name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)), name == "hci\(number)" { return name }
+        guard let address = DeviceAddress(name, kind: .public), address.value != 0 else {
+            throw ScalarProblem("expected an adapter's name, such as hci0, or its address")
+        }
+        return address.description
     }
 
     private mutating func canary(_ node: Int) -> BeaconMonitor.BeaconIdentityCondition? {

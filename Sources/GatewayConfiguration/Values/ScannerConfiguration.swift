@@ -28,7 +28,7 @@ public struct ScannerConfiguration: Sendable, Hashable {
 
     /// The way to the reports.
     public var backend: Backend = .auto
-    /// The adapters by name, each once; empty: all.
+    /// The adapters by name, or by address as `00:1A:7D:DA:71:13`, each once; empty: all.
     public var adapters: [String] = []
     /// Whether advertisers are asked for scan responses.
     public var mode: Mode = .auto

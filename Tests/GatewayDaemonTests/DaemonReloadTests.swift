@@ -1,9 +1,10 @@
 import BeaconScanning
 import BlueZ
 import BluetoothLE
+import ProgramSupport
 import Testing
 
-@testable import Gateway
+@testable import GatewayDaemon
 
 /// A reload of a gateway that has given up what it took to begin to hear.
 @Suite(.serialized) struct DaemonReloadTests {

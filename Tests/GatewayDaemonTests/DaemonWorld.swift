@@ -4,10 +4,11 @@ import BlueZ
 import BluetoothLE
 import EventLog
 import Foundation
+import ProgramSupport
 import SystemPackage
 import Testing
 
-@testable import Gateway
+@testable import GatewayDaemon
 
 /// A daemon in this process that hears by scripted scanners, with files of its own: a test says what is heard, and how far
 /// the engine's time has come.
@@ -28,9 +29,8 @@ final class DaemonWorld {
 
     static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 
-    /// Starts one by the configuration in the folder, as `run` does, but takes no turn.
-    ///
-    /// - Parameter capabilities: what the process has; what the daemon gives up is gone.
+    /// Starts one by the configuration in the folder, as `run` does, but takes no turn. What it gives up of the capabilities
+    /// that the process has is gone.
     init(_ folder: Scratch, capabilities: Set<Capabilities.Capability> = []) throws {
         let bench = Bench()
         self.bench = bench

@@ -1,11 +1,7 @@
 import Foundation
+import Glibc
+import ProgramSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Musl
-#endif
 
 /// `run` in its first moments, while it reads what the one before wrote.
 @Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct StartTests {
