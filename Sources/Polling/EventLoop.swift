@@ -119,6 +119,9 @@ public final class EventLoop {
 
     // MARK: Descriptors
 
+    /// How many descriptors are watched.
+    var watchCount: Int { watches.count }
+
     /// Calls `body` whenever `descriptor` is ready for what is asked, until the watch is ended.
     ///
     /// Level triggered: a body that leaves something unread is called again in the next turn. The descriptor stays its

@@ -153,7 +153,7 @@ import Testing
     @Test func `rfkill blocks: nothing is tried, its kind is told, and its end has bluetoothd go first`() throws {
         let world = ManagementWorld.listening()
         var rfkill = RFKillState()
-        _ = rfkill.take(HCITest.octets("0100000002020100").span) { _ in "hci0" }
+        _ = rfkill.received(HCITest.octets("0100000002020100").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
         world.receive(.settings([.lowEnergy]))
@@ -164,11 +164,11 @@ import Testing
         world.advance(by: .seconds(600))
         #expect(world.commands == [])
         #expect(world.session.nextDeadline == nil)
-        _ = rfkill.take(HCITest.octets("0100000002020001").span) { _ in "hci0" }
+        _ = rfkill.received(HCITest.octets("0100000002020001").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
         #expect(world.told.last == .obstacles([.blockedByHardware]))
-        _ = rfkill.take(HCITest.octets("0100000002020000").span) { _ in "hci0" }
+        _ = rfkill.received(HCITest.octets("0100000002020000").span) { _ in "hci0" }
         world.session.received(rfkill, at: world.now)
         world.collect()
         #expect(world.told.last == .obstacles([.waiting]))

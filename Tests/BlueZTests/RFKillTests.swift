@@ -7,7 +7,7 @@ import Testing
         -> RFKillState
     {
         var state = RFKillState()
-        for event in events { _ = state.take(HCITest.octets(event).span) { names[$0] } }
+        for event in events { _ = state.received(HCITest.octets(event).span) { names[$0] } }
         return state
     }
 
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: ["0100000001000100", "0100000002030100", "01000000020001", "", "0100000000000100"])
     func `what is not about Bluetooth, or cut off, changes nothing`(event: String) {
         var state = RFKillState()
-        let isTaken = state.take(HCITest.octets(event).span) { _ in "hci0" }
+        let isTaken = state.received(HCITest.octets(event).span) { _ in "hci0" }
         #expect(!isTaken)
         #expect(state == RFKillState())
     }
@@ -50,7 +50,7 @@ import Testing
         var state = RFKillState()
         for index in 0..<65 as Range<UInt8> {
             let event: [UInt8] = [index, 0, 0, 0, 2, 0, 1, 0]
-            _ = state.take(event.span) { "hci\($0)" }
+            _ = state.received(event.span) { "hci\($0)" }
         }
         #expect(state.block(of: 63) == .soft)
         #expect(state.block(of: 64) == .none)

@@ -38,6 +38,12 @@ final class BluetoothSocket {
         else { throw Errno(rawValue: errno) }
     }
 
+    /// A socket that is open already, and speaks as the kernel does; it is this one's from here on.
+    init(_ descriptor: FileDescriptor) {
+        self.descriptor = descriptor
+        receiveBufferBytes = 0
+    }
+
     deinit {
         // Closing can't fail in a way that anybody could act on.
         try? descriptor.close()

@@ -1,5 +1,5 @@
 /// What keeps an adapter's radio off, as rfkill has it.
-public enum RFKillBlock: Int, Sendable, Hashable, Comparable {
+package enum RFKillBlock: Int, Sendable, Hashable, Comparable {
     /// Nothing.
     case none
     /// Software: `rfkill unblock bluetooth` takes it away.
@@ -8,16 +8,16 @@ public enum RFKillBlock: Int, Sendable, Hashable, Comparable {
     case hard
 
     /// What is harder to take away is the greater.
-    public static func < (left: RFKillBlock, right: RFKillBlock) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: RFKillBlock, right: RFKillBlock) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The machine's rfkill switches for Bluetooth, told by the events of /dev/rfkill.
 ///
 /// Bounds: ``switchesMax`` switches; what comes past them is left out.
 /// Source: Linux include/uapi/linux/rfkill.h, struct rfkill_event.
-public struct RFKillState: Sendable, Hashable {
+package struct RFKillState: Sendable, Hashable {
     /// The switches that are kept at once.
-    public static let switchesMax = 64
+    package static let switchesMax = 64
     /// The octets of an event: index (4), type, operation, soft, hard. A newer kernel's may be longer.
     static let eventBytes = 8
 
@@ -31,15 +31,15 @@ public struct RFKillState: Sendable, Hashable {
     private var switches: [Switch] = []
 
     /// No switch known.
-    public init() {}
+    package init() {}
 
     /// What keeps the adapter with that number off: its own switch, or one for all.
-    public func block(of adapter: Int) -> RFKillBlock {
+    package func block(of adapter: Int) -> RFKillBlock {
         switches.lazy.filter { $0.adapter == adapter || $0.adapter == nil }.map(\.block).max() ?? .none
     }
 
     /// What keeps all off: a switch for all.
-    public var blockOfMachine: RFKillBlock {
+    package var blockOfMachine: RFKillBlock {
         switches.lazy.filter { $0.adapter == nil }.map(\.block).max() ?? .none
     }
 
@@ -49,7 +49,7 @@ public struct RFKillState: Sendable, Hashable {
     ///   - event: its octets, as /dev/rfkill gives them.
     ///   - name: gives a switch's name, `hci0` for an adapter's; asked where one is new.
     /// - Returns: whether it is about Bluetooth.
-    mutating func take(_ event: Span<UInt8>, name: (UInt32) -> String?) -> Bool {
+    mutating func received(_ event: Span<UInt8>, name: (UInt32) -> String?) -> Bool {
         // Types: 0 all, 1 WLAN, 2 Bluetooth. Operations: 0 add, 1 delete, 2 change; 3 is one that programs alone send.
         guard event.count >= Self.eventBytes, let index = event.number32(at: 0), event[4] == 2, event[5] <= 2 else {
             return false

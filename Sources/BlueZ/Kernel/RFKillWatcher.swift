@@ -14,7 +14,7 @@ final class RFKillWatcher {
     /// Opens it; what is known at once is read before this returns.
     ///
     /// - Throws: `Errno` of open(2): ENOENT where the kernel has no rfkill, EACCES where this user may not read it.
-    init(loop: EventLoop, path: FilePath = "/dev/rfkill") throws(Errno) {
+    init(loop: EventLoop, path: FilePath) throws(Errno) {
         self.loop = loop
         do {
             device = try FileDescriptor.open(path, .readOnly, options: [.nonBlocking, .closeOnExec])
@@ -54,7 +54,7 @@ final class RFKillWatcher {
                 let count = try? unsafe event.withUnsafeMutableBytes({ bytes in try unsafe device.read(into: bytes) }),
                 count > 0
             else { break }
-            if state.take(event.span.extracting(0..<count), name: Self.name) { isChanged = true }
+            if state.received(event.span.extracting(0..<count), name: Self.name) { isChanged = true }
         }
         if isChanged { changed?(state) }
     }

@@ -1,7 +1,7 @@
-public import BeaconScanning
+package import BeaconScanning
 import BluetoothLE
 import CBluetooth
-public import Polling
+package import Polling
 import SystemPackage
 
 /// Hears by the kernel's management socket (HCI_CHANNEL_CONTROL) with an advertisement monitor of its own.
@@ -20,24 +20,26 @@ import SystemPackage
 /// ``ManagementOptions/recordFile`` says for certain whose it is.
 ///
 /// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c; `docs/decisions/`.
-public final class ManagementScanner: AdvertisingScanner {
+package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwner {
     /// `management`.
-    public var backend: ScannerBackend { .management }
+    package var backend: ScannerBackend { .management }
     /// What was counted.
-    public private(set) var statistics = ManagementStatistics()
+    package var statistics: ManagementStatistics {
+        var statistics = counted
+        statistics.commands = channel.commands
+        return statistics
+    }
+    /// What it opens.
+    var kernel = KernelAccess()
 
     private let loop: EventLoop
     private let options: ManagementOptions
-    private var session: ManagementSession
-    private var socket: BluetoothSocket?
-    private var rfkill: RFKillWatcher?
-    private var watch: EventLoop.Watch?
-    private var timer: EventLoop.Timer?
+    private let channel: ManagementChannel
+    private var counted = ManagementStatistics()
     private weak var handler: (any ScanHandler)?
     // Longer than any message: a Device Found with all that an extended advertisement may carry.
     private var buffer = [UInt8](repeating: 0, count: 8192)
     private var isDraining = false
-    private var isPerforming = false
 
     // Messages between two looks at the drop counter.
     private static let batch = 256
@@ -47,15 +49,11 @@ public final class ManagementScanner: AdvertisingScanner {
     private static let stopWaitMilliseconds = 1500
 
     /// Makes one that has done nothing yet.
-    public init(loop: EventLoop, options: ManagementOptions = ManagementOptions()) {
+    package init(loop: EventLoop, options: ManagementOptions = ManagementOptions()) {
         self.loop = loop
         self.options = options
-        session = ManagementSession(options: options)
-    }
-
-    deinit {
-        if let watch { loop.end(watch) }
-        if let timer { loop.end(timer) }
+        channel = ManagementChannel(ManagementSession(options: options), on: loop)
+        channel.owner = self
     }
 
     // MARK: AdvertisingScanner
@@ -64,57 +62,43 @@ public final class ManagementScanner: AdvertisingScanner {
     ///
     /// It waits for the kernel's first answer, which is there at once.
     /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
-    public func start(_ handler: any ScanHandler) throws(ScannerError) {
-        guard socket == nil else { return }
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
+        guard channel.socket == nil else { return }
         let socket: BluetoothSocket
         do {
-            socket = try BluetoothSocket(.control, receiveBufferBytes: options.receiveBufferBytes)
+            socket = try kernel.openControl(options.receiveBufferBytes)
         } catch {
             throw .noSocket(error, for: "the management channel")
         }
         try checkCommands(of: socket)
-        statistics.receiveBufferBytes = socket.receiveBufferBytes
-        let rfkill = try? RFKillWatcher(loop: loop)
-        do {
-            watch = try loop.watch(socket.descriptor, for: .read) { [weak self] _ in self?.drain() }
-            try rfkill?.start()
-        } catch {
-            throw ScannerError(.unavailable, "waiting for Bluetooth: \(error)")
-        }
-        self.socket = socket
-        self.rfkill = rfkill
+        counted.receiveBufferBytes = socket.receiveBufferBytes
         self.handler = handler
-        timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
-        session = ManagementSession(options: options, inherited: inherited())
-        rfkill?.changed = { [weak self] state in self?.take(state) }
-        let now = loop.now
-        if let rfkill { session.received(rfkill.state, at: now) }
-        session.start(at: now)
-        perform()
+        try channel.open(
+            socket, ManagementSession(options: options, inherited: inherited()), rfkill: kernel.rfkill)
     }
 
     /// Hands over everything that the kernel has received for this socket.
-    public func drain() {
-        guard let socket, !isDraining else { return }
+    package func drain() {
+        guard let socket = channel.socket, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
-        rfkill?.read()
+        channel.readSwitches()
         lookForLoss(socket)
         var left = Self.drainMax
-        while left > 0, self.socket === socket, receive(socket, atMost: Self.batch) {
+        while left > 0, channel.socket === socket, receive(socket, atMost: Self.batch) {
             left -= Self.batch
             lookForLoss(socket)
         }
-        guard self.socket === socket else { return }
+        guard channel.socket === socket else { return }
         lookForLoss(socket)
-        setTimer()
+        channel.setTimer()
     }
 
     /// Takes `widen` (where a controller matches patterns), `restartScan` and `powerCycle`; skips `reset`.
-    public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
-        guard socket != nil else { return .skipped(reason: "the scanner is not started") }
-        let outcome = session.take(step, on: adapter, at: loop.now)
-        perform()
+    package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+        guard channel.socket != nil else { return .skipped(reason: "the scanner is not started") }
+        let outcome = channel.session.take(step, on: adapter, at: loop.now)
+        channel.perform()
         return outcome
     }
 
@@ -122,16 +106,16 @@ public final class ManagementScanner: AdvertisingScanner {
     ///
     /// It waits for the kernel's answers, at most 1.5 s in all: a second removal is refused while one is under way. What is
     /// not answered by then stays written down for the next start.
-    public func stop() {
-        guard let socket else { return }
+    package func stop() {
+        guard let socket = channel.socket else { return }
         close()
         var left = Self.stopWaitMilliseconds
         var isClean = true
-        for (command, index) in session.undoing {
-            isClean = settle(command, of: index, on: socket, left: &left) && isClean
+        for (command, index) in channel.session.undoing {
+            isClean = undo(command, of: index, on: socket, left: &left) && isClean
         }
         if isClean { forgetRecord() }
-        session = ManagementSession(options: options)
+        channel.session = ManagementSession(options: options)
     }
 
     // MARK: Receiving
@@ -144,9 +128,9 @@ public final class ManagementScanner: AdvertisingScanner {
         for _ in 0..<count {
             switch socket.receive(into: &buffer) {
             case .message(let length, let stamp):
-                take(buffer.span.extracting(0..<length), stamp: stamp, emptyAt: socket.emptyAt)
-                if self.socket == nil { return false }
-            case .tooLong: statistics.malformed &+= 1
+                received(buffer.span.extracting(0..<length), stamp: stamp, emptyAt: socket.emptyAt)
+                if channel.socket == nil { return false }
+            case .tooLong: counted.malformed &+= 1
             case .nothing: return false
             case .failed(let error):
                 fail(error)
@@ -156,36 +140,36 @@ public final class ManagementScanner: AdvertisingScanner {
         return true
     }
 
-    private func take(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
-        statistics.messages &+= 1
+    private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
+        counted.messages &+= 1
         let wall = BootClock.wall
         let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: emptyAt)
         do {
             guard ManagementReport.isReport(message) else {
-                session.received(try ManagementMessage(message), at: time)
-                perform()
+                channel.session.received(try ManagementMessage(message), at: time)
+                channel.perform()
                 return
             }
             guard let found = try ManagementReport(message) else { return }
-            let isHeard = session.heard(found.index, isMonitors: found.isMonitors, at: time)
-            if session.hasActions { perform() }
+            let isHeard = channel.session.heard(found.index, isMonitors: found.isMonitors, at: time)
+            if channel.session.hasActions { channel.perform() }
             guard isHeard else { return }
-            statistics.reports &+= 1
+            counted.reports &+= 1
             handler?.heard(
                 found.report, data: message.extracting(found.report.data), on: Int(found.index), at: time)
         } catch {
-            statistics.malformed &+= 1
+            counted.malformed &+= 1
         }
     }
 
     private func lookForLoss(_ socket: BluetoothSocket) {
         let dropped = socket.takeDrops()
         if dropped == 0 {
-            session.nothingLost()
+            channel.session.nothingLost()
         } else {
-            statistics.dropped &+= dropped
-            session.lost(dropped, at: loop.now)
-            perform()
+            counted.dropped &+= dropped
+            channel.session.lost(dropped, at: loop.now)
+            channel.perform()
         }
     }
 
@@ -195,41 +179,18 @@ public final class ManagementScanner: AdvertisingScanner {
 
     // MARK: Acting
 
-    private func take(_ state: RFKillState) {
-        session.received(state, at: loop.now)
-        perform()
-    }
+    var nextDeadline: Instant? { nil }
 
-    private func advance(to now: Instant) {
-        guard socket != nil else { return }
-        session.advance(to: now)
-        perform()
-    }
+    func advance(to now: Instant) {}
 
-    // Performing may lead to more: a command that can't be sent is one that failed.
-    private func perform() {
-        guard !isPerforming else { return }
-        isPerforming = true
-        defer { isPerforming = false }
-        while session.hasActions, let socket {
-            for action in session.takeActions() where self.socket === socket { perform(action, socket) }
-        }
-        setTimer()
-    }
+    func performed() {}
 
-    private func perform(_ action: ManagementAction, _ socket: BluetoothSocket) {
+    func perform(_ action: ManagementAction) {
         switch action {
-        case .send(let command, let index):
-            statistics.commands &+= 1
-            do {
-                try socket.send(command.packet(for: index))
-            } catch {
-                let reply = ManagementEvent.reply(opcode: command.opcode, status: .failed, result: .none)
-                session.received(ManagementMessage(index: index, event: reply), at: loop.now)
-            }
         case .tell(.ended(let error)): end(error)
         case .tell(let change): handler?.changed(change, at: loop.now)
         case .record: writeRecord()
+        case .send: break
         }
     }
 
@@ -240,18 +201,8 @@ public final class ManagementScanner: AdvertisingScanner {
     }
 
     private func close() {
-        if let watch { loop.end(watch) }
-        if let timer { loop.end(timer) }
-        watch = nil
-        timer = nil
-        rfkill?.stop()
-        rfkill = nil
-        socket = nil
+        channel.close()
         handler = nil
-    }
-
-    private func setTimer() {
-        if let timer { loop.set(timer, at: session.nextDeadline) }
     }
 
     // MARK: The record of what is to be undone
@@ -268,7 +219,7 @@ public final class ManagementScanner: AdvertisingScanner {
 
     private func writeRecord() {
         guard let path = options.recordFile else { return }
-        let changes = session.changes
+        let changes = channel.session.changes
         guard !changes.isEmpty else {
             forgetRecord()
             return
@@ -277,7 +228,7 @@ public final class ManagementScanner: AdvertisingScanner {
             guard let evidence = MachineEvidence.collect(adapters: changes.map(\.index)) else { return }
             try SmallFile.replace(path, with: ManagementRecord(evidence: evidence, changes: changes).text)
         } catch {
-            statistics.recordFailures &+= 1
+            counted.recordFailures &+= 1
         }
     }
 
@@ -294,7 +245,7 @@ public final class ManagementScanner: AdvertisingScanner {
     }
 
     /// Sends a command until it is not refused for being too early; whether what it is to undo is undone.
-    private func settle(
+    private func undo(
         _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int
     ) -> Bool {
         while true {

@@ -1,6 +1,6 @@
-public import BeaconScanning
+package import BeaconScanning
 import BluetoothLE
-public import Polling
+package import Polling
 import SystemPackage
 
 /// Hears by the raw HCI channel (HCI_CHANNEL_RAW): every report that a controller gives, whoever scans.
@@ -14,45 +14,43 @@ import SystemPackage
 /// else's that filters duplicates is told as ``ScanObstacle/thinned``.
 ///
 /// Sources: Linux net/bluetooth/hci_sock.c; Bluetooth Core Vol 4 Part E §7.8.10, §7.8.11, §7.8.64, §7.8.65.
-public final class HCIScanner: AdvertisingScanner {
+package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     /// `hci`.
-    public var backend: ScannerBackend { .hci }
+    package var backend: ScannerBackend { .hci }
+
+    /// What it opens.
+    var kernel = KernelAccess()
 
     private let loop: EventLoop
     private let options: HCIOptions
+    private let channel: ManagementChannel
     private var counted = HCIStatistics()
-    private var session: ManagementSession
-    private var control: BluetoothSocket?
     private var mayPower = false
-    private var rfkill: RFKillWatcher?
-    private var watch: EventLoop.Watch?
-    private var timer: EventLoop.Timer?
     private var lines: [HCILine] = []
     private var obstacles: Set<ScanObstacle>?
     private weak var handler: (any ScanHandler)?
     private var buffer = [UInt8](repeating: 0, count: 8192)
     private var isDraining = false
-    private var isPerforming = false
 
     // As at the management socket.
     private static let batch = 256
     private static let drainMax = 65_536
 
     /// Makes one that has done nothing yet.
-    public init(loop: EventLoop, options: HCIOptions = HCIOptions()) {
+    package init(loop: EventLoop, options: HCIOptions = HCIOptions()) {
         self.loop = loop
         self.options = options
-        session = ManagementSession(options: ManagementOptions(), purpose: .powering)
+        channel = ManagementChannel(
+            ManagementSession(options: ManagementOptions(), purpose: .powering), on: loop)
+        channel.owner = self
     }
 
     deinit {
-        if let watch { loop.end(watch) }
-        if let timer { loop.end(timer) }
         for line in lines { if let watch = line.watch { loop.end(watch) } }
     }
 
     /// What was counted.
-    public var statistics: HCIStatistics {
+    package var statistics: HCIStatistics {
         var sum = counted
         for line in lines { sum.malformations.add(line.decoder.malformations) }
         return sum
@@ -63,56 +61,41 @@ public final class HCIScanner: AdvertisingScanner {
     /// Sees whether this user may use the raw channel, finds the adapters, and begins.
     ///
     /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
-    public func start(_ handler: any ScanHandler) throws(ScannerError) {
-        guard control == nil else { return }
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
+        guard channel.socket == nil else { return }
         let control: BluetoothSocket
         do {
-            control = try BluetoothSocket(.control, receiveBufferBytes: 1 << 18)
+            control = try kernel.openControl(1 << 18)
         } catch {
             throw .noSocket(error, for: "the management channel")
         }
         // Without it the socket opens, and no report ever comes.
-        guard Capabilities.has(.rawNetwork) else { throw .rawDenied }
+        guard kernel.mayUseRawChannel() else { throw .rawDenied }
         mayPower = try control.managementCommands().contains(ManagementOpcode.setPowered)
-        let rfkill = try? RFKillWatcher(loop: loop)
-        do {
-            watch = try loop.watch(control.descriptor, for: .read) { [weak self] _ in self?.drain() }
-            try rfkill?.start()
-        } catch {
-            throw ScannerError(.unavailable, "waiting for Bluetooth: \(error)")
-        }
-        self.control = control
-        self.rfkill = rfkill
         self.handler = handler
-        timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
         var power = ManagementOptions()
         power.adapters = options.adapters
         power.powersAdapters = options.powersAdapters && mayPower
-        session = ManagementSession(options: power, purpose: .powering)
-        rfkill?.changed = { [weak self] state in self?.take(state) }
-        let now = loop.now
-        if let rfkill { session.received(rfkill.state, at: now) }
-        session.start(at: now)
-        perform()
+        try channel.open(control, ManagementSession(options: power, purpose: .powering), rfkill: kernel.rfkill)
     }
 
     /// Hands over everything that the kernel has received for this scanner's sockets.
-    public func drain() {
-        guard let control, !isDraining else { return }
+    package func drain() {
+        guard let control = channel.socket, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
-        rfkill?.read()
+        channel.readSwitches()
         drainControl(control)
-        for line in lines where self.control === control { drain(line) }
-        if self.control === control { perform() }
+        for line in lines where channel.socket === control { drain(line) }
+        if channel.socket === control { channel.perform() }
     }
 
     /// Takes `restartScan`; `powerCycle` and `reset` where it was started with CAP_NET_ADMIN.
-    public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+    package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         guard let line = lines.first(where: { $0.adapter == adapter }) else {
             return .skipped(reason: "there is no adapter hci\(adapter)")
         }
-        defer { perform() }
+        defer { channel.perform() }
         switch step {
         case .widen: return .skipped(reason: "the raw channel hears all kinds already")
         case .restartScan:
@@ -124,14 +107,14 @@ public final class HCIScanner: AdvertisingScanner {
             return .taken
         case .powerCycle:
             guard mayPower else { return .skipped(reason: "switching it takes CAP_NET_ADMIN at the start") }
-            return session.take(.powerCycle, on: adapter, at: loop.now)
+            return channel.session.take(.powerCycle, on: adapter, at: loop.now)
         case .reset: return reset(line)
         }
     }
 
     /// Ends this scanner's own scans and closes its sockets. The commands are with the kernel when this returns.
-    public func stop() {
-        guard control != nil else { return }
+    package func stop() {
+        guard channel.socket != nil else { return }
         for line in lines {
             if let command = line.driver.ending { try? line.socket.send(command.packet) }
         }
@@ -143,15 +126,15 @@ public final class HCIScanner: AdvertisingScanner {
     private func drainControl(_ control: BluetoothSocket) {
         var isLost = false
         for _ in 0..<Self.drainMax {
-            guard self.control === control else { return }
+            guard channel.socket === control else { return }
             switch control.receive(into: &buffer) {
             case .message(let count, let stamp):
-                take(buffer.span.extracting(0..<count), stamp: stamp, emptyAt: control.emptyAt)
+                received(buffer.span.extracting(0..<count), stamp: stamp, emptyAt: control.emptyAt)
             case .tooLong: counted.malformed &+= 1
             case .nothing:
                 isLost = control.takeDrops() > 0
-                if isLost { session.resynchronize(at: loop.now) }
-                perform()
+                if isLost { channel.session.resynchronize(at: loop.now) }
+                channel.perform()
                 return
             case .failed(let error):
                 end(ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error)"))
@@ -160,12 +143,12 @@ public final class HCIScanner: AdvertisingScanner {
         }
     }
 
-    private func take(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
+    private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
         // Reports come here too, where somebody has a monitor; the raw channel has them as they were.
         guard !ManagementReport.isReport(message) else { return }
         do {
             let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: BootClock.wall, emptyAt: emptyAt)
-            session.received(try ManagementMessage(message), at: time)
+            channel.session.received(try ManagementMessage(message), at: time)
         } catch {
             counted.malformed &+= 1
         }
@@ -196,7 +179,7 @@ public final class HCIScanner: AdvertisingScanner {
             guard line.watch != nil else { return false }
             switch line.socket.receive(into: &buffer) {
             case .message(let length, let stamp):
-                take(buffer.span.extracting(0..<length), stamp: stamp, of: line, decoder: &decoder)
+                received(buffer.span.extracting(0..<length), stamp: stamp, of: line, decoder: &decoder)
             case .tooLong: counted.malformed &+= 1
             case .nothing: return false
             case .failed:
@@ -208,7 +191,7 @@ public final class HCIScanner: AdvertisingScanner {
         return true
     }
 
-    private func take(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
+    private func received(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
         counted.packets &+= 1
         let wall = BootClock.wall
         let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: line.socket.emptyAt)
@@ -249,51 +232,36 @@ public final class HCIScanner: AdvertisingScanner {
 
     // MARK: Acting
 
-    private func take(_ state: RFKillState) {
-        session.received(state, at: loop.now)
-        perform()
+    var nextDeadline: Instant? {
+        var next: Instant?
+        for line in lines {
+            if let deadline = line.driver.nextDeadline { next = min(next ?? deadline, deadline) }
+        }
+        return next
     }
 
-    private func advance(to now: Instant) {
-        guard control != nil else { return }
-        session.advance(to: now)
+    func advance(to now: Instant) {
         for line in lines {
             var actions: [ScanDriver.Action] = []
             line.driver.advance(to: now, into: &actions)
             perform(actions, on: line)
         }
-        perform()
     }
 
-    private func perform() {
-        guard !isPerforming else { return }
-        isPerforming = true
-        defer { isPerforming = false }
-        while session.hasActions, let control {
-            for action in session.takeActions() where self.control === control { perform(action, control) }
-        }
-        guard control != nil else { return }
+    func performed() {
         for line in lines { followPower(of: line) }
         tellObstacles()
-        setTimer()
     }
 
-    private func perform(_ action: ManagementAction, _ control: BluetoothSocket) {
+    func perform(_ action: ManagementAction) {
         switch action {
-        case .send(let command, let index):
-            do {
-                try control.send(command.packet(for: index))
-            } catch {
-                let reply = ManagementEvent.reply(opcode: command.opcode, status: .failed, result: .none)
-                session.received(ManagementMessage(index: index, event: reply), at: loop.now)
-            }
         case .tell(.appeared(let adapter, let controller, let address)):
             handler?.changed(.appeared(adapter: adapter, controller: controller, address: address), at: loop.now)
             open(adapter)
         case .tell(.disappeared(let adapter)):
             if let line = lines.first(where: { $0.adapter == adapter }) { end(line) }
             handler?.changed(.disappeared(adapter: adapter), at: loop.now)
-        case .tell, .record: break
+        case .tell, .record, .send: break
         }
     }
 
@@ -311,14 +279,14 @@ public final class HCIScanner: AdvertisingScanner {
             case .tell(let change): handler?.changed(change, at: loop.now)
             }
         }
-        if !actions.isEmpty, !isPerforming {
+        if !actions.isEmpty, !channel.isPerforming {
             tellObstacles()
-            setTimer()
+            channel.setTimer()
         }
     }
 
     private func followPower(of line: HCILine) {
-        guard let adapter = session.adapters.first(where: { $0.number == line.adapter }) else { return }
+        guard let adapter = channel.session.adapters.first(where: { $0.number == line.adapter }) else { return }
         var actions: [ScanDriver.Action] = []
         let reason = adapter.block == .none ? "it was switched off" : "rfkill blocks it"
         line.driver.update(isOn: adapter.isReady, at: loop.now, reason, into: &actions)
@@ -351,7 +319,7 @@ public final class HCIScanner: AdvertisingScanner {
     // a controller that was reset has forgotten what the kernel wants of it, and switching it off and on tells it anew.
     private func reset(_ line: HCILine) -> WatchdogStep.Outcome {
         guard mayPower else { return .skipped(reason: "switching it on again takes CAP_NET_ADMIN at the start") }
-        let outcome = session.take(.powerCycle, on: line.adapter, at: loop.now)
+        let outcome = channel.session.take(.powerCycle, on: line.adapter, at: loop.now)
         guard outcome == .taken else { return outcome }
         do {
             try line.socket.send(HCICommand.reset.packet)
@@ -369,40 +337,25 @@ public final class HCIScanner: AdvertisingScanner {
     }
 
     private func close() {
-        if let watch { loop.end(watch) }
-        if let timer { loop.end(timer) }
         for line in lines {
             if let watch = line.watch { loop.end(watch) }
             line.watch = nil
             counted.malformations.add(line.decoder.malformations)
         }
-        watch = nil
-        timer = nil
         lines = []
-        rfkill?.stop()
-        rfkill = nil
-        control = nil
+        channel.close()
         handler = nil
         obstacles = nil
     }
 
     private func tellObstacles() {
-        guard control != nil, session.hasList else { return }
+        guard channel.socket != nil, channel.session.hasList else { return }
         let listening = lines.filter(\.driver.isListening)
-        let present = session.obstacles(
+        let present = channel.session.obstacles(
             listening: listening.count, thinned: listening.contains(where: \.driver.isThinned))
         guard present != obstacles else { return }
         obstacles = present
         handler?.changed(.obstacles(present), at: loop.now)
-    }
-
-    private func setTimer() {
-        guard let timer else { return }
-        var next = session.nextDeadline
-        for line in lines {
-            if let deadline = line.driver.nextDeadline { next = min(next ?? deadline, deadline) }
-        }
-        loop.set(timer, at: next)
     }
 }
 
