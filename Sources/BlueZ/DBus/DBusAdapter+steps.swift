@@ -76,14 +76,6 @@ extension DBusAdapter {
         request(.stopDiscovery, into: &actions)
     }
 
-    /// Whether it was switched off by us and is not on again.
-    var isSwitchingPower: Bool {
-        switch phase {
-        case .switchingOff, .switchingOn, .retryingPower: true
-        default: false
-        }
-    }
-
     /// What has to be said before the connection is closed, so that nothing of ours stays.
     var farewell: [DBusRequest.AdapterRequest] {
         var requests: [DBusRequest.AdapterRequest] = []

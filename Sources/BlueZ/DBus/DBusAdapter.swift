@@ -6,50 +6,6 @@ import BluetoothLE
 /// A value: what happened goes in, what is to be done comes out. bluetoothd never resumes a discovery by itself, so this
 /// begins one whenever the adapter is there, on and not discovering for us. At most one request is under way.
 struct DBusAdapter {
-    /// Where it stands on the way to hearing.
-    enum Phase: Sendable, Hashable {
-        /// It is not there, not on, or not ours.
-        case off
-        /// Something went wrong; it is tried again then.
-        case retrying(at: Instant)
-        /// The monitor is being registered.
-        case registering
-        /// The monitor is registered; without a word of it by then, it goes on without.
-        case awaitingActivation(until: Instant)
-        /// Passive, and this bluetoothd has no monitors.
-        case unable
-        /// The discovery filter is being set.
-        case settingFilter
-        /// Discovery is being started.
-        case starting
-        /// Discovery was started for us; by then `Discovering` has to say so too.
-        case started(confirmedBy: Instant)
-        /// Passive: the monitor is all there is.
-        case monitoring
-        /// Discovery is being stopped, to be begun anew: at once, or after a while where starting it had failed.
-        case stopping(isAtOnce: Bool)
-        /// Power is being switched off by us.
-        case switchingOff
-        /// Power is being switched on by us.
-        case switchingOn
-        /// Power was to come on and did not; it is tried again then.
-        case retryingPower(at: Instant)
-    }
-
-    /// What became of the advertisement monitor.
-    enum Monitor: Sendable, Hashable {
-        case none
-        case registered
-        /// bluetoothd has handed it to the kernel: reports are no longer thinned out by the controller.
-        case active
-        /// It was refused or taken back.
-        case refused
-    }
-
-    // Register, GetManagedObjects and Activate took 20 ms in a slow virtual machine.
-    static let activationMax: Duration = .seconds(3)
-    // `Discovering` changes before StartDiscovery is answered, or right after it.
-    static let confirmationMax: Duration = .seconds(5)
     // An adapter that listened this long had no part in what then went wrong.
     private static let steadyAfter: Duration = .seconds(10)
 
@@ -57,14 +13,14 @@ struct DBusAdapter {
     let index: Int
     /// Whether bluetoothd has it, and it has been told to be there.
     private(set) var isThere = false
-    /// The controller's address, as bluetoothd tells it.
-    private var address: DeviceAddress?
+    // What bluetoothd said of it.
+    private var known = DBusAdapterProperties()
     /// Whether it is on.
-    private(set) var isPowered = false
+    var isPowered: Bool { known.isPowered ?? false }
     /// Whether it discovers, for whomever.
-    private(set) var isDiscovering = false
-    /// Whether rfkill blocks it, as far as bluetoothd tells.
-    private(set) var isBlocked = false
+    var isDiscovering: Bool { known.isDiscovering ?? false }
+    /// Whether rfkill blocks it, as far as bluetoothd tells: what is on is not blocked.
+    var isBlocked: Bool { !isPowered && known.isBlocked ?? false }
     /// Whether monitors can be registered.
     private(set) var offersMonitors = false
     /// Whether the last attempt was refused by a policy.
@@ -95,9 +51,7 @@ struct DBusAdapter {
     let mayPowerCycle: Bool
     // What the bluetoothd that is gone may have left.
     private var orphan = OrphanedDiscovery()
-    // The request under way, 0 for none, and the last one that there was.
-    private var token: UInt64 = 0
-    private var lastToken: UInt64
+    private var pending: PendingRequest
     /// Since when it listens, where it does.
     private(set) var listeningSince = Instant.earliest
     private var backOff = BackOff.bluetoothd
@@ -109,18 +63,8 @@ struct DBusAdapter {
     init(index: Int, isPassive: Bool, mayPowerCycle: Bool, generation: UInt64) {
         self.index = index
         self.mayPowerCycle = mayPowerCycle
-        lastToken = generation << 32
+        pending = PendingRequest(generation: generation)
         wantsDiscovery = !isPassive
-    }
-
-    /// When something is to be done without anything having happened.
-    var nextDeadline: Instant? {
-        if let missingUntil { return missingUntil }
-        return switch phase {
-        case .retrying(let time), .awaitingActivation(let time), .retryingPower(let time): time
-        case .started(let time): isDiscovering && !isStuck ? nil : time
-        default: nil
-        }
     }
 }
 
@@ -132,12 +76,11 @@ extension DBusAdapter {
         _ properties: DBusAdapterProperties, offersMonitors offers: Bool?, isWhole: Bool, at now: Instant,
         into actions: inout [DBusAction]
     ) {
-        let address = properties.deviceAddress
-        if isThere, isWhole, let address, let known = self.address, address != known {
+        if isThere, isWhole, let address = properties.deviceAddress, let before = known.deviceAddress, address != before
+        {
             // The adapters changed places while bluetoothd was away: the name is another controller's now (rule L7).
             removed(at: now, into: &actions)
         }
-        if isWhole { self.address = address }
         if !isThere {
             guard isWhole else { return }
             isThere = true
@@ -146,15 +89,15 @@ extension DBusAdapter {
             let name = [properties.address, properties.name].compactMap { $0 }.joined(separator: " ")
             actions.append(
                 .change(
-                    .appeared(adapter: index, controller: name.isEmpty ? "unknown" : name, address: self.address)))
+                    .appeared(
+                        adapter: index, controller: name.isEmpty ? "unknown" : name, address: properties.deviceAddress))
+            )
         }
         if isWhole { missingUntil = nil }
         let wasPowered = isPowered
         let wasDiscovering = isDiscovering
         // What a whole description leaves out is not so.
-        isPowered = properties.isPowered ?? (isWhole ? false : isPowered)
-        isDiscovering = properties.isDiscovering ?? (isWhole ? false : isDiscovering)
-        isBlocked = isPowered ? false : properties.isBlocked ?? (isWhole ? false : isBlocked)
+        known = isWhole ? properties : known.changed(by: properties)
         if let offers {
             offersMonitors = offers
             if !offers { monitor = .none }
@@ -177,7 +120,7 @@ extension DBusAdapter {
         guard isThere else { return }
         lost(reason: "bluetoothd no longer has the adapter", bluetoothdEnded: false, at: now, into: &actions)
         isThere = false
-        address = nil
+        known = DBusAdapterProperties()
         actions.append(.change(.disappeared(adapter: index)))
     }
 
@@ -189,9 +132,7 @@ extension DBusAdapter {
         if isDiscovering || phase == .starting || isStarted, bluetoothdEnded { orphan.left(at: now) }
         reset()
         missingUntil = nil
-        isPowered = false
-        isDiscovering = false
-        isBlocked = false
+        known.forgetState()
         offersMonitors = false
         monitor = .none
         updateListening(reason, at: now, into: &actions)
@@ -232,8 +173,7 @@ extension DBusAdapter {
         into actions: inout [DBusAction]
     ) {
         // What was asked before the adapter went, or went off, has nothing to say any more.
-        guard token == self.token, token != 0 else { return }
-        self.token = 0
+        guard pending.isAnswered(by: token) else { return }
         lastFailure = failure?.text ?? lastFailure
         switch request {
         case .registerMonitor: monitorAnswered(failure, at: now, into: &actions)
@@ -275,7 +215,7 @@ extension DBusAdapter {
             if monitor == .refused { monitor = .none }
             reset()
         } else {
-            isDiscovering = false
+            known.isDiscovering = false
             orphan.end()
             // Else we owe it that it comes on again.
             if !isSwitchingPower { reset() }
@@ -414,16 +354,14 @@ extension DBusAdapter {
         }
     }
 
-    private var isStarted: Bool { if case .started = phase { true } else { false } }
-
     private mutating func retry(at now: Instant) {
-        token = 0
+        pending.drop()
         let wait = backOff.next()
         phase = .retrying(at: now + (orphan.isPossible(at: now) ? min(wait, .seconds(1)) : wait))
     }
 
     private mutating func reset() {
-        token = 0
+        pending.drop()
         phase = .off
         isFilterSet = false
         unstick()
@@ -437,9 +375,7 @@ extension DBusAdapter {
     }
 
     mutating func request(_ request: DBusRequest.AdapterRequest, into actions: inout [DBusAction]) {
-        lastToken &+= 1
-        token = lastToken
-        actions.append(.call(.adapter(index, request, token: token)))
+        actions.append(.call(.adapter(index, request, token: pending.next())))
     }
 
     mutating func updateListening(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {

@@ -21,6 +21,21 @@ struct DBusAdapterProperties: Sendable, Hashable {
     /// Nothing said.
     init() {}
 
+    /// What is known once `news` has been said: what it does not say stays.
+    func changed(by news: DBusAdapterProperties) -> DBusAdapterProperties {
+        var known = self
+        known.address = news.address ?? address
+        known.name = news.name ?? name
+        known.isPowered = news.isPowered ?? isPowered
+        known.isDiscovering = news.isDiscovering ?? isDiscovering
+        // One that was on was not blocked, whatever was said before that.
+        known.isBlocked = news.isBlocked ?? (isPowered == true ? nil : isBlocked)
+        return known
+    }
+
+    /// Nobody tells any more what it does; which one it is stays known.
+    mutating func forgetState() { (isPowered, isDiscovering, isBlocked) = (nil, nil, nil) }
+
     /// What a dictionary of properties says.
     init(_ properties: inout BusReader) {
         self.init()
@@ -81,12 +96,12 @@ struct DBusDeviceProperties: Sendable, Hashable {
         var read = self
         properties.forEachEntry { key, entry in
             guard var value = entry.unwrapped() else { return }
-            read.take(key, &value)
+            read.read(key, &value)
         }
         self = read
     }
 
-    private mutating func take(_ key: String, _ value: inout BusReader) {
+    private mutating func read(_ key: String, _ value: inout BusReader) {
         switch key {
         case "Address":
             address = value.text().flatMap { DeviceAddress($0, kind: .unspecified)?.value }
