@@ -80,36 +80,34 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
 
     // MARK: bluetoothd
 
-    private typealias Desk = DBusSessionTests.Desk
-
     @Test func `L7: adapters that changed places while bluetoothd was away went, and came`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
-        desk.list([Desk.adapter(0, "\(first)"), Desk.adapter(1, "\(second)")])
+        desk.list([DBusDesk.adapter(0, "\(first)"), DBusDesk.adapter(1, "\(second)")])
         #expect(addresses(desk.changes()) == ["hci0 \(first)", "hci1 \(second)"])
         desk.owner(nil)
         #expect(addresses(desk.changes()) == [])
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter(0, "\(second)"), Desk.adapter(1, "\(first)")])
+        desk.owner(DBusDesk.owner)
+        desk.list([DBusDesk.adapter(0, "\(second)"), DBusDesk.adapter(1, "\(first)")])
         #expect(addresses(desk.changes()) == ["hci0 gone", "hci0 \(second)", "hci1 gone", "hci1 \(first)"])
         // Where bluetoothd says it without having been away, it is the same.
-        desk.receive(.added(Desk.adapter(0, "\(first)")))
+        desk.receive(.added(DBusDesk.adapter(0, "\(first)")))
         #expect(addresses(desk.changes()) == ["hci0 gone", "hci0 \(first)"])
     }
 
     @Test func `L7: over bluetoothd those that are listed by their addresses are used, under any number`() {
-        let desk = Desk(adapters: AdapterSelection(["00:AA:01:00:00:01"]))
+        let desk = DBusDesk(adapters: AdapterSelection(["00:AA:01:00:00:01"]))
         desk.join()
-        desk.list([Desk.adapter(0, "\(second)"), Desk.adapter(1, "\(first)")])
+        desk.list([DBusDesk.adapter(0, "\(second)"), DBusDesk.adapter(1, "\(first)")])
         #expect(addresses(desk.changes()) == ["hci1 \(first)"])
-        desk.receive(.added(Desk.adapter(2, "00:AA:01:00:00:03")))
+        desk.receive(.added(DBusDesk.adapter(2, "00:AA:01:00:00:03")))
         #expect(desk.take() == [])
         desk.owner(nil)
-        desk.owner(Desk.owner)
+        desk.owner(DBusDesk.owner)
         _ = desk.changes()
         desk.owner(nil)
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter(1, "\(second)"), Desk.adapter(0, "\(first)")])
+        desk.owner(DBusDesk.owner)
+        desk.list([DBusDesk.adapter(1, "\(second)"), DBusDesk.adapter(0, "\(first)")])
         let actions = desk.take()
         let changes = actions.compactMap { if case .change(let change) = $0 { change } else { nil } }
         #expect(addresses(changes) == ["hci1 gone", "hci0 \(first)"])

@@ -90,7 +90,7 @@ import Testing
         }
 
         mutating func adapter() -> DBusObject {
-            var object = DBusSessionTests.Desk.adapter(
+            var object = DBusDesk.adapter(
                 Int.random(in: 0..<3, using: &dice), powered: Bool.random(using: &dice),
                 monitors: Bool.random(using: &dice))
             object.adapter?.isDiscovering = Bool.random(using: &dice)
@@ -169,7 +169,7 @@ import Testing
                 let owner = session.owner ?? ":1.7"
                 for index in 0..<3 where session.stage == .ready {
                     if session.adapters[index] == nil {
-                        let object = DBusSessionTests.Desk.adapter(index)
+                        let object = DBusDesk.adapter(index)
                         feed { $0.received(.added(object), from: owner, at: $1, into: &$2) }
                     }
                     var properties = DBusAdapterProperties()
@@ -180,7 +180,7 @@ import Testing
                 let asked = open
                 open.removeAll()
                 for request in asked {
-                    answer(request, failure: nil, adapters: (0..<3).map { DBusSessionTests.Desk.adapter($0) })
+                    answer(request, failure: nil, adapters: (0..<3).map { DBusDesk.adapter($0) })
                 }
                 if listening == [0, 1, 2] { return }
                 pass(.seconds(5))

@@ -6,8 +6,6 @@ import Testing
 
 /// Which messages are reports, with what in them.
 @Suite struct DBusReportTests {
-    typealias Desk = DBusSessionTests.Desk
-
     static let key = DBusDeviceKey(adapter: 0, address: 0xC000_0000_0001)
 
     static func said(rssi: Int8? = nil, data: [UInt8]? = nil, isReport: Bool? = nil) -> DBusDeviceProperties {
@@ -25,7 +23,7 @@ import Testing
     }
 
     @Test func `a device that appears with an RSSI was heard, one without was remembered`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(data: [1])))
         #expect(desk.reports() == [])
         var properties = Self.said(rssi: -60, data: [1])
@@ -40,24 +38,24 @@ import Testing
     }
 
     @Test func `what bluetoothd has when it is asked is not a report`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
         var device = DBusObject(.device(Self.key))
         device.device = Self.said(rssi: -60, data: [1])
-        desk.list([Desk.adapter(), device])
+        desk.list([DBusDesk.adapter(), device])
         #expect(desk.reports() == [])
         #expect(desk.session.devices.count == 1)
     }
 
     @Test func `an RSSI alone says that the report had no such data, where all of them are told`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.receive(.deviceChanged(Self.key, Self.said(rssi: -61)))
         #expect(desk.reports().map(\.data) == [[1], []])
     }
 
     @Test func `an invalidated RSSI is no report, and is not told again`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         var properties = Self.said()
         properties.invalidatesRSSI = true
@@ -67,7 +65,7 @@ import Testing
     }
 
     @Test func `what changed and the monitor's word right after it are one report`() {
-        let desk = Desk.listening(monitors: true)
+        let desk = DBusDesk.listening(monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
         desk.wait(.milliseconds(100))
@@ -77,14 +75,14 @@ import Testing
     }
 
     @Test func `the monitor's word alone is a report like the last one, each time`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
+        let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         for _ in 0..<4 { desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions) }
         #expect(desk.reports().map(\.data) == [[1], [1], [1], [1]])
     }
 
     @Test func `what changed long before the monitor's word was another report`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
+        let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.wait(DBusSession.pairMax + .nanoseconds(1))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
@@ -92,7 +90,7 @@ import Testing
     }
 
     @Test func `a frame of another kind is not the one that the monitor's word is about`() {
-        let desk = Desk.listening(monitors: true)
+        let desk = DBusDesk.listening(monitors: true)
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
         desk.receive(.deviceChanged(Self.key, Self.said(rssi: -50)))
@@ -101,7 +99,7 @@ import Testing
     }
 
     @Test func `the monitor's word of a device that nothing is known of proves that the adapter hears`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
+        let desk = DBusDesk.listening(isPassive: true, monitors: true)
         desk.session.monitorFound(Self.key, at: desk.now, into: &desk.actions)
         #expect(desk.reports().map(\.data) == [[]])
         desk.session.monitorFound(DBusDeviceKey(adapter: 5, address: 1), at: desk.now, into: &desk.actions)
@@ -110,7 +108,7 @@ import Testing
     }
 
     @Test func `the table forgets who was heard least recently, and counts it`() {
-        let desk = Desk.listening(devicesMax: 3)
+        let desk = DBusDesk.listening(devicesMax: 3)
         let keys = (1...4).map { DBusDeviceKey(adapter: 0, address: $0) }
         for key in keys[..<3] { desk.receive(.deviceChanged(key, Self.said(rssi: -60, data: [UInt8(key.address)]))) }
         desk.receive(.deviceChanged(keys[0], Self.said(rssi: -60)))
@@ -149,7 +147,7 @@ import Testing
     // MARK: Thinned out
 
     @Test func `eight gaps of a filtering controller are an obstacle, seven are not; a monitor ends it`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.receive(Self.added(Self.said(rssi: -60, data: [1])))
         // It came in the middle of a scan, so the first gap is whatever was left of that.
         desk.wait(.milliseconds(7000))
@@ -167,15 +165,15 @@ import Testing
     @Test func `a beacon that is repeated within a scan shows that nothing is filtered`() {
         var cadence = DBusCadence()
         for index in 0..<64 {
-            cadence.take(index % 4 == 0 ? .milliseconds(300) : .milliseconds(10_240))
+            cadence.count(index % 4 == 0 ? .milliseconds(300) : .milliseconds(10_240))
             #expect(!cadence.isThinned || index == 0)
         }
         cadence.reset()
-        for _ in 0..<64 { cadence.take(.milliseconds(9215)) }
+        for _ in 0..<64 { cadence.count(.milliseconds(9215)) }
         #expect(!cadence.isThinned)
-        for _ in 0..<64 { cadence.take(.milliseconds(9216)) }
+        for _ in 0..<64 { cadence.count(.milliseconds(9216)) }
         #expect(cadence.isThinned)
-        for _ in 0..<64 { cadence.take(.seconds(32)) }
+        for _ in 0..<64 { cadence.count(.seconds(32)) }
         #expect(cadence.isThinned)
     }
 

@@ -6,133 +6,6 @@ import Testing
 
 /// The session alone: no bus, no clock. What bluetoothd was measured to do, row by row, and what should come of it.
 @Suite struct DBusSessionTests {
-    /// A session, and a time that goes on when it is told to.
-    final class Desk {
-        var session: DBusSession
-        var now = Instant(nanoseconds: 1_000_000_000_000)
-        var actions: [DBusAction] = []
-
-        static let owner = ":1.7"
-
-        init(
-            adapters: AdapterSelection = .all, isPassive: Bool = false, mayPowerCycle: Bool = false,
-            devicesMax: Int = 100
-        ) {
-            session = DBusSession(
-                options: .init(
-                    adapters: adapters, isPassive: isPassive, mayPowerCycle: mayPowerCycle, devicesMax: devicesMax))
-        }
-
-        /// What came of it since the last look.
-        func take() -> [DBusAction] {
-            defer { actions.removeAll() }
-            return actions
-        }
-
-        func changes() -> [ScanChange] {
-            take().compactMap { if case .change(let change) = $0 { change } else { nil } }
-        }
-
-        func requests() -> [DBusRequest.AdapterRequest] {
-            take().compactMap { if case .call(.adapter(_, let request, _)) = $0 { request } else { nil } }
-        }
-
-        func reports() -> [DBusReport] {
-            take().compactMap { if case .heard(let report) = $0 { report } else { nil } }
-        }
-
-        /// Answers the last request to an adapter.
-        func answer(
-            _ error: String? = nil, location: SourceLocation = #_sourceLocation
-        ) {
-            let last = actions.last {
-                if case .call(.adapter) = $0 { true } else { false }
-            }
-            guard case .call(let request) = last else {
-                Issue.record("nothing was asked", sourceLocation: location)
-                return
-            }
-            actions.removeAll { $0 == last }
-            session.answered(
-                request, failure: error.map { BusFailure(name: $0, text: "") }, at: now, into: &actions)
-        }
-
-        /// Joins the bus and asks bluetoothd for its objects.
-        func join() {
-            session.connected(at: now, into: &actions)
-            session.answered(.hello, failure: nil, at: now, into: &actions)
-            session.ownerAnswered(Self.owner, at: now, into: &actions)
-        }
-
-        func list(_ objects: [DBusObject]) {
-            guard
-                case .call(.objects(let token)) = actions.last(where: {
-                    if case .call(.objects) = $0 { true } else { false }
-                })
-            else { return }
-            session.listed(objects, token: token, at: now, into: &actions)
-        }
-
-        func receive(_ signal: DBusSignal) {
-            session.received(signal, from: Self.owner, at: now, into: &actions)
-        }
-
-        func owner(_ name: String?) {
-            session.received(.ownerChanged(name: "org.bluez", owner: name), from: DBusName.bus, at: now, into: &actions)
-        }
-
-        func adapter(powered: Bool? = nil, discovering: Bool? = nil) {
-            var properties = DBusAdapterProperties()
-            properties.isPowered = powered
-            properties.isDiscovering = discovering
-            receive(.adapterChanged(0, properties))
-        }
-
-        func wait(_ duration: Duration) {
-            now = now + duration
-            session.advance(to: now, into: &actions)
-        }
-
-        static func adapter(
-            _ index: Int = 0, _ address: String = "00:AA:01:00:00:00", powered: Bool = true, monitors: Bool = false
-        ) -> DBusObject {
-            var object = DBusObject(.adapter(index))
-            var properties = DBusAdapterProperties()
-            properties.address = address
-            properties.isPowered = powered
-            properties.isDiscovering = false
-            object.adapter = properties
-            object.offersMonitors = monitors
-            return object
-        }
-
-        /// A session whose adapter 0 listens.
-        static func listening(
-            isPassive: Bool = false, mayPowerCycle: Bool = false, monitors: Bool = false, devicesMax: Int = 100
-        ) -> Desk {
-            let desk = Desk(isPassive: isPassive, mayPowerCycle: mayPowerCycle, devicesMax: devicesMax)
-            desk.join()
-            desk.list([adapter(monitors: monitors)])
-            if monitors {
-                desk.answer()
-                desk.session.monitorActivated(0, at: desk.now, into: &desk.actions)
-            }
-            if !isPassive { desk.discover() }
-            #expect(desk.isListening)
-            desk.actions.removeAll()
-            return desk
-        }
-
-        /// Answers what discovery asks.
-        func discover() {
-            answer()
-            answer()
-            adapter(discovering: true)
-        }
-
-        var isListening: Bool { session.adapters[0]?.isListening ?? false }
-    }
-
     static func stopped(_ changes: [ScanChange], at time: Instant) -> Bool {
         changes.contains { if case .stopped(0, time, _) = $0 { true } else { false } }
     }
@@ -140,7 +13,7 @@ import Testing
     // MARK: When things break, as a D-Bus client sees it
 
     @Test func `powered off: stopped when the signal comes; powered on: discovery is asked for again`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.wait(.seconds(3))
         desk.adapter(powered: false, discovering: false)
         #expect(Self.stopped(desk.changes(), at: desk.now))
@@ -152,7 +25,7 @@ import Testing
     }
 
     @Test func `a hardware error: off and 10 ms later on`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.wait(.milliseconds(10))
         desk.adapter(powered: true)
@@ -163,9 +36,9 @@ import Testing
     }
 
     @Test func `an answer from before the power went is not taken for one to what was asked after it`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         let early = desk.take().last { if case .call(.adapter) = $0 { true } else { false } }
         desk.adapter(powered: false)
         desk.adapter(powered: true)
@@ -179,14 +52,14 @@ import Testing
     }
 
     @Test func `unplugged: stopped, then gone; plugged in: off first, started when it is on`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.receive(.removed(.adapter(0), interfaces: [DBusName.adapter]))
         let changes = desk.changes()
         #expect(Self.stopped(changes, at: desk.now))
         #expect(changes.contains(.disappeared(adapter: 0)))
         #expect(desk.session.presentObstacles == [.unavailable])
-        desk.receive(.added(Desk.adapter(powered: false)))
+        desk.receive(.added(DBusDesk.adapter(powered: false)))
         #expect(
             desk.changes().contains(
                 .appeared(
@@ -197,7 +70,7 @@ import Testing
     }
 
     @Test func `bluetoothd killed: stopped, not gone; what it says when it is back holds`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.wait(.seconds(1))
         desk.owner(nil)
         let changes = desk.changes()
@@ -206,7 +79,7 @@ import Testing
         #expect(desk.session.presentObstacles == [.unavailable, .waiting])
         desk.owner(":1.9")
         #expect(desk.session.presentObstacles == [.waiting])
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         desk.answer()
         desk.answer()
         desk.session.received(
@@ -216,15 +89,15 @@ import Testing
 
     @Test func `bluetoothd that was started has its name first: what is missing five seconds later is gone`() {
         for returns in [true, false] {
-            let desk = Desk.listening()
+            let desk = DBusDesk.listening()
             desk.owner(nil)
-            desk.owner(Desk.owner)
+            desk.owner(DBusDesk.owner)
             desk.list([])
             #expect(desk.session.presentObstacles == [.waiting])
             _ = desk.take()
             desk.wait(DBusSession.returnMax - .nanoseconds(1))
             #expect(desk.changes() == [])
-            if returns { desk.receive(.added(Desk.adapter())) }
+            if returns { desk.receive(.added(DBusDesk.adapter())) }
             #expect(desk.changes().allSatisfy { $0 == .obstacles([]) })
             desk.wait(.nanoseconds(1))
             #expect(desk.changes().contains(.disappeared(adapter: 0)) == !returns)
@@ -233,7 +106,7 @@ import Testing
     }
 
     @Test func `bluetoothd replaced in one step is another bluetoothd`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.owner(":1.9")
         #expect(Self.stopped(desk.changes(), at: desk.now))
         desk.receive(.adapterChanged(0, .discovering(true)))
@@ -241,20 +114,20 @@ import Testing
     }
 
     @Test func `bluetoothd stopped: everything removed, then nobody; started: off, then on`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.adapter(powered: false, discovering: false)
         desk.receive(.removed(.adapter(0), interfaces: [DBusName.adapter]))
         desk.owner(nil)
         _ = desk.take()
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter(powered: false)])
+        desk.owner(DBusDesk.owner)
+        desk.list([DBusDesk.adapter(powered: false)])
         #expect(desk.session.presentObstacles == [.waiting])
         desk.adapter(powered: true)
         #expect(desk.requests() == [.setFilter])
     }
 
     @Test func `discovery that bluetoothd ends by itself is asked for again, later each time`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         var waits: [Duration] = []
         for _ in 0..<9 {
             desk.adapter(discovering: false)
@@ -279,9 +152,9 @@ import Testing
     }
 
     @Test func `a start that was answered but does not discover is stopped and tried again`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         desk.answer()
         desk.answer()
         #expect(!desk.isListening)
@@ -294,9 +167,9 @@ import Testing
     }
 
     @Test func `somebody else's discovery is not ours: only after our start it listens`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         desk.adapter(discovering: true)
         #expect(!desk.isListening)
         desk.answer()
@@ -313,9 +186,9 @@ import Testing
     func `a start that fails is tried again; where one may be running, it is stopped before`(
         error: String, isStopped: Bool
     ) {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         desk.answer()
         desk.answer(error)
         if isStopped { desk.answer("org.bluez.Error.Failed") }
@@ -329,7 +202,7 @@ import Testing
     }
 
     @Test func `the bus gone: stopped, and connected to again after a while`() {
-        let desk = Desk.listening()
+        let desk = DBusDesk.listening()
         desk.session.disconnected(nil, at: desk.now, into: &desk.actions)
         #expect(Self.stopped(desk.changes(), at: desk.now))
         desk.wait(.milliseconds(99))
@@ -339,7 +212,7 @@ import Testing
     }
 
     @Test func `objects that can't be had are asked for again`() {
-        let desk = Desk()
+        let desk = DBusDesk()
         desk.join()
         guard
             case .call(let request) = desk.take().last(where: { if case .call(.objects) = $0 { true } else { false } })
@@ -353,95 +226,7 @@ import Testing
         #expect(desk.session.presentObstacles == [.denied, .waiting])
         _ = desk.take()
         desk.wait(.milliseconds(100))
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         #expect(desk.requests() == [.setFilter])
-    }
-
-    // MARK: Monitors
-
-    @Test func `a monitor that is not activated within three seconds is not waited for`() {
-        let desk = Desk()
-        desk.join()
-        desk.list([Desk.adapter(monitors: true)])
-        desk.answer()
-        desk.wait(DBusAdapter.activationMax - .nanoseconds(1))
-        #expect(desk.requests() == [])
-        desk.wait(.nanoseconds(1))
-        #expect(desk.requests() == [.setFilter])
-    }
-
-    @Test func `a monitor stands through power, and is registered again with bluetoothd`() {
-        let desk = Desk.listening(monitors: true)
-        desk.adapter(powered: false, discovering: false)
-        desk.adapter(powered: true)
-        #expect(desk.requests() == [.setFilter])
-        desk.owner(nil)
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter(monitors: true)])
-        #expect(desk.requests() == [.registerMonitor])
-    }
-
-    @Test func `a passive adapter listens while its monitor is active`() {
-        let desk = Desk.listening(isPassive: true, monitors: true)
-        desk.session.monitorReleased(0, at: desk.now, into: &desk.actions)
-        #expect(Self.stopped(desk.changes(), at: desk.now))
-        desk.wait(.milliseconds(100))
-        desk.answer()
-        desk.session.monitorActivated(0, at: desk.now, into: &desk.actions)
-        #expect(desk.isListening)
-        desk.adapter(powered: false)
-        #expect(!desk.isListening)
-        desk.adapter(powered: true)
-        #expect(desk.isListening)
-        _ = desk.take()
-        var outcome = desk.session.take(.widen, on: 0, at: desk.now, into: &desk.actions)
-        #expect(outcome == .taken)
-        desk.discover()
-        #expect(desk.isListening)
-        outcome = desk.session.take(.widen, on: 0, at: desk.now, into: &desk.actions)
-        #expect(outcome != .taken)
-    }
-
-    @Test func `power that was switched off by us is switched on by us, whatever is answered first`() {
-        let desk = Desk.listening(mayPowerCycle: true)
-        let outcome = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
-        #expect(outcome == .taken)
-        desk.answer()
-        #expect(desk.actions.contains { if case .call(.adapter(_, .setPowered(true), _)) = $0 { true } else { false } })
-        desk.adapter(powered: false, discovering: false)
-        desk.answer("org.bluez.Error.Busy")
-        desk.wait(.milliseconds(100))
-        desk.answer()
-        desk.adapter(powered: true)
-        desk.discover()
-        #expect(desk.isListening)
-    }
-
-    @Test func `what is still owed when it is stopped is said in the farewell`() {
-        let desk = Desk.listening(mayPowerCycle: true, monitors: true)
-        let requests = { (session: DBusSession) -> [DBusRequest.AdapterRequest] in
-            session.farewell.compactMap { if case .adapter(_, let request, _) = $0 { request } else { nil } }
-        }
-        #expect(requests(desk.session) == [.stopDiscovery, .unregisterMonitor])
-        _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
-        #expect(requests(desk.session) == [.setPowered(true), .unregisterMonitor])
-    }
-
-    @Test func `64 adapters are looked after, one more is not; those that went make room`() {
-        let desk = Desk()
-        desk.join()
-        desk.list((0..<70).map { Desk.adapter($0) })
-        #expect(desk.session.adapters.count == DBusSession.adaptersMax)
-        desk.receive(.removed(.adapter(3), interfaces: [DBusName.adapter]))
-        desk.receive(.added(Desk.adapter(69)))
-        #expect(desk.session.adapters[69] != nil)
-    }
-}
-
-extension DBusAdapterProperties {
-    static func discovering(_ isDiscovering: Bool) -> DBusAdapterProperties {
-        var properties = DBusAdapterProperties()
-        properties.isDiscovering = isDiscovering
-        return properties
     }
 }

@@ -6,13 +6,11 @@ import Testing
 
 /// A controller that hung: bluetoothd can't stop its discovery, and starts none, whatever it answers.
 @Suite struct DBusStuckTests {
-    typealias Desk = DBusSessionTests.Desk
-
     static let inProgress = "org.bluez.Error.InProgress"
 
     /// A session whose adapter's discovery could not be stopped, and whose next start was answered all the same.
-    static func stuck(_ error: String = inProgress) -> Desk {
-        let desk = Desk.listening(mayPowerCycle: true)
+    static func stuck(_ error: String = inProgress) -> DBusDesk {
+        let desk = DBusDesk.listening(mayPowerCycle: true)
         let outcome = desk.session.take(.restartScan, on: 0, at: desk.now, into: &desk.actions)
         #expect(outcome == .taken)
         desk.answer(error)
@@ -68,7 +66,7 @@ import Testing
     }
 
     @Test func `power that can't be switched off says that it does not hear, until it was`() {
-        let desk = Desk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
+        let desk = DBusDesk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
         for _ in 0..<3 {
             _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
             desk.answer("org.bluez.Error.Failed")
@@ -83,7 +81,7 @@ import Testing
     }
 
     @Test func `power that can't be switched off by a policy says nothing of the controller`() {
-        let desk = Desk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
+        let desk = DBusDesk.listening(isPassive: true, mayPowerCycle: true, monitors: true)
         _ = desk.session.take(.powerCycle, on: 0, at: desk.now, into: &desk.actions)
         desk.answer("org.freedesktop.DBus.Error.AccessDenied")
         #expect(desk.isListening)
@@ -106,8 +104,8 @@ import Testing
     @Test func `bluetoothd's going and coming forget what could not be stopped`() {
         let desk = Self.stuck()
         desk.owner(nil)
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter()])
+        desk.owner(DBusDesk.owner)
+        desk.list([DBusDesk.adapter()])
         desk.discover()
         #expect(desk.isListening)
     }

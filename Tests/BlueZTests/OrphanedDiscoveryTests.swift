@@ -6,34 +6,32 @@ import Testing
 
 /// A bluetoothd that was killed while it discovered: the kernel goes on with that, and refuses its successor's discovery.
 @Suite struct OrphanedDiscoveryTests {
-    typealias Desk = DBusSessionTests.Desk
-
     static let inProgress = "org.bluez.Error.InProgress"
     static let failed = "org.bluez.Error.Failed"
 
     /// A session whose bluetoothd was killed and is back after `away`.
-    static func restarted(mayPowerCycle: Bool = true, after away: Duration = .seconds(2)) -> Desk {
-        let desk = Desk.listening(mayPowerCycle: mayPowerCycle)
+    static func restarted(mayPowerCycle: Bool = true, after away: Duration = .seconds(2)) -> DBusDesk {
+        let desk = DBusDesk.listening(mayPowerCycle: mayPowerCycle)
         restart(desk, after: away)
         return desk
     }
 
     /// bluetoothd is killed, and is back after `away`.
-    static func restart(_ desk: Desk, after away: Duration = .seconds(2)) {
+    static func restart(_ desk: DBusDesk, after away: Duration = .seconds(2)) {
         desk.owner(nil)
         _ = desk.take()
         desk.wait(away)
-        desk.owner(Desk.owner)
-        desk.list([Desk.adapter()])
+        desk.owner(DBusDesk.owner)
+        desk.list([DBusDesk.adapter()])
     }
 
     /// What is asked of the watchdog.
-    static func needs(_ desk: Desk) -> [WatchdogStep] {
+    static func needs(_ desk: DBusDesk) -> [WatchdogStep] {
         desk.actions.compactMap { if case .change(.needs(0, let step, _)) = $0 { step } else { nil } }
     }
 
     /// Discovery is refused, and there is none to stop.
-    static func refuse(_ desk: Desk, start: String = inProgress, stop: String = failed) {
+    static func refuse(_ desk: DBusDesk, start: String = inProgress, stop: String = failed) {
         desk.answer()
         desk.answer(start)
         desk.answer(stop)
@@ -72,9 +70,9 @@ import Testing
     }
 
     @Test func `a bluetoothd that is killed before it said that it discovers may have begun`() {
-        let desk = Desk(mayPowerCycle: true)
+        let desk = DBusDesk(mayPowerCycle: true)
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         desk.answer()
         // StartDiscovery is under way.
         Self.restart(desk)
@@ -83,11 +81,11 @@ import Testing
     }
 
     @Test func `a connection to the bus that is gone says nothing of bluetoothd`() {
-        let desk = Desk.listening(mayPowerCycle: true)
+        let desk = DBusDesk.listening(mayPowerCycle: true)
         desk.session.disconnected(nil, at: desk.now, into: &desk.actions)
         desk.wait(.seconds(1))
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         Self.refuse(desk)
         #expect(Self.needs(desk) == [])
     }
@@ -124,9 +122,9 @@ import Testing
     }
 
     @Test func `a discovery that is refused to a bluetoothd that was there all the time is somebody else's`() {
-        let desk = Desk(mayPowerCycle: true)
+        let desk = DBusDesk(mayPowerCycle: true)
         desk.join()
-        desk.list([Desk.adapter()])
+        desk.list([DBusDesk.adapter()])
         Self.refuse(desk)
         #expect(Self.needs(desk) == [])
     }
