@@ -17,7 +17,7 @@ extension ScanSupervisor {
         drain()
         let now = max(now, loop.now)
         while let action = chooser.next(at: now) { perform(action, at: now) }
-        settle(at: now)
+        dropUnconfirmed(at: now)
         hearCanary(at: now)
         for place in watches.indices {
             doubt(place, at: now)
@@ -31,7 +31,7 @@ extension ScanSupervisor {
         guard let timer else { return }
         var next = chooser.nextDeadline
         func consider(_ time: Instant?) { if let time { next = min(next ?? .latest, time) } }
-        consider(settleDue)
+        consider(confirmationDue)
         consider(canary?.nextDeadline)
         for place in watches.indices {
             consider(watches[place].ladder.nextDeadline)
@@ -83,7 +83,7 @@ extension ScanSupervisor {
         overall.reason = because
         overall.since = now
         for place in watches.indices where watches[place].isPresent { watches[place].isUnconfirmed = true }
-        settleDue = now + .seconds(5)
+        confirmationDue = now + .seconds(5)
         guard let source = sources[index] else { return }
         source.isUsed = true
         tellObstacles(at: now)
@@ -95,9 +95,9 @@ extension ScanSupervisor {
         }
     }
 
-    private func settle(at now: Instant) {
-        guard let due = settleDue, due <= now else { return }
-        settleDue = nil
+    private func dropUnconfirmed(at now: Instant) {
+        guard let due = confirmationDue, due <= now else { return }
+        confirmationDue = nil
         for place in watches.indices where watches[place].isUnconfirmed {
             disappeared(place, reason: "the present way does not know it", at: now)
         }

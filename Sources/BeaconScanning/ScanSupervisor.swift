@@ -51,7 +51,7 @@ public final class ScanSupervisor {
     var suspension: SuspendDetector?
     var obstacles: Set<ScanObstacle> = []
     // When adapters that the present way has not named are taken to be gone.
-    var settleDue: Instant?
+    var confirmationDue: Instant?
     var overall: ScanStatus
 
     /// Makes a supervisor that does nothing yet.

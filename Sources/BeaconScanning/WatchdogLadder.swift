@@ -68,8 +68,8 @@ public struct WatchdogLadder: Sendable, Hashable {
     // The steps of a round at the top: all but the first of the ladder.
     private static let round = WatchdogStep.allCases.count - 1
     // What an adapter gets from its beginning to listen until the next step, and what that can add to a step's time.
-    static let settlingTime: Duration = .seconds(3)
-    static let settlingTimeMax: Duration = .seconds(8)
+    static let startingTime: Duration = .seconds(3)
+    static let startingTimeMax: Duration = .seconds(8)
 
     /// How long a step is given to take effect.
     public static func patience(for step: WatchdogStep) -> Duration {
@@ -179,7 +179,7 @@ extension WatchdogLadder {
         isListening = true
         isPresent = true
         if isClimbing, !isClimbByNeed {
-            due = max(due, min(time + Self.settlingTime, lastStepTime + Self.settlingTimeMax))
+            due = max(due, min(time + Self.startingTime, lastStepTime + Self.startingTimeMax))
         } else {
             if isClimbing { _ = recover(at: time) }
             watch(from: time)
@@ -214,7 +214,7 @@ extension WatchdogLadder {
     /// Nothing could be heard up to `time`: the machine was suspended.
     public mutating func resumed(at time: Instant) {
         if phase == .watching { watch(from: time) }
-        if isClimbing { due = max(due, time + Self.settlingTime) }
+        if isClimbing { due = max(due, time + Self.startingTime) }
     }
 
     /// It is known that the adapter does not hear, and that `step` is what helps: that is due now, and a climb begins with it

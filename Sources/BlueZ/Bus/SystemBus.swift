@@ -2,7 +2,7 @@ import Glibc
 import Polling
 
 /// Where the system bus is, and whether it lets this user talk to bluetoothd.
-public enum SystemBus {
+package enum SystemBus {
     /// What DBUS_SYSTEM_BUS_ADDRESS says, else the address that the D-Bus specification gives it.
     static var address: String {
         if let pointer = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS") {
@@ -20,7 +20,7 @@ public enum SystemBus {
     ///   - address: the bus, as the D-Bus specification's “Server Addresses” writes it; by default the system's.
     ///   - milliseconds: how long the answers may take.
     /// - Returns: `nil` where it does not refuse, nobody is org.bluez, or there is no bus or no answer.
-    public static func refusal(at address: String? = nil, milliseconds: Int = 3000) -> String? {
+    package static func refusal(at address: String? = nil, milliseconds: Int = 3000) -> String? {
         let answers = Answers()
         do {
             let loop = try EventLoop()

@@ -14,18 +14,18 @@ struct DBusCadence: Sendable, Hashable {
 
     // The latest 32 gaps, a bit each, the lowest the latest: whether it was long.
     private var longGaps: UInt32 = 0
-    private var count = 0
+    private var counted = 0
 
-    /// Takes the time between two reports of one beacon.
-    mutating func take(_ gap: Duration) {
+    /// Counts the time between two reports of one beacon.
+    mutating func count(_ gap: Duration) {
         guard gap < Self.gapMax else { return }
         longGaps = longGaps << 1 | (gap >= Self.thinnedGap ? 1 : 0)
-        count = min(count + 1, UInt32.bitWidth)
+        counted = min(counted + 1, UInt32.bitWidth)
     }
 
     /// Forgets what it saw: the scan is another one now.
     mutating func reset() { self = DBusCadence() }
 
     /// Whether reports are thinned out.
-    var isThinned: Bool { count >= Self.gapsMin && longGaps.nonzeroBitCount * 8 >= count * 7 }
+    var isThinned: Bool { counted >= Self.gapsMin && longGaps.nonzeroBitCount * 8 >= counted * 7 }
 }

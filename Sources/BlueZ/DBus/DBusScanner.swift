@@ -1,6 +1,6 @@
-public import BeaconScanning
+package import BeaconScanning
 import BluetoothLE
-public import Polling
+package import Polling
 
 /// Hears advertising reports through bluetoothd, over D-Bus: the way for users without any right.
 ///
@@ -13,30 +13,30 @@ public import Polling
 /// Without a monitor the kernel has the controller filter duplicates, and a controller that takes this to the letter
 /// reports a beacon once in 10.24 s: ``mayBeThinned(on:)`` says where that is possible, and
 /// ``ScanObstacle/thinned`` is told where the times between reports show it.
-public final class DBusScanner: AdvertisingScanner {
+package final class DBusScanner: AdvertisingScanner {
     /// How it hears.
-    public struct Options: Sendable, Hashable {
+    package struct Options: Sendable, Hashable {
         /// The adapters to hear with.
-        public var adapters = AdapterSelection.all
+        package var adapters = AdapterSelection.all
         /// Only listen: never ask advertisers for scan responses. Discovery does, so only monitors are left, and with a
         /// bluetoothd that has none nothing is heard (``ScanObstacle/unavailable``).
-        public var isPassive = false
+        package var isPassive = false
         /// Whether ``WatchdogStep/powerCycle`` may switch an adapter off and on, for everybody on the machine.
-        public var mayPowerCycle = false
+        package var mayPowerCycle = false
         /// Whether ``DBusScanner/start(_:)`` may succeed while bluetoothd does not run, and wait for it.
-        public var waitsForService = false
+        package var waitsForService = false
         /// The bus, as the D-Bus specification's “Server Addresses” writes it; `nil` for the system bus, which is what
         /// DBUS_SYSTEM_BUS_ADDRESS says, if it is set.
-        public var busAddress: String?
+        package var busAddress: String?
         /// The most devices whose last data are kept, at least 1; the one heard least recently gives way.
-        public var devicesMax = 8192
+        package var devicesMax = 8192
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     /// Which way it is.
-    public var backend: ScannerBackend { .dbus }
+    package var backend: ScannerBackend { .dbus }
 
     let options: Options
     let loop: EventLoop
@@ -57,7 +57,7 @@ public final class DBusScanner: AdvertisingScanner {
     private var heldBack: [DBusAction]?
 
     /// Makes a scanner that does nothing yet.
-    public init(options: Options = Options(), loop: EventLoop) {
+    package init(options: Options = Options(), loop: EventLoop) {
         self.options = options
         self.loop = loop
         address = options.busAddress ?? SystemBus.address
@@ -70,7 +70,7 @@ public final class DBusScanner: AdvertisingScanner {
     deinit { finish() }
 
     /// What was counted.
-    public var statistics: DBusStatistics {
+    package var statistics: DBusStatistics {
         var statistics = session.statistics
         statistics.evicted &+= session.devices.evicted
         statistics.unsent &+= (connection?.unsent ?? 0) &+ calls.refused
@@ -79,14 +79,14 @@ public final class DBusScanner: AdvertisingScanner {
 
     /// Whether an adapter discovers without an advertisement monitor, so that its controller may report a beacon only
     /// once in 10.24 s.
-    public func mayBeThinned(on adapter: Int) -> Bool { session.mayBeThinned(adapter) }
+    package func mayBeThinned(on adapter: Int) -> Bool { session.mayBeThinned(adapter) }
 
     // MARK: AdvertisingScanner
 
     /// Begins to hear. See ``AdvertisingScanner/start(_:)``; it waits for the bus and bluetoothd for up to 5 s each.
     ///
     /// `handler` is not kept alive.
-    public func start(_ handler: any ScanHandler) throws(ScannerError) {
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
         if isEnding { finish() }
         guard timer == nil else { return }
         self.handler = handler
@@ -106,10 +106,10 @@ public final class DBusScanner: AdvertisingScanner {
     }
 
     /// Hands over everything that has been received up to the call.
-    public func drain() { connection?.drain() }
+    package func drain() { connection?.drain() }
 
     /// Takes a step of the watchdog's ladder on one adapter.
-    public func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+    package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         var outcome = WatchdogStep.Outcome.skipped(reason: "the scanner has not been started")
         guard timer != nil, !isEnding else { return outcome }
         perform { session, now, actions in
@@ -121,7 +121,7 @@ public final class DBusScanner: AdvertisingScanner {
     /// Ends hearing: discovery is stopped, the monitors are taken back, the connection is closed.
     ///
     /// Nothing is told from here on. Called from within a report or a change, the rest follows in the loop's next turn.
-    public func stop() {
+    package func stop() {
         handler = nil
         guard let timer, isPerforming else { return finish() }
         isEnding = true

@@ -352,7 +352,7 @@ extension DBusSession {
     mutating func measure(_ gap: Duration, on adapter: Int) {
         guard var cadence = adapters[adapter]?.cadence else { return }
         let wasThinned = cadence.isThinned
-        cadence.take(gap)
+        cadence.count(gap)
         adapters[adapter]?.cadence = cadence
         if cadence.isThinned != wasThinned { hasNewCadence = true }
     }

@@ -1,11 +1,11 @@
 import CBluetooth
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// What this process may that others may not (capabilities(7)), and how it gives that up.
-public enum Capabilities {
+package enum Capabilities {
     /// The capabilities that hearing takes.
-    public enum Capability: Int, Sendable, Hashable, CaseIterable {
+    package enum Capability: Int, Sendable, Hashable, CaseIterable {
         /// CAP_NET_ADMIN: the management socket, when it is bound; large buffers, when a socket is opened.
         case networkAdministration = 12
         /// CAP_NET_RAW: the raw HCI channel.
@@ -16,7 +16,7 @@ public enum Capabilities {
     private static let numberMax = 63
 
     /// Whether the calling thread has it in effect.
-    public static func has(_ capability: Capability) -> Bool {
+    package static func has(_ capability: Capability) -> Bool {
         var sets: [UInt64] = [0, 0, 0]
         let result = unsafe sets.withUnsafeMutableBufferPointer { unsafe gateway_capabilities($0.baseAddress) }
         return result == 0 && sets[0] & 1 << UInt64(capability.rawValue) != 0
@@ -30,7 +30,7 @@ public enum Capabilities {
     /// - Parameter kept: what is still needed: ``Capability/rawNetwork`` for an ``HCIScanner``;
     ///   ``Capability/networkAdministration`` beside it where adapters that come later are to have large buffers too.
     /// - Throws: `Errno` of capset(2) or prctl(2): a mistake of ours, or a sandbox that forbids them.
-    public static func drop(keeping kept: Set<Capability> = []) throws(Errno) {
+    package static func drop(keeping kept: Set<Capability> = []) throws(Errno) {
         var sets: [UInt64] = [0, 0, 0]
         let result = unsafe sets.withUnsafeMutableBufferPointer { unsafe gateway_capabilities($0.baseAddress) }
         guard result == 0 else { throw Errno(rawValue: errno) }

@@ -16,7 +16,7 @@ extension ManagedAdapter {
             discovering = false
             powerAt = now + options.powerOffGrace
         }
-        settle(at: now, settings.contains(.powered) ? "its settings changed" : reason, into: &actions)
+        updateListening(at: now, settings.contains(.powered) ? "its settings changed" : reason, into: &actions)
     }
 
     /// Takes what rfkill says of it.
@@ -34,7 +34,7 @@ extension ManagedAdapter {
         self.discovering = discovering
         if discovering, let believedAt, now - believedAt < Self.discoveryLag, monitor != nil {
             expectProof(at: now)
-            settle(at: now, "somebody began to discover at the same moment", into: &actions)
+            updateListening(at: now, "somebody began to discover at the same moment", into: &actions)
         }
         // The scan that comes after it was begun with the monitor in place: unfiltered.
         if !discovering, monitor != nil { prove(at: now, into: &actions) }
@@ -43,7 +43,7 @@ extension ManagedAdapter {
     /// Takes that the machine is about to sleep, or awake again.
     mutating func update(suspended: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         isSuspended = suspended
-        settle(at: now, "the machine goes to sleep", into: &actions)
+        updateListening(at: now, "the machine goes to sleep", into: &actions)
     }
 
     /// Takes a monitor that was put up.
@@ -60,7 +60,7 @@ extension ManagedAdapter {
             if cycle == .switchingOff { cycle = nil }
             expectProof(at: now)
             believedAt = isProven ? now : nil
-            settle(at: now, "", into: &actions)
+            updateListening(at: now, "", into: &actions)
         }
     }
 
@@ -82,7 +82,7 @@ extension ManagedAdapter {
             monitor = nil
             isProven = false
             proofAt = nil
-            settle(at: now, reason, into: &actions)
+            updateListening(at: now, reason, into: &actions)
         }
         if changes != before { actions.append(.record) }
     }
@@ -116,10 +116,10 @@ extension ManagedAdapter {
     mutating func prove(at now: Instant, into actions: inout [ManagementAction]) {
         isProven = true
         proofAt = nil
-        settle(at: now, "", into: &actions)
+        updateListening(at: now, "", into: &actions)
     }
 
-    private mutating func settle(at now: Instant, _ reason: String, into actions: inout [ManagementAction]) {
+    private mutating func updateListening(at now: Instant, _ reason: String, into actions: inout [ManagementAction]) {
         let hears =
             monitor != nil && isProven && !isSuspended && settings.isSuperset(of: [.powered, .lowEnergy])
         guard hears != isListening else { return }
@@ -137,7 +137,7 @@ extension ManagedAdapter {
     /// Takes that the adapter is gone.
     mutating func vanish(at now: Instant, into actions: inout [ManagementAction]) {
         settings = []
-        settle(at: now, "it was unplugged", into: &actions)
+        updateListening(at: now, "it was unplugged", into: &actions)
         if isWanted { actions.append(.tell(.disappeared(adapter: number))) }
         if changes != nil { actions.append(.record) }
     }

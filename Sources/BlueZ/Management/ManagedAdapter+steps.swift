@@ -127,11 +127,11 @@ extension ManagedAdapter {
             if isFirst, !settings.contains(.powered) { powerAt = now + options.powerGrace }
         case (.readMonitorFeatures, .features(let features)):
             questions.remove(.features)
-            take(features, at: now, into: &actions)
+            told(features, at: now, into: &actions)
         case (.readConfiguration, .configuration(let configuration)):
             questions.remove(.configuration)
             hasSetConfiguration = false
-            take(configuration, into: &actions)
+            told(configuration, into: &actions)
         case (.setConfiguration(let wanted), _):
             hasSetConfiguration = true
             for (parameter, value) in wanted.values { configuration[parameter] = value }
@@ -190,7 +190,7 @@ extension ManagedAdapter {
         retryAt = now + backOff.next()
     }
 
-    private mutating func take(
+    private mutating func told(
         _ features: MonitorFeatures, at now: Instant, into actions: inout [ManagementAction]
     ) {
         self.features = features
@@ -204,7 +204,7 @@ extension ManagedAdapter {
         if changes != before { actions.append(.record) }
     }
 
-    private mutating func take(_ configuration: ScanConfiguration, into actions: inout [ManagementAction]) {
+    private mutating func told(_ configuration: ScanConfiguration, into actions: inout [ManagementAction]) {
         self.configuration = configuration
         let before = previous
         for (parameter, value) in configuration.values where value != ScanConfiguration(options.timing)[parameter] {

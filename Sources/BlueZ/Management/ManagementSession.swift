@@ -86,9 +86,9 @@ struct ManagementSession: Sendable {
     /// Takes a message.
     mutating func received(_ message: ManagementMessage, at now: Instant) {
         if message.index == ManagementMessage.none {
-            if case .reply(_, _, .indexes(let list)) = message.event { take(list, at: now) }
+            if case .reply(_, _, .indexes(let list)) = message.event { listed(list, at: now) }
         } else {
-            take(message.event, of: message.index, at: now)
+            received(message.event, of: message.index, at: now)
         }
         proceed(at: now)
     }
@@ -152,7 +152,7 @@ extension ManagementSession {
         actions.append(.send(.readIndexList, index: ManagementMessage.none))
     }
 
-    private mutating func take(_ list: [UInt16], at now: Instant) {
+    private mutating func listed(_ list: [UInt16], at now: Instant) {
         listAgainAt = nil
         hasList = true
         for index in adapters.map(\.index) where !list.contains(index) { remove(index, at: now) }
@@ -161,7 +161,7 @@ extension ManagementSession {
         inherited = []
     }
 
-    private mutating func take(_ event: ManagementEvent, of index: UInt16, at now: Instant) {
+    private mutating func received(_ event: ManagementEvent, of index: UInt16, at now: Instant) {
         switch event {
         case .indexAdded:
             // One that is new here and there already went and came back, and what said so was lost.

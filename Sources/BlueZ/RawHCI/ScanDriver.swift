@@ -30,9 +30,9 @@ struct ScanDriver: Sendable {
     }
 
     /// How long after somebody's scan has ended ours begins: the kernel ends and begins its own within that.
-    static let settleTime: Duration = .milliseconds(300)
+    static let quietTime: Duration = .milliseconds(300)
     /// The same where others are left alone: whoever leads a scan of his own has begun it by then.
-    static let settleTimeOfOnlookers: Duration = .milliseconds(1_500)
+    static let quietTimeOfOnlookers: Duration = .milliseconds(1_500)
     /// A discovery's scan ends in 10.24 s by itself. One that began unseen and lasts longer is none.
     static let unknownMax: Duration = .milliseconds(10_500)
     static let takeOverEvery: Duration = .seconds(5)
@@ -70,7 +70,7 @@ struct ScanDriver: Sendable {
     static let othersAnswerMax: Duration = .seconds(2)
 
     /// How long after somebody's scan has ended ours begins.
-    private let settleTime: Duration
+    private let quietTime: Duration
     private let leavesOthersAlone: Bool
 
     init(
@@ -78,7 +78,7 @@ struct ScanDriver: Sendable {
     ) {
         self.adapter = adapter
         self.leavesOthersAlone = leavesOthersAlone
-        settleTime = leavesOthersAlone ? Self.settleTimeOfOnlookers : Self.settleTime
+        quietTime = leavesOthersAlone ? Self.quietTimeOfOnlookers : Self.quietTime
         parameters = ScanParameters(
             isActive: scansActively, interval: timing.interval, window: timing.window, acceptsAll: true)
     }
@@ -117,8 +117,8 @@ struct ScanDriver: Sendable {
         self.isOn = isOn
         reset()
         // Whoever switches it on may begin to scan at once.
-        beginAt = isOn ? now + settleTime : nil
-        settle(at: now, reason, into: &actions)
+        beginAt = isOn ? now + quietTime : nil
+        updateListening(at: now, reason, into: &actions)
         proceed(at: now, into: &actions)
     }
 
@@ -152,7 +152,7 @@ struct ScanDriver: Sendable {
         if !isListening {
             // Somebody scans who was not seen to begin.
             if scan == .none { scan = .others(nil, filtersDuplicates: nil) }
-            settle(at: time, "", proven: true, into: &actions)
+            updateListening(at: time, "", proven: true, into: &actions)
         }
         lastHeard = time
         return isListening
@@ -182,7 +182,7 @@ struct ScanDriver: Sendable {
         lastSure = lastHeard
         othersPending = nil
         // Setting the parameters again shows whether ours is on still.
-        if scan == .ours { beginAt = now + settleTime }
+        if scan == .ours { beginAt = now + quietTime }
         proceed(at: now, into: &actions)
     }
 
@@ -203,8 +203,8 @@ struct ScanDriver: Sendable {
         switch command {
         case .reset:
             reset()
-            beginAt = now + settleTime
-            settle(at: now, "the controller was reset", into: &actions)
+            beginAt = now + quietTime
+            updateListening(at: now, "the controller was reset", into: &actions)
         case .setScanParameters(let parameters, _):
             othersParameters = parameters
             // It took them, so it did not scan; and ours are no longer set.
@@ -216,7 +216,7 @@ struct ScanDriver: Sendable {
             mustEnd = false
             scan = .others(othersParameters ?? parametersOfOurs, filtersDuplicates: filters)
             beginAt = leavesOthersAlone || isHarmless(filters) ? nil : takeOverTime(at: now)
-            settle(at: now, "somebody else scans, for known devices alone", into: &actions)
+            updateListening(at: now, "somebody else scans, for known devices alone", into: &actions)
         case .setScanEnable(false, _, _): ended(at: now, into: &actions)
         case .readSupportedCommands, .other: break
         }
@@ -228,8 +228,8 @@ struct ScanDriver: Sendable {
     private mutating func ended(at now: Instant, into actions: inout [Action]) {
         scan = .none
         mustEnd = false
-        beginAt = now + settleTime
-        settle(at: now, "somebody else ended the scan", into: &actions)
+        beginAt = now + quietTime
+        updateListening(at: now, "somebody else ended the scan", into: &actions)
     }
 
     // A discovery is active and ends by itself; a passive scan that hears all is as good as ours.
@@ -239,7 +239,7 @@ struct ScanDriver: Sendable {
     }
 
     private func takeOverTime(at now: Instant) -> Instant {
-        max(now + settleTime, lastTakeOver.map { $0 + Self.takeOverEvery } ?? .earliest)
+        max(now + quietTime, lastTakeOver.map { $0 + Self.takeOverEvery } ?? .earliest)
     }
 
     private mutating func ours(
@@ -264,13 +264,13 @@ struct ScanDriver: Sendable {
             // Refused where there was nothing to end.
             mustEnd = false
             scan = .none
-            settle(at: now, "its scan begins anew", into: &actions)
+            updateListening(at: now, "its scan begins anew", into: &actions)
         case (.setScanEnable(true, _, _), 0):
             backOff.reset()
             beginAt = nil
             hasParameters = false
             scan = .ours
-            settle(at: now, "", into: &actions)
+            updateListening(at: now, "", into: &actions)
         default: failed(at: now)
         }
     }
@@ -305,7 +305,7 @@ struct ScanDriver: Sendable {
         return .setScanEnable(true, filtersDuplicates: false, isExtended: isExtended)
     }
 
-    private mutating func settle(
+    private mutating func updateListening(
         at now: Instant, _ reason: String, proven: Bool = false, into actions: inout [Action]
     ) {
         var hears = false
