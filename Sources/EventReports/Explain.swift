@@ -39,15 +39,18 @@ package struct Explain {
 
     /// Reads the files and writes the explanation to standard output.
     ///
+    /// - Returns: what the operator should know besides.
     /// - Throws: ``ExitFailure`` where there is no such line, or the files can't be read.
-    package func run() throws(ExitFailure) {
+    package func run() throws(ExitFailure) -> [String] {
         do {
-            guard let finding = try find() else {
+            let (found, remarks) = try find()
+            guard let finding = found else {
                 throw ExitFailure(.dataInvalid, "\(missing) in \(places.map(\.string).joined(separator: ", "))")
             }
             var output = LineOutput.standardOutput
             output.buffer.append(ExplainText(finding, time).text)
             try output.flush()
+            return remarks
         } catch let failure as ExitFailure {
             throw failure
         } catch let error as EventLogError {
@@ -66,7 +69,8 @@ package struct Explain {
         }
     }
 
-    func find() throws -> Finding? {
+    /// Looks for the line, and what is to be said besides.
+    func find() throws -> (Finding?, remarks: [String]) {
         var reader = try LogReader(places)
         var progress = Progress(size: reader.size)
         var finding: Finding?
@@ -99,7 +103,8 @@ package struct Explain {
                 "\(missing) in what this version can read; \(reader.newerLines) lines were written by a later one: use that"
             )
         }
-        return finding
+        // The last event that can be read may not be the last.
+        return (finding, [reader.newerRemark].compactMap(\.self))
     }
 
     private func isMatch(_ line: LogLine) -> Bool {

@@ -88,12 +88,11 @@ package struct Visits {
         }
         progress.end()
         var remarks: [String] = []
-        if reader.newerLines > 0 {
-            remarks.append(
-                "\(reader.newerLines) lines were written by a later version of the program and were passed over; use that"
-            )
-        }
+        if let remark = reader.newerRemark { remarks.append(remark) }
         if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
+        if reader.repeatedLines > 0 {
+            remarks.append("\(reader.repeatedLines) lines stand in the files twice and were counted once")
+        }
         if book.silencesLeftOut > 0 {
             remarks.append("\(book.silencesLeftOut) stretches in which an adapter heard nothing are left out")
         }
@@ -137,5 +136,13 @@ package struct Visits {
             return
         }
         totals[stay.subject, default: Total()].add(stay)
+    }
+}
+
+extension LogReader {
+    /// What is to be said where a later version of the program has written lines.
+    var newerRemark: String? {
+        guard newerLines > 0 else { return nil }
+        return "\(newerLines) lines were written by a later version of the program and were passed over; use that"
     }
 }

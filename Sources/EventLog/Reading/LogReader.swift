@@ -46,7 +46,21 @@ public struct LogLine {
     }
 }
 
-/// Reads event files from the first line to the last, in constant memory, with the dates that later lines put right.
+extension LogLine {
+    /// Its type.
+    var type: LogReader.Types {
+        switch entry {
+        case .event: .event
+        case .visit: .visit
+        case .condition: .condition
+        case .adapter: .adapter
+        case .clock: .clock
+        case .evidence: .evidence
+        }
+    }
+}
+
+/// Reads event files from the first line to the last, each once, in constant memory, with the dates that later lines put right.
 public struct LogReader {
     /// The types of lines that are asked for; the others are passed over.
     public struct Types: OptionSet, Sendable {
@@ -72,6 +86,8 @@ public struct LogReader {
     public private(set) var damagedLines = 0
     /// Lines of the types asked for that a later version of the program wrote, and that were passed over.
     public private(set) var newerLines = 0
+    /// Lines of the types asked for that stand in the files twice, and were handed over once.
+    public private(set) var repeatedLines = 0
     /// Lines that were there, whatever their type.
     public private(set) var lines = 0
     /// How many octets all files have.
@@ -127,37 +143,45 @@ public struct LogReader {
         _ body: (LogLine) throws -> Bool
     ) throws {
         var stamping = Restamping()
-        (position, damagedLines, newerLines, lines) = (0, 0, 0, 0)
+        (position, damagedLines, newerLines, repeatedLines, lines) = (0, 0, 0, 0, 0)
         // First what the clock lines say of the dates before them.
         for path in paths { try stamping.note(clockLinesOf: path, files) }
         var boot = Boot()
         var parser = LineParser()
         parser.readsAddresses = false
         parser.readsSightings = sightings
-        var (goesOn, damaged, newer) = (true, 0, 0)
-        for path in paths where goesOn {
-            try each(path, of: types, &parser, progress) { parser in
+        var (goesOn, damaged, newer, repeated) = (true, 0, 0, 0)
+        var known = RepeatedLines(paths, files)
+        for place in paths.indices where goesOn {
+            try each(paths[place], of: types, &parser, progress) { parser, end in
                 guard parser.parse() else {
                     damaged += 1
                     return true
                 }
+                if parser.passedOver > 0 { damaged += 1 }
                 guard parser.head.version <= LineVersion.current else {
                     newer += 1
                     return true
                 }
-                guard let line = Self.line(&parser, &boot, stamping) else { return true }
+                guard let line = Self.line(&parser, &boot, stamping), types.contains(line.type) else { return true }
+                guard try !known.contain(parser, boot: line.boot, file: place, end: end) else {
+                    repeated += 1
+                    return true
+                }
                 goesOn = try body(line)
                 return goesOn
             }
         }
         damagedLines += damaged
         newerLines = newer
+        repeatedLines = repeated
     }
 
-    /// Hands over each line of the types asked for in the parser, which has not parsed it.
+    /// Hands over each line of the types asked for in the parser, which has not parsed it, with where it ends in the file;
+    /// and what holds another line, since that one may be of these types.
     private mutating func each(
         _ path: FilePath, of types: Types, _ parser: inout LineParser, _ progress: (Int, Int) -> Void,
-        _ body: (inout LineParser) throws -> Bool
+        _ body: (inout LineParser, Int) throws -> Bool
     ) throws {
         let begin = position
         var unreported = 0
@@ -165,10 +189,11 @@ public struct LogReader {
             var reader = try SegmentReader(path, files: files)
             while true {
                 // Most lines are of types that nobody asked for: they are not even copied.
-                var kind: LineKind?
+                var (kind, isWanted): (LineKind?, Bool) = (nil, false)
                 let isThere = try reader.next { octets in
                     kind = LineKind(octets)
-                    if let kind, types.contains(kind.type) { parser.text.replace(with: octets) }
+                    isWanted = kind.map { types.contains($0.type) } ?? false || LineKind.holdsAnother(octets)
+                    if isWanted { parser.text.replace(with: octets) }
                 }
                 guard isThere else { break }
                 unreported += 1
@@ -178,12 +203,11 @@ public struct LogReader {
                     progress(unreported, position)
                     unreported = 0
                 }
-                guard let kind else {
-                    damagedLines += 1
+                guard isWanted else {
+                    if kind == nil { damagedLines += 1 }
                     continue
                 }
-                guard types.contains(kind.type) else { continue }
-                guard try body(&parser) else { return }
+                guard try body(&parser, reader.offset) else { return }
             }
             damagedLines += reader.overlong
             position = begin + reader.offset
@@ -246,6 +270,7 @@ enum LineKind {
     // What our lines begin with, or their payloads; between the two stands the version, one digit.
     private static let beginning: StaticString = "{\"version\":"
     private static let middle: StaticString = ",\"type\":\""
+    private static let envelope: StaticString = "{\"topic\":\""
 
     init?(_ line: Span<UInt8>) {
         guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
@@ -282,6 +307,21 @@ enum LineKind {
             }
             guard let place = unsafe memmem(start, end, key.utf8Start, key.utf8CodeUnitCount) else { return nil }
             return unsafe UnsafeRawPointer(place) - start + key.utf8CodeUnitCount
+        }
+    }
+
+    /// Whether another line begins within what stands between two line ends: the end of the one before it is damaged then.
+    ///
+    /// In what a line says quotation marks are escaped, so neither beginning is a part of it.
+    static func holdsAnother(_ octets: Span<UInt8>) -> Bool {
+        unsafe octets.withUnsafeBytes { octets in
+            guard let start = octets.baseAddress, octets.count > envelope.utf8CodeUnitCount else { return false }
+            func holds(_ word: StaticString) -> Bool {
+                unsafe memmem(start + 1, octets.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
+            }
+            // An envelope's payload begins as a line without one does.
+            let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0
+            return holds(envelope) || !isEnveloped && holds(beginning)
         }
     }
 

@@ -1,0 +1,77 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// Who was here when, from event files that were copied, damaged, or written by a later version.
+@Suite struct DamagedFilesTests {
+    private typealias Writer = VisitsTests.Writer
+
+    private static func segment(_ number: Int, in folder: String, _ text: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let name = String(format: "events-%012d-20261121T000000Z.jsonl", number)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+    }
+
+    /// How many visits are told.
+    private static func count(_ ending: Ending) throws -> Int {
+        try ending.lines.map(object).count { $0["kind"] as? String == "visit" }
+    }
+
+    private static func enveloped(_ line: String, _ isEnveloped: Bool) -> String {
+        isEnveloped ? #"{"topic":"beacons/g/x","qos":1,"retain":false,"payload":\#(line)}"# : line
+    }
+
+    @Test(arguments: [2, 7]) func `the visits of a segment that was doubled count once, and that is said`(
+        copy: Int
+    ) throws {
+        let scratch = try Scratch()
+        var writer = Writer()
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.stay("staff", 500, 700, minor: 2)
+        let text = writer.lines.map { $0 + "\n" }.joined()
+        let folder = scratch.path("events")
+        try Self.segment(1, in: folder, text)
+        try Self.segment(copy, in: folder, text)
+        let ending = try Gateway.run("visits", "--json", folder)
+        #expect(ending.status == 0)
+        #expect(try Self.count(ending) == 2)
+        #expect(ending.errors.contains("6 lines stand in the files twice and were counted once"), "\(ending.errors)")
+        let totals = try ending.lines.map(object).filter { $0["kind"] as? String == "total" }
+        #expect(totals.allSatisfy { $0["visits"] as? Int == ($0["beacon"] == nil ? 2 : 1) }, "\(totals)")
+    }
+
+    @Test(arguments: [true, false])
+    func `a visit counts whose line stands behind one of another type with a damaged end`(isEnveloped: Bool) throws {
+        let scratch = try Scratch()
+        var writer = Writer()
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        writer.event("staff", "unsatisfied", 430, minor: 1, seen: 400)
+        let before = writer.lines.map { Self.enveloped($0, isEnveloped) + "\n" }.joined()
+        let evidence = #"{"version":1,"type":"evidence","gateway":"g","boot":"aaaaaaaa-00000001","event":2}"#
+        writer.visit("staff", 430, arrival: 100, departure: 400, minor: 1)
+        let visit = Self.enveloped(try #require(writer.lines.last), isEnveloped)
+        let folder = scratch.path("events")
+        // The line end has become another octet.
+        try Self.segment(1, in: folder, before + Self.enveloped(evidence, isEnveloped) + "\u{1F}" + visit + "\n")
+        let ending = try Gateway.run("visits", "--json", folder)
+        let row = try ending.lines.map(object).first { $0["kind"] as? String == "visit" }
+        // What only the visit's line tells.
+        #expect(row?["sightings"] as? Int == 7, "\(ending.text)")
+        #expect(ending.errors.contains("1 lines are damaged and were passed over"), "\(ending.errors)")
+    }
+
+    @Test func `explain says that a condition has later lines than it can read`() throws {
+        let scratch = try Scratch()
+        var writer = Writer()
+        writer.event("staff", "satisfied", 100, seen: 100)
+        writer.event("staff", "unsatisfied", 430, seen: 400)
+        let newer = try #require(writer.lines.last).replacing("\"version\":1", with: "\"version\":9")
+        let folder = scratch.path("events")
+        try Self.segment(1, in: folder, writer.lines[0] + "\n" + newer + "\n")
+        for target in ["staff", "1"] {
+            let ending = try Gateway.run("explain", target, folder)
+            #expect(ending.status == 0 && ending.text.contains("became satisfied"), "\(ending.errors)")
+            #expect(ending.errors.contains("1 lines were written by a later version"), "\(ending.errors)")
+        }
+    }
+}
