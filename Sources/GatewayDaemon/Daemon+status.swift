@@ -88,14 +88,15 @@ extension Daemon {
         writeMonitors(leftOut.contains(.conditions) ? [] : configuration.monitors, to: &json)
         writeOutput(to: &json)
         writePublishing(to: &json)
+        let counters = monitor.counters
         json.object("counters") { json in
             json.write("reports", monitor.reports)
             json.write("sightings", monitor.sightings)
             json.write("reportsOfOthers", monitor.reportsOfOthers)
-            json.write("lateInputs", monitor.engine.lateInputs)
-            json.write("untrackedBeacons", monitor.engine.untrackedBeacons)
-            json.write("displacedBeacons", monitor.engine.displacedBeacons)
-            json.write("refusedBeacons", monitor.engine.refusedBeacons)
+            json.write("lateInputs", counters.lateInputs)
+            json.write("untrackedBeacons", counters.untrackedBeacons)
+            json.write("displacedBeacons", counters.displacedBeacons)
+            json.write("refusedBeacons", counters.refusedBeacons)
             if let left = monitor.engine.newBeaconsLeft { json.write("newBeaconsLeft", left) }
             if let ranging {
                 json.write("rangingLines", rangingLines)
@@ -268,13 +269,13 @@ extension Daemon {
 extension Daemon {
     /// Whom the limits kept out (rules P2, P4, P5); absent where nobody was.
     private func beaconsText() -> String? {
-        let engine = monitor.engine
-        guard engine.untrackedBeacons + engine.displacedBeacons + engine.refusedBeacons > 0 else { return nil }
-        let left = engine.newBeaconsLeft.map { "; \($0) without a name may enter now" } ?? ""
+        let counters = monitor.counters
+        guard counters.untrackedBeacons + counters.displacedBeacons + counters.refusedBeacons > 0 else { return nil }
+        let left = monitor.engine.newBeaconsLeft.map { "; \($0) without a name may enter now" } ?? ""
         return """
             beacons
-              \(engine.untrackedBeacons) times one did not fit, \(engine.displacedBeacons) lost their place to a named one, \
-            \(engine.refusedBeacons) times one without a name was kept from entering\(left)
+              \(counters.untrackedBeacons) times one did not fit, \(counters.displacedBeacons) lost their place to a named one, \
+            \(counters.refusedBeacons) times one without a name was kept from entering\(left)
             """
     }
 }

@@ -19,6 +19,10 @@ struct LiveMonitor: ReportHandler {
     private(set) var fixes = 0
     /// The reports of adapters that the engine has no place for.
     private(set) var reportsOfOthers = 0
+    /// What the engines before this one had counted.
+    private var formerCounters = EngineCounters()
+    /// What was counted of inputs and beacons that found no place, since the start.
+    var counters: EngineCounters { formerCounters + EngineCounters(engine) }
     /// The iBeacons of the reports since this was emptied, for what remembers them: who left before one of them was heard
     /// is explained without it.
     var latest: [(frame: BeaconFrame, adapter: AdapterID, time: Instant)] = []
@@ -80,6 +84,7 @@ struct LiveMonitor: ReportHandler {
 
     /// Goes on with another engine, which has begun; what is counted stays.
     mutating func takeOver(_ other: LiveMonitor) {
+        formerCounters = counters
         engine = other.engine
         actions = other.actions
         adapters = []

@@ -108,6 +108,32 @@ import Testing
         #expect(try payloads(world, type: "event").count == 2)
     }
 
+    @Test func `SIGHUP with another outage timeout loses nothing of what was counted`() throws {
+        let world = try LiveWorld()
+        let text = world.configuration().replacingOccurrences(
+            of: "deaf_after: off", with: "deaf_after: off, max_beacons: 1")
+        let file = try world.write("g.yaml", text)
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        func untracked(_ status: [String: Any]) -> Int {
+            (status["counters"] as? [String: Any])?["untrackedBeacons"] as? Int ?? 0
+        }
+        world.advertise("C0:00:00:00:00:01", minor: 1)
+        try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
+        world.advertise("C0:00:00:00:00:02", minor: 2)
+        try gateway.until("one did not fit") { untracked($0) == 1 }
+        for seconds in [90, 120] {
+            _ = try world.write(
+                "g.yaml",
+                text.replacingOccurrences(of: "outage_timeout: 60s", with: "outage_timeout: \(seconds)s"))
+            gateway.signal(SIGHUP)
+            try gateway.log.line(with: "was applied")
+            #expect(untracked(try gateway.status()) == 1)
+        }
+        #expect(try Gateway.run("status", "--config", file).text.contains("1 times one did not fit"))
+        #expect(gateway.end() == 0)
+    }
+
     @Test func `SIGUSR1 begins a new file`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())
