@@ -227,7 +227,10 @@ let package = Package(
         .testTarget(
             name: "LocationTests",
             dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: ["EventLog", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
         .testTarget(
             name: "MQTTPublishingTests",

@@ -32,7 +32,7 @@ extension Publisher {
                 guard !isHeld else { break }
                 // Where that fails it is tried again with this line.
                 isHeld = true
-                try synchronizeLine()
+                try synchronizer?.synchronize(follower.position)
                 isHeld = false
                 try send(with: client)
             }
@@ -195,6 +195,7 @@ extension Publisher {
     /// Keeps the checkpoint where many lines would come twice, or some for long.
     func keepWhereDue() {
         guard window.unkept > 0, let keepTimer else { return }
+        if let checkpointError { noteCheckpoint(checkpointError) }
         if window.unkept >= window.capacity / 2 {
             if loop.time(of: keepTimer) == nil || localTroubles[.checkpoint] == nil { keep() }
         } else if loop.time(of: keepTimer) == nil {
@@ -214,18 +215,26 @@ extension Publisher {
         guard window.unkept > 0 || isFiveStale else { return }
         if let keepTimer { loop.set(keepTimer, at: nil) }
         do throws(Errno) {
-            try ShippingCheckpoint(position: window.shipped, five: keptFive).write(options.checkpoint)
+            try ShippingCheckpoint(position: window.shipped, five: keptFive).write(options.checkpoint, files: files)
             window.keep()
             isFiveStale = false
+            checkpointError = nil
             noteLocal(.checkpoint, nil)
             // There is room again. Where nothing is under way, nothing else would have it used.
             if phase == .connected, let turnTimer { loop.set(turnTimer, at: loop.now) }
         } catch {
-            noteLocal(
-                .checkpoint,
-                "\(options.checkpoint) can't be written: \(error); at most \(window.capacity) lines are sent until it can"
-            )
+            checkpointError = error
+            noteCheckpoint(error)
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }
         }
+    }
+
+    /// Says that the checkpoint can't be kept, and what that means: that shipping will stop, or has.
+    private func noteCheckpoint(_ error: Errno) {
+        let consequence =
+            window.unkept < window.capacity
+            ? "at most \(window.capacity) lines are sent until it can"
+            : "\(window.capacity) lines were sent past it, and shipping has stopped until it can"
+        noteLocal(.checkpoint, "\(options.checkpoint) can't be written: \(error); \(consequence)")
     }
 }

@@ -79,8 +79,9 @@ public final class Publisher {
     /// Up to where lines may be read; all, where the files say.
     var durable: Int
     var hasCaughtUp = false
-    /// Up to where a file is on the disk, where nobody else says so.
-    var synchronized = LinePosition(sequence: 0)
+    /// Puts lines on the disk; absent where somebody else says which are.
+    var synchronizer: LineSynchronizer?
+    let files: any FileSystemCalls
 
     // The connection.
     var client: MosquittoClient?
@@ -97,6 +98,8 @@ public final class Publisher {
     /// The broker whose MQTT 5 the checkpoint tells of.
     var keptFive: String?
     var isFiveStale = false
+    /// Why the checkpoint could not be kept when that was tried last.
+    var checkpointError: Errno?
     /// Whether something came in this turn.
     var hasHeard = false
     /// What was said of the broker lately, and when: what comes and goes is not said each time.
@@ -153,14 +156,22 @@ public final class Publisher {
     var stateTimer: EventLoop.Timer?
     var changeWatch: DirectoryWatch?
 
-    /// Reads the checkpoint, and is ready to ``run()``.
+    /// Reads the checkpoint, and is ready to ``start()``.
     ///
+    /// - Parameters:
+    ///   - options: where lines are published, and how.
+    ///   - loop: in whose turns.
+    ///   - mailbox: who owns it.
+    ///   - files: the file system, as far as something is kept there.
     /// - Throws: ``ShippingCheckpoint/Problem`` where the checkpoint is there and can't be read: to begin anew would
     ///   ship everything again.
     public init(
-        _ options: PublisherOptions, on loop: EventLoop, mailbox: any PublisherOwner
+        _ options: PublisherOptions, on loop: EventLoop, mailbox: any PublisherOwner,
+        files: any FileSystemCalls = SystemFiles()
     ) throws(ShippingCheckpoint.Problem) {
         self.options = options
+        self.files = files
+        synchronizer = options.isTold ? nil : LineSynchronizer(options.directory, files)
         self.loop = loop
         self.mailbox = mailbox
         let now = loop.now

@@ -1,6 +1,7 @@
 import BluetoothLE
 import Foundation
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring

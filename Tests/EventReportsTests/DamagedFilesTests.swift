@@ -4,7 +4,7 @@ import Testing
 
 /// Who was here when, from event files that were copied, damaged, or written by a later version.
 @Suite struct DamagedFilesTests {
-    private typealias Writer = VisitsTests.Writer
+    private typealias Writer = LineWriter
 
     private static func segment(_ number: Int, in folder: String, _ text: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

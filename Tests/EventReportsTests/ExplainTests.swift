@@ -203,5 +203,5 @@ import Testing
         #expect(try Gateway.run("explain", "1", "/nonexistent").status == 66)
     }
 
-    private typealias Writer = VisitsTests.Writer
+    private typealias Writer = LineWriter
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HarmlessReportTests {
     /// A folder of event files in which everything that can be a text is hostile.
     private func folder(_ scratch: Scratch) throws -> String {
-        var writer = VisitsTests.Writer()
+        var writer = LineWriter()
         writer.line(
             "adapter", 1,
             #""adapter":"\#(HostileText.json)","state":"listening","since":"\#(writer.date(1))","reason":"\#(HostileText.json)",DATE"#

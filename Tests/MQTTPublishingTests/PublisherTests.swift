@@ -6,6 +6,7 @@ import MQTTPublishing
 import Polling
 import Shipping
 import SystemPackage
+import TestSupport
 import Testing
 
 /// A publisher in its thread, and what it says.
@@ -13,9 +14,9 @@ final class RunningPublisher {
     let mailbox: PublisherMailbox
     private(set) var remarks: [String] = []
 
-    init(_ options: PublisherOptions) throws {
+    init(_ options: PublisherOptions, files: FailingFiles = FailingFiles()) throws {
         mailbox = try PublisherMailbox(now: BootClock.now)
-        try PublisherThread.start(options, mailbox: mailbox)
+        try PublisherThread.start(options, mailbox: mailbox, files: files)
     }
 
     deinit { mailbox.stop() }

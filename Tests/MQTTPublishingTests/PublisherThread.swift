@@ -4,15 +4,16 @@ import MQTTPublishing
 import Polling
 import Shipping
 import SystemPackage
+import TestSupport
 
 /// A publisher in a thread of a test's, to be looked at from outside; the product has it in a process of its own.
 enum PublisherThread {
     /// Starts it; ``PublisherMailbox/stop()`` ends it, and its state is `ended` then.
-    static func start(_ options: PublisherOptions, mailbox: PublisherMailbox) throws {
-        Thread.detachNewThread { run(options, mailbox) }
+    static func start(_ options: PublisherOptions, mailbox: PublisherMailbox, files: FailingFiles) throws {
+        Thread.detachNewThread { run(options, mailbox, files) }
     }
 
-    private static func run(_ options: PublisherOptions, _ mailbox: PublisherMailbox) {
+    private static func run(_ options: PublisherOptions, _ mailbox: PublisherMailbox, _ files: FailingFiles) {
         // A connection that the broker closed is no reason to end the process (SIGPIPE).
         var all = sigset_t()
         sigfillset(&all)
@@ -20,7 +21,7 @@ enum PublisherThread {
         var status = mailbox.status
         do {
             let loop = try EventLoop()
-            let publisher = try Publisher(options, on: loop, mailbox: mailbox)
+            let publisher = try Publisher(options, on: loop, mailbox: mailbox, files: files)
             try publisher.start()
             try loop.run()
             loop.beforeWaiting = nil

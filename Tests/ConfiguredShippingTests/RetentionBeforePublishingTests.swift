@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+/// What is deleted of the event files where a broker is configured, and no publisher has said yet what it has shipped.
+@Suite(
+    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason),
+    .timeLimit(.minutes(3)))
+struct RetentionBeforePublishingTests {
+    private func deleted(_ status: [String: Any]) -> Int {
+        (status["output"] as? [String: Any])?["deletedSegments"] as? Int ?? -1
+    }
+
+    private func segments(_ world: LiveWorld) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: world.path("events"))
+            .filter { $0.hasPrefix("events-") }.sorted()
+    }
+
+    @Test(arguments: [nil, 6, 9])
+    func `files older than retain go up to the number in mqtt.json, and none behind it`(shipped: Int?) throws {
+        let world = try LiveWorld()
+        // Nobody listens at its port: the publisher can't ship, and says that it has kept nothing.
+        let broker = try LocalBroker()
+        var writer = LineWriter()
+        writer.offset = Date().timeIntervalSince1970 - 40 * 86_400
+        for stay in 0..<4 { writer.stay("staff", Double(stay * 100), Double(stay * 100 + 10), minor: 1) }
+        for number in [Int](0..<4) {
+            let name = String(format: "events/events-%012d-20260101T00000%dZ.jsonl", number * 3 + 1, number)
+            try FileManager.default.createDirectory(atPath: world.path("events"), withIntermediateDirectories: true)
+            _ = try world.write(name, writer.lines[number * 3..<number * 3 + 3].map { $0 + "\n" }.joined())
+        }
+        try FileManager.default.createDirectory(atPath: world.path("state"), withIntermediateDirectories: true)
+        if let shipped { _ = try world.write("state/mqtt.json", #"{"version":1,"sequence":\#(shipped)}"#) }
+        let before = try segments(world)
+        let text = world.configuration("mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s}")
+            .replacing("  status_socket:", with: "  retain: 1d\n  status_socket:")
+        let gateway = try RunningGateway(world, configuration: world.write("g.yaml", text))
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        let expected = (shipped ?? 0) / 3
+        // Old files are looked for where one is closed; the first line behind that says that it was.
+        gateway.signal(SIGUSR1)
+        try gateway.until("as many are gone as were shipped") { deleted($0) >= expected }
+        world.advertise("C0:00:00:00:00:02", minor: 2)
+        try gateway.until("another file is begun") { _ in
+            let now = try segments(world)
+            return now.contains { !before.contains($0) }
+        }
+        #expect(deleted(try gateway.status()) == expected)
+        #expect(try segments(world).filter { before.contains($0) } == Array(before.dropFirst(expected)))
+        #expect(gateway.end() == 0)
+    }
+}

@@ -1,0 +1,79 @@
+import BluetoothLE
+import BrokerSupport
+import Foundation
+import Glibc
+import Shipping
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// What the gateway's `state.json` is to a publisher's process that is started again: it stands where it was kept last,
+/// and the lines behind it say more.
+@Suite(.timeLimit(.minutes(2))) struct StateAtRestartTests {
+    /// The states that were retained, by condition, of the messages from `first` on.
+    private static func states(_ came: ScriptedBroker.Came, from first: Int = 0) -> [String: [String]] {
+        let stem = "beacons/lobby/state/"
+        return came.messages.dropFirst(first).filter { $0.isRetained && $0.topic.hasPrefix(stem) }
+            .reduce(into: [:]) { states, message in
+                let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
+                let state = object?["state"] as? String ?? "?"
+                let name = String(message.topic.dropFirst(stem.count))
+                if states[name]?.last != state { states[name, default: []].append(state) }
+            }
+    }
+
+    @Test(arguments: [true, false])
+    func `what only state.json knows is there, and what lines said since is not taken back`(
+        isFoldKept: Bool
+    ) throws {
+        let folder = try TestFolder()
+        var site = try PresentWorld()
+        try site.add("door", .everyOther, assuming: .satisfied, at: 1)
+        try site.add("staff", assuming: .unsatisfied, at: 1)
+        // The lines up to here have been deleted; the state that they led to was kept.
+        let kept = site.lines.count
+        var state = StateFile()
+        state.sequence = kept
+        state.boot = "5f0c5f0c-5f0c5f0c"
+        state.offset = .zero
+        state.snapshot = site.engine.snapshot
+        var buffer = LineBuffer(capacity: 1024)
+        var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("lobby")), after: kept)
+        encoder.name(try site.engine.adapter(named: "hci0"), "hci0")
+        _ = state.encode(encoder, gateway: "lobby", now: PresentWorld.time(1), into: &buffer)
+        try folder.write("state.json", String(decoding: buffer.bytes, as: UTF8.self))
+        site.sighted(at: 2)
+        let lines = site.lines.dropFirst(kept).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+        let files = try EventFiles(folder.file("events"))
+        try folder.write(String(format: "events/events-%012d-20261121T074627Z.jsonl", kept + 1), lines)
+        let broker = ScriptedBroker { link, _ in link.serve() }
+        defer { broker.close() }
+        let last = site.lines.count
+        let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
+        world.process.tell(durable: last)
+        let all = ["door": ["satisfied"], "staff": ["satisfied"]]
+        try world.until("both are told") { Self.states(broker.came.now) == all }
+        // Where the publisher kept what it said, it stands beyond state.json; else it begins there again.
+        try world.until("what was said is kept") {
+            FileManager.default.fileExists(atPath: folder.file("mqtt-state.json"))
+        }
+        for round in 0..<3 {
+            if !isFoldKept { try? FileManager.default.removeItem(atPath: folder.file("mqtt-state.json")) }
+            let (starts, before) = (world.process.starts, broker.came.now.messages.count)
+            kill(try world.runningProcess(), SIGKILL)
+            try world.until("it runs again") { world.process.starts > starts }
+            try world.until("both are told again, as they are: round \(round)") {
+                Self.states(broker.came.now, from: before).count == 2
+            }
+            #expect(Self.states(broker.came.now, from: before) == all)
+        }
+        // Those that come now are said as ever.
+        site.advance(to: 60)
+        let more = site.lines.dropFirst(last).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+        try folder.write(String(format: "events/events-%012d-20261121T074727Z.jsonl", last + 1), more)
+        world.process.tell(durable: site.lines.count)
+        try world.until("staff has left") { Self.states(broker.came.now)["staff"]?.last == "unsatisfied" }
+        try world.stop()
+    }
+}
