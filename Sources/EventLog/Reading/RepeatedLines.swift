@@ -39,13 +39,14 @@ struct RepeatedLines {
         self.files = files
     }
 
-    /// Whether the line in the parser has been read before.
+    /// Looks for the line in the parser among those that were read.
     ///
     /// - Parameters:
     ///   - parser: has parsed it.
     ///   - boot: the start that it was written in; a replay's lines have none, and may be told twice for good reason.
     ///   - file: the place of its file among the paths.
     ///   - end: where it ends in there.
+    /// - Returns: whether it has been read before.
     /// - Throws: `Errno` of what reads a file again.
     mutating func contain(
         _ parser: borrowing LineParser, boot: String, file: Int, end: Int
