@@ -93,10 +93,10 @@ extension ChildProcess.Ending: CustomStringConvertible {
 }
 
 /// Where programs are that belong to this one.
-public enum Companions {
+package enum Companions {
     /// The path of the program `name`, beside this one's, or in `../libexec/beacon-gateway` of it; the first where neither
     /// is there, for whoever says so.
-    public static func path(_ name: String) -> String {
+    package static func path(_ name: String) -> String {
         var octets = [CChar](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &octets, octets.count - 1)
         var own = String(decoding: octets.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -1,19 +1,19 @@
 import Glibc
-public import Polling
-public import SystemPackage
+package import Polling
+package import SystemPackage
 
 /// One end of the pair of sockets that two processes share: messages whole, and nobody waits.
 ///
 /// What is to be said stands in one slot for each kind of message, where the newest takes the place of the one before: a
 /// reader that stands still costs a few messages, and stops nobody (unix(7), SOCK_SEQPACKET).
-public final class PairEnd {
+package final class PairEnd {
     /// A message has at most so many octets; a longer one ends the pair.
-    public static let octetsMax = 160 << 10
+    package static let octetsMax = 160 << 10
     // A turn of the loop takes so many at most; then others have their turn.
     private static let messagesPerTurn = 64
 
     /// Why it is over.
-    public enum End: Sendable, Hashable {
+    package enum End: Sendable, Hashable {
         /// The other end is gone.
         case closed
         /// What came is no message.
@@ -21,11 +21,11 @@ public final class PairEnd {
     }
 
     /// Takes a message, its kind and its octets, and says whether it is one.
-    public var take: ((UInt8, ArraySlice<UInt8>) -> Bool)?
+    package var take: ((UInt8, ArraySlice<UInt8>) -> Bool)?
     /// Is told once that it is over, after all messages that came before.
-    public var ended: ((End) -> Void)?
+    package var ended: ((End) -> Void)?
     /// Messages that gave way to newer ones of a kind of which several may wait.
-    public private(set) var dropped = 0
+    package private(set) var dropped = 0
 
     private let loop: EventLoop
     private let descriptor: FileDescriptor
@@ -39,7 +39,7 @@ public final class PairEnd {
     /// Takes over an end, which is closed with this value; it has to be one that never waits.
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
-    public init(_ descriptor: FileDescriptor, on loop: EventLoop) throws(Errno) {
+    package init(_ descriptor: FileDescriptor, on loop: EventLoop) throws(Errno) {
         self.loop = loop
         self.descriptor = descriptor
         watch = try loop.watch(descriptor, for: .read) { [unowned self] readiness in
@@ -51,7 +51,7 @@ public final class PairEnd {
     deinit { close() }
 
     /// Closes it: the other end hears of it, and nothing comes any more.
-    public func close() {
+    package func close() {
         isOver = true
         guard let watch else { return }
         loop.end(watch)
@@ -67,7 +67,7 @@ public final class PairEnd {
     ///   - kind: which kind.
     ///   - octets: the rest of the message.
     ///   - count: how many of the kind may wait; the oldest gives way.
-    public func put(_ kind: UInt8, _ octets: [UInt8], keeping count: Int = 1) {
+    package func put(_ kind: UInt8, _ octets: [UInt8], keeping count: Int = 1) {
         guard !isOver else { return }
         let message = [kind] + octets
         let places = waiting.indices.filter { waiting[$0][0] == kind }
@@ -85,10 +85,10 @@ public final class PairEnd {
     }
 
     /// Whether all that was said is on its way.
-    public var isFlushed: Bool { waiting.isEmpty }
+    package var isFlushed: Bool { waiting.isEmpty }
 
     /// Sends what there is room for.
-    public func flush() {
+    package func flush() {
         while !isOver, let message = waiting.first {
             let result = unsafe message.withUnsafeBytes { bytes in
                 unsafe send(
@@ -116,7 +116,7 @@ public final class PairEnd {
     // MARK: Reading
 
     /// Takes what came, as much of it as a turn may.
-    public func receive() {
+    package func receive() {
         var count = 0
         while !isOver, count < Self.messagesPerTurn {
             count += 1

@@ -1,5 +1,5 @@
 /// What goes down the pair, from who writes the files to who ships them: a message's first octet.
-public enum OwnerMessage: UInt8, Sendable {
+package enum OwnerMessage: UInt8, Sendable {
     /// What is shipped, and where to: ``PublisherSettings``; the first, and once.
     case settings = 1
     /// How far lines are durable, and how many lines without a number there were.
@@ -15,7 +15,7 @@ public enum OwnerMessage: UInt8, Sendable {
 }
 
 /// What comes up the pair.
-public enum PublisherMessage: UInt8, Sendable {
+package enum PublisherMessage: UInt8, Sendable {
     /// How it stands: ``PublisherStatus``.
     case status = 1
     /// A line for the operator's log.
@@ -28,15 +28,15 @@ public enum PublisherMessage: UInt8, Sendable {
 /// least significant first), the value.
 ///
 /// Names that the reader does not know are passed over, for the two ends may be of different versions.
-public struct Fields: Sendable {
+package struct Fields: Sendable {
     /// The octets.
-    public private(set) var octets: [UInt8] = []
+    package private(set) var octets: [UInt8] = []
 
     /// None yet.
-    public init() {}
+    package init() {}
 
     /// Appends a text; nothing where there is none.
-    public mutating func put(_ name: StaticString, _ text: String?) {
+    package mutating func put(_ name: StaticString, _ text: String?) {
         guard let text else { return }
         name.withUTF8Buffer { bytes in
             octets.append(UInt8(truncatingIfNeeded: bytes.count))
@@ -48,20 +48,20 @@ public struct Fields: Sendable {
     }
 
     /// Appends a number; nothing where there is none.
-    public mutating func put(_ name: StaticString, _ number: Int?) { put(name, number.map { String($0) }) }
+    package mutating func put(_ name: StaticString, _ number: Int?) { put(name, number.map { String($0) }) }
 
     /// Appends a flag.
-    public mutating func put(_ name: StaticString, _ isSo: Bool) { put(name, isSo ? "1" : "0") }
+    package mutating func put(_ name: StaticString, _ isSo: Bool) { put(name, isSo ? "1" : "0") }
 }
 
 /// Fields as they were read: no octet of them is trusted.
-public struct ReadFields: Sendable {
+package struct ReadFields: Sendable {
     // More than any message has.
     private static let fieldsMax = 100
     private var values: [String: String] = [:]
 
     /// Reads them; `nil` where the octets are no fields, are cut off, or where there are too many.
-    public init?(_ octets: some Collection<UInt8>) {
+    package init?(_ octets: some Collection<UInt8>) {
         var rest = Array(octets)[...]
         while let count = rest.popFirst() {
             guard rest.count >= Int(count) + 4, values.count < Self.fieldsMax else { return nil }
@@ -76,11 +76,11 @@ public struct ReadFields: Sendable {
     }
 
     /// A text.
-    public func text(_ name: String) -> String? { values[name] }
+    package func text(_ name: String) -> String? { values[name] }
 
     /// A number that is not negative.
-    public func number(_ name: String) -> Int? { values[name].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
+    package func number(_ name: String) -> Int? { values[name].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
 
     /// A flag; absent is no.
-    public func flag(_ name: String) -> Bool { values[name] == "1" }
+    package func flag(_ name: String) -> Bool { values[name] == "1" }
 }

@@ -1,6 +1,6 @@
 import BluetoothLE
 import Glibc
-public import Polling
+package import Polling
 import SystemPackage
 
 /// The publisher as a process of its own, for who writes the files: it is started, told, heard, and started again when it
@@ -8,31 +8,31 @@ import SystemPackage
 ///
 /// A library that talks to the network may be aborted by seven octets of a broker's, or filled by 256 MiB; whoever hears
 /// beacons has nothing of it but one end of a pair of sockets. Nothing here waits, and nothing that comes is trusted.
-public final class PublisherProcess {
+package final class PublisherProcess {
     /// The program, beside the gateway's.
-    public static let program = "beacon-gateway-publisher"
+    package static let program = "beacon-gateway-publisher"
 
     /// How long what takes.
-    public struct Timing: Sendable, Hashable {
+    package struct Timing: Sendable, Hashable {
         /// Until it is started again after its first end.
-        public var firstDelay: Duration = .milliseconds(500)
+        package var firstDelay: Duration = .milliseconds(500)
         /// After its last: each end without a line shipped since the start doubles it up to here.
-        public var lastDelay: Duration = .seconds(60)
+        package var lastDelay: Duration = .seconds(60)
         /// For how long it may leave a ping unanswered: longer than a name server that hangs takes, mostly (resolv.conf(5)).
-        public var silenceMax: Duration = .seconds(60)
+        package var silenceMax: Duration = .seconds(60)
         /// Between two pings.
-        public var pingInterval: Duration = .seconds(60)
+        package var pingInterval: Duration = .seconds(60)
         /// How long it has to run for all to be well again.
-        public var steadyAfter: Duration = .seconds(60)
+        package var steadyAfter: Duration = .seconds(60)
         /// How long it may take for its leave.
-        public var leave: Duration = .seconds(5)
+        package var leave: Duration = .seconds(5)
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     /// What is told of it.
-    public enum News: Sendable, Hashable {
+    package enum News: Sendable, Hashable {
         /// Something is to be said in the log.
         case remark(PublisherRemark)
         /// A connection to the broker has come about, or has gone.
@@ -52,13 +52,13 @@ public final class PublisherProcess {
     private static let reapsBeforeKill = 100
 
     /// How it stands, by what it said last; while it does not run, what is known here.
-    public private(set) var status: PublisherStatus
+    package private(set) var status: PublisherStatus
     /// How often it was started.
-    public private(set) var starts = 0
+    package private(set) var starts = 0
     /// Its number; absent while it does not run.
-    public var processID: Int32? { child?.id }
+    package var processID: Int32? { child?.id }
     /// How it ended, and when it is started again, until it has run for a minute; absent where all is well.
-    public private(set) var trouble: String?
+    package private(set) var trouble: String?
 
     let loop: EventLoop
     private let timing: Timing
@@ -97,7 +97,7 @@ public final class PublisherProcess {
     ///   - loop: who waits for it.
     ///   - timing: how long what takes.
     ///   - take: takes news.
-    public init(
+    package init(
         _ executable: String = Companions.path(PublisherProcess.program), isForever: Bool,
         settings: @escaping (Int) -> PublisherSettings, on loop: EventLoop, timing: Timing = Timing(),
         _ take: @escaping (News) -> Void
@@ -126,19 +126,19 @@ public final class PublisherProcess {
     }
 
     /// Starts it. Where that fails it is tried again, as after an end.
-    public func start() { spawn() }
+    package func start() { spawn() }
 
     // MARK: What it is told
 
     /// Lines up to this number are durable; it does not read beyond.
-    public func tell(durable number: Int) {
+    package func tell(durable number: Int) {
         guard number > durable else { return }
         durable = number
         tellDurable()
     }
 
     /// There are lines without a number behind the last that is durable.
-    public func tellOfLines() {
+    package func tellOfLines() {
         unnumbered &+= 1
         tellDurable()
     }
@@ -153,20 +153,20 @@ public final class PublisherProcess {
     /// What `status` says now.
     ///
     /// What was told before a connection came is not sent through it, since it says that there is none: tell it anew then.
-    public func tell(status octets: [UInt8]) {
+    package func tell(status octets: [UInt8]) {
         guard octets.count < PairEnd.octetsMax else { return }
         say(.status, octets)
     }
 
     /// Names, secrets and certificates may have been mended: what waits is tried at once.
-    public func reload() {
+    package func reload() {
         say(.reload, [])
         guard child == nil, !isStopping, let restartTimer, loop.time(of: restartTimer) != nil else { return }
         loop.set(restartTimer, at: loop.now)
     }
 
     /// It is to ship what it can within some seconds, take its leave, and end; ``News/ended`` tells when it has.
-    public func stop() {
+    package func stop() {
         guard !isStopping else { return }
         isStopping = true
         guard child != nil else { return finish() }
@@ -175,7 +175,7 @@ public final class PublisherProcess {
     }
 
     /// The same, waited for, where the loop turns no more.
-    public func stopAndWait() {
+    package func stopAndWait() {
         stop()
         let end = loop.now + timing.leave + .seconds(1)
         while !isOver, loop.now < end {

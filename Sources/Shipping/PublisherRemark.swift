@@ -1,12 +1,12 @@
 /// A line for the operator's log.
-public struct PublisherRemark: Sendable, Hashable {
+package struct PublisherRemark: Sendable, Hashable {
     /// Whether something is in the way, or no longer.
-    public var isTrouble: Bool
+    package var isTrouble: Bool
     /// What is said.
-    public var text: String
+    package var text: String
 
     /// Says something.
-    public init(isTrouble: Bool, text: String) {
+    package init(isTrouble: Bool, text: String) {
         self.isTrouble = isTrouble
         self.text = text
     }

@@ -1,85 +1,85 @@
 /// All that a publisher's process has to know: it reads no configuration.
 ///
 /// Secrets are not in it: the process reads their files itself, at each connection.
-public struct PublisherSettings: Sendable, Hashable {
+package struct PublisherSettings: Sendable, Hashable {
     /// Of what goes through the pair. A process of another number ends, and says so.
     static let version = 1
 
     /// How the connection is protected.
-    public struct TLS: Sendable, Hashable {
+    package struct TLS: Sendable, Hashable {
         /// A PEM file with the certificates of authorities.
-        public var caFile: String?
+        package var caFile: String?
         /// A folder of such certificates.
-        public var caDirectory: String?
+        package var caDirectory: String?
         /// This client's own certificate.
-        public var certificateFile: String?
+        package var certificateFile: String?
         /// The key to it.
-        public var keyFile: String?
+        package var keyFile: String?
         /// The name or address that the broker's certificate must have.
-        public var serverName: String?
+        package var serverName: String?
 
         /// The system's authorities, no client certificate.
-        public init() {}
+        package init() {}
     }
 
     /// What a gateway keeps at the broker beside its lines.
-    public struct Present: Sendable, Hashable {
+    package struct Present: Sendable, Hashable {
         /// The gateway's name.
-        public var gateway: String
+        package var gateway: String
         /// Where its state is: `state.json`, with which the states of the present begin, and what is kept of them.
-        public var stateDirectory: String
+        package var stateDirectory: String
         /// The program's version, as Home Assistant shows it.
-        public var programVersion = ""
+        package var programVersion = ""
         /// The first level of the topics under which Home Assistant looks for entities; absent: it is not told.
-        public var homeAssistantPrefix: String?
+        package var homeAssistantPrefix: String?
         /// How Home Assistant is told where a beacon is: `state` or `zones`.
-        public var homeAssistantTrackers = "state"
+        package var homeAssistantTrackers = "state"
         /// The beacons that are held at most.
-        public var beaconsMax = 10_000
+        package var beaconsMax = 10_000
         /// Lines up to this one may have been published by a process before this one.
-        public var lastWritten = 0
+        package var lastWritten = 0
 
         /// A gateway's.
-        public init(gateway: String, stateDirectory: String) {
+        package init(gateway: String, stateDirectory: String) {
             self.gateway = gateway
             self.stateDirectory = stateDirectory
         }
     }
 
     /// The folder of the event files.
-    public var directory: String
+    package var directory: String
     /// Where it is kept how far lines were shipped.
-    public var checkpoint: String
+    package var checkpoint: String
     /// The broker's name or address.
-    public var host: String
+    package var host: String
     /// Its TCP port.
-    public var port: UInt16
+    package var port: UInt16
     /// How the connection is protected; absent: it is not.
-    public var tls: TLS?
+    package var tls: TLS?
     /// Who logs in; absent: nobody.
-    public var username: String?
+    package var username: String?
     /// The file with the password in its first line.
-    public var passwordFile: String?
+    package var passwordFile: String?
     /// Which version of MQTT is spoken: `auto`, `5` or `3.1.1`.
-    public var mqttVersion = "auto"
+    package var mqttVersion = "auto"
     /// The client identifier.
-    public var clientID: String
+    package var clientID: String
     /// How long the connection may be silent, in seconds.
-    public var keepAlive = 60
+    package var keepAlive = 60
     /// The first levels of the topics.
-    public var prefix = "beacons"
+    package var prefix = "beacons"
     /// After how many seconds the broker may throw a message away that a subscriber was not there for; absent: never.
-    public var messageExpiry: Int?
+    package var messageExpiry: Int?
     /// What is kept at the broker beside the lines; absent: nothing, and what stands in the files is shipped, once it is
     /// on the disk. Else only lines are shipped that were said to be durable.
-    public var present: Present?
+    package var present: Present?
     /// Ships from this number on, whatever the checkpoint says.
-    public var from: Int?
+    package var from: Int?
     /// Whether it waits for more at the end of the lines.
-    public var follows = true
+    package var follows = true
 
     /// A broker and a folder, with the defaults for all else.
-    public init(directory: String, checkpoint: String, host: String, port: UInt16, clientID: String) {
+    package init(directory: String, checkpoint: String, host: String, port: UInt16, clientID: String) {
         self.directory = directory
         self.checkpoint = checkpoint
         self.host = host

@@ -2,7 +2,7 @@ import Glibc
 package import SystemPackage
 
 /// Files that hold secrets.
-public enum SecretFile {
+package enum SecretFile {
     // MQTT's limit for a password (MQTT 5 §3.1.3.6), and a line end.
     private static let octetsMax = 65_537
 
@@ -32,7 +32,7 @@ public enum SecretFile {
     /// What is wrong with a secret file's rights, with what to do; `nil` where nothing is, or it can't be looked at.
     ///
     /// Root's file may be read by the group that the gateway runs as; anybody else's by its owner alone.
-    public static func exposure(_ path: String) -> String? {
+    package static func exposure(_ path: String) -> String? {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         let mode = status.st_mode & 0o777

@@ -1,5 +1,5 @@
 /// Why a broker does not take what is published: a state, tried again, and what operators are told.
-public enum BrokerTrouble: Error, Sendable, Hashable {
+package enum BrokerTrouble: Error, Sendable, Hashable {
     /// Its name is not known: the name, and the resolver's words (getaddrinfo(3)).
     case unresolved(String, String)
     /// No TCP connection came about: where to, and why not.
@@ -36,7 +36,7 @@ public enum BrokerTrouble: Error, Sendable, Hashable {
     case unacceptable(topic: String, String)
 
     /// How a connection was protected.
-    public enum Security: Sendable, Hashable {
+    package enum Security: Sendable, Hashable {
         /// Not at all.
         case none
         /// With TLS, and whether a client certificate was offered.
@@ -46,7 +46,7 @@ public enum BrokerTrouble: Error, Sendable, Hashable {
 
 extension BrokerTrouble {
     /// Whether it does not pass by itself: somebody has to change something, here or at the broker.
-    public var needsSomebody: Bool {
+    package var needsSomebody: Bool {
         switch self {
         case .unresolved, .unreachable, .silent, .lost, .unanswered, .closedSoon, .versionRefused, .retainRefused: false
         case .tls, .file, .keyNeedsPassword, .publishRefused, .unacceptable, .takenOver, .otherProtocol: true
@@ -58,7 +58,7 @@ extension BrokerTrouble {
     }
 
     /// What to do about it; absent where nothing is to be done here.
-    public var remedy: String? {
+    package var remedy: String? {
         switch self {
         case .unresolved: "compare mqtt.host with the broker's name; see whether this machine's name server answers"
         case .unreachable: "compare mqtt.host and mqtt.port with the broker's, and see whether it runs"
@@ -107,7 +107,7 @@ extension BrokerTrouble {
 
 extension BrokerTrouble: CustomStringConvertible {
     /// What is the matter, in one line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .unresolved(let name, let why): "the broker's name \(name) can't be resolved: \(why)"
         case .unreachable(let place, let why): "the broker at \(place) can't be reached: \(why)"

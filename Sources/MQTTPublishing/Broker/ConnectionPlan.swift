@@ -1,9 +1,9 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// When a broker is tried again, and with which version of the protocol: failures in, moments out.
-public struct ConnectionPlan: Sendable {
+package struct ConnectionPlan: Sendable {
     /// A version of the protocol.
-    public enum Version: String, Sendable, Hashable {
+    package enum Version: String, Sendable, Hashable {
         /// MQTT 5.0.
         case five = "5"
         /// MQTT 3.1.1.
@@ -11,7 +11,7 @@ public struct ConnectionPlan: Sendable {
     }
 
     /// How far an attempt came.
-    public enum Reach: Sendable, Hashable {
+    package enum Reach: Sendable, Hashable {
         /// No broker was asked for a connection: there was no way to it, or no TLS.
         case nobody
         /// One was asked, and gave no answer.
@@ -38,13 +38,13 @@ public struct ConnectionPlan: Sendable {
     private var answersThreeAlone = false
 
     /// When the next attempt is due; absent while one is under way or stands.
-    public private(set) var nextAttempt: Instant?
+    package private(set) var nextAttempt: Instant?
     /// Whether the broker was heard to speak MQTT 5, in this process or before.
-    public private(set) var hasSeenFive: Bool
+    package private(set) var hasSeenFive: Bool
     /// Whether the next attempt does without retained messages, which the broker refused.
-    public private(set) var isWithoutRetained = false
+    package private(set) var isWithoutRetained = false
     /// How many connections in a row the broker closed soon after it had taken them, and said no reason.
-    public private(set) var soonEnds = 0
+    package private(set) var soonEnds = 0
 
     /// A plan that begins with an attempt at `now`.
     ///
@@ -54,7 +54,7 @@ public struct ConnectionPlan: Sendable {
     ///   - hasSeenFive: whether this broker is known to speak MQTT 5.
     ///   - seed: determines the delays.
     ///   - now: the present.
-    public init(
+    package init(
         _ options: PublisherOptions.BackOff, _ choice: PublisherOptions.VersionChoice = .auto,
         hasSeenFive: Bool = false,
         seed: UInt64, at now: Instant
@@ -67,7 +67,7 @@ public struct ConnectionPlan: Sendable {
     }
 
     /// The version that the next attempt speaks.
-    public var version: Version {
+    package var version: Version {
         switch choice {
         case .auto: triesThree ? .three : .five
         case .five: .five
@@ -76,10 +76,10 @@ public struct ConnectionPlan: Sendable {
     }
 
     /// An attempt begins.
-    public mutating func begin() { nextAttempt = nil }
+    package mutating func begin() { nextAttempt = nil }
 
     /// The broker took the connection; the next one begins with MQTT 5 and with retained messages again.
-    public mutating func connected(_ version: Version, at now: Instant) {
+    package mutating func connected(_ version: Version, at now: Instant) {
         connectedAt = now
         unanswered = 0
         if version == .five { hasSeenFive = true }
@@ -89,7 +89,7 @@ public struct ConnectionPlan: Sendable {
     }
 
     /// The broker acknowledged a message: what failed before is over.
-    public mutating func progressed() { failures = 0 }
+    package mutating func progressed() { failures = 0 }
 
     /// An attempt failed, or a connection ended.
     ///
@@ -100,7 +100,7 @@ public struct ConnectionPlan: Sendable {
     ///   - wasWithoutRetained: whether it did without retained messages.
     ///   - now: the present.
     /// - Returns: whether it goes on at once, in another way: then this was no failure.
-    @discardableResult public mutating func failed(
+    @discardableResult package mutating func failed(
         _ trouble: BrokerTrouble, _ version: Version, _ reach: Reach, wasWithoutRetained: Bool = false, at now: Instant
     ) -> Bool {
         noteEnd(trouble, at: now)
@@ -138,7 +138,7 @@ public struct ConnectionPlan: Sendable {
     }
 
     /// How long to wait after a refusal on a connection that goes on.
-    public mutating func refusalDelay(_ refusals: Int) -> Duration {
+    package mutating func refusalDelay(_ refusals: Int) -> Duration {
         jittered(options.firstForSomebody, options.lastForSomebody, refusals)
     }
 

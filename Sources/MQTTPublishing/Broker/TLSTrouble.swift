@@ -1,5 +1,5 @@
 /// Why a TLS connection came to nothing.
-public enum TLSTrouble: Error, Sendable, Hashable {
+package enum TLSTrouble: Error, Sendable, Hashable {
     /// Nobody that is trusted here vouches for the broker's certificate.
     case authorityUnknown(String)
     /// It is another's: the name that was expected, and the names that it has.
@@ -71,7 +71,7 @@ public enum TLSTrouble: Error, Sendable, Hashable {
 
 extension TLSTrouble: CustomStringConvertible {
     /// What is the matter, in one line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .authorityUnknown(let whose):
             "the broker's certificate (\(whose)) is vouched for by an unknown authority"

@@ -1,4 +1,4 @@
-public import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
 
 // What the engine itself knows, where it is at hand.
@@ -15,7 +15,7 @@ extension PresentState {
     ///   - offset: how far the wall clock is ahead of the snapshot's timeline.
     /// - Returns: whether it was: not where this one stands at a later line.
     @discardableResult
-    public mutating func adopt(_ snapshot: MonitorSnapshot, at number: Int, offset: ClockOffset) -> Bool {
+    package mutating func adopt(_ snapshot: MonitorSnapshot, at number: Int, offset: ClockOffset) -> Bool {
         guard number >= sequence else { return false }
         sequence = number
         var isThere: Set<Identifier> = []

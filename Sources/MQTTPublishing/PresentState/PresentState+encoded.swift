@@ -18,7 +18,7 @@ extension PresentState {
     ///   - bytes: what ``encoded`` gave.
     ///   - lastWritten: as for a new one.
     /// - Throws: ``PresentStateError`` where that is none, or a later version's.
-    public init(
+    package init(
         _ options: PresentStateOptions, decoding bytes: [UInt8], lastWritten: Int = .max
     ) throws(PresentStateError) {
         var text = JSONText(bytes)
@@ -99,7 +99,7 @@ extension PresentState {
     /// What has to be kept to go on: JSON, the same octets for the same state.
     ///
     /// It says which topics the broker may hold, so that none is forgotten there.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var buffer = LineBuffer(capacity: 65_536)
         let encoder = LineEncoder(LineEncoder.Options(gateway: options.gateway))
         buffer.append("{\"version\":")

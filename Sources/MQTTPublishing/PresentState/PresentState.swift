@@ -16,13 +16,13 @@ import EventLog
 /// 4. Say `online` under `availability` only when nothing of what waited at the connection waits any more: before that the
 ///    broker may hold what was so when the last one ended.
 /// 5. Keep ``encoded`` now and then, and the lines that follow ``sequence`` for as long.
-public struct PresentState: Sendable {
+package struct PresentState: Sendable {
     /// Under which topics it stands, and for whom; until its first message those that it was kept with.
-    public internal(set) var options: PresentStateOptions
+    package internal(set) var options: PresentStateOptions
     /// The number of the last line that it knows of.
-    public internal(set) var sequence = 0
+    package internal(set) var sequence = 0
     /// What it did not do, or gave up.
-    public var counters: PresentStateCounters {
+    package var counters: PresentStateCounters {
         var counters = counts
         counters.clearsGivenUp = delivery.guessesGivenUp
         return counters
@@ -60,7 +60,7 @@ public struct PresentState: Sendable {
     ///   - lastWritten: the number of the last line in the files at the start: what was said of lines up to there by a
     ///     process before this one, and not kept, is cleared where it is so no more. By default every line counts as
     ///     such, which is right too, and costs a message for each beacon that comes and goes while the broker is away.
-    public init(_ options: PresentStateOptions, lastWritten: Int = .max) {
+    package init(_ options: PresentStateOptions, lastWritten: Int = .max) {
         self.init(options, key: options.base, lastWritten: lastWritten)
         touchHealth()
     }
@@ -80,7 +80,7 @@ public struct PresentState: Sendable {
     /// - Parameters:
     ///   - line: the line's octets.
     ///   - number: its number.
-    public mutating func take(_ line: [UInt8], sequence number: Int) {
+    package mutating func take(_ line: [UInt8], sequence number: Int) {
         guard number > sequence else { return }
         parser.text.bytes = line
         // Else whoever fills the array again would have to copy it first.
@@ -104,7 +104,7 @@ public struct PresentState: Sendable {
     }
 
     /// Whether something waits to be published.
-    public var hasChanges: Bool { delivery.waiting > 0 || optionsToCome != nil }
+    package var hasChanges: Bool { delivery.waiting > 0 || optionsToCome != nil }
 
     /// Gives the next messages: retained, QoS 1, each topic at most once with what is so now; an empty payload clears one.
     ///
@@ -113,7 +113,7 @@ public struct PresentState: Sendable {
     /// - Parameters:
     ///   - limit: how many at most.
     ///   - publications: where they are appended.
-    public mutating func nextChanges(_ limit: Int, into publications: inout [Publication]) {
+    package mutating func nextChanges(_ limit: Int, into publications: inout [Publication]) {
         guard limit > 0, hasChanges else { return }
         if let optionsToCome { change(to: optionsToCome) }
         var writer = PresentStateWriter(options)
@@ -128,17 +128,17 @@ public struct PresentState: Sendable {
     }
 
     /// The broker acknowledged what was handed out under `topic`.
-    public mutating func acknowledge(_ topic: String) {
+    package mutating func acknowledge(_ topic: String) {
         guard let topic = delivery.acknowledge(topic), !exists(topic) else { return }
         delivery.drop(topic)
         if case .leftBehind = topic { leftBehindCount -= 1 }
     }
 
     /// A connection began on which nothing that was handed out before will be acknowledged: it comes again.
-    public mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
+    package mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
 
     /// The broker may have forgotten everything: all topics come again, and what was not acknowledged.
-    public mutating func repeatAll() {
+    package mutating func repeatAll() {
         reconnected()
         if let optionsToCome { change(to: optionsToCome) }
         for topic in liveTopics() { touch(topic) }

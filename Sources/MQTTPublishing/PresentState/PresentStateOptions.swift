@@ -1,26 +1,26 @@
-public import BeaconMonitoring
+package import BeaconMonitoring
 
 /// Under which topics a ``PresentState`` stands, for whom, and how much of it there may be.
-public struct PresentStateOptions: Sendable, Hashable {
+package struct PresentStateOptions: Sendable, Hashable {
     /// The first level, or levels, of every topic.
-    public var prefix: String
+    package var prefix: String
     /// The gateway's name: the level below.
-    public var gateway: Identifier
+    package var gateway: Identifier
     /// What Home Assistant is told; absent: nothing.
-    public var homeAssistant: HomeAssistantOptions?
+    package var homeAssistant: HomeAssistantOptions?
     /// The program's version, as Home Assistant shows it.
-    public var version: String
+    package var version: String
     /// The conditions that are held at most. One more is counted in ``PresentStateCounters/conditionsLeftOut``.
-    public var conditionsMax = 100_000
+    package var conditionsMax = 100_000
     /// The beacons in view, counted as (condition, beacon), that are held at most: what `max_beacons` is (rule P2). One
     /// more is counted in ``PresentStateCounters/beaconsLeftOut``.
-    public var beaconsMax = 10_000
+    package var beaconsMax = 10_000
     /// The beacons that have left and still have a tracker, at most. The one that left first gives way, and is counted in
     /// ``PresentStateCounters/trackersGivenUp``.
-    public var trackersMax = 10_000
+    package var trackersMax = 10_000
 
     /// The defaults, for a gateway; Home Assistant is not told.
-    public init(prefix: String = "beacons", gateway: Identifier, version: String = "") {
+    package init(prefix: String = "beacons", gateway: Identifier, version: String = "") {
         self.prefix = prefix
         self.gateway = gateway
         self.version = version
@@ -36,14 +36,14 @@ public struct PresentStateOptions: Sendable, Hashable {
 }
 
 /// What Home Assistant is told (MQTT discovery).
-public struct HomeAssistantOptions: Sendable, Hashable {
+package struct HomeAssistantOptions: Sendable, Hashable {
     /// The first level, or levels, of the topics under which Home Assistant looks for entities.
-    public var prefix: String
+    package var prefix: String
     /// How trackers are told where a beacon is.
-    public var trackers: Trackers
+    package var trackers: Trackers
 
     /// What trackers go by.
-    public enum Trackers: String, Sendable, Hashable {
+    package enum Trackers: String, Sendable, Hashable {
         /// A state topic, which every version reads, and zones beside it.
         case state
         /// Zones alone: for a version that warns of state topics.
@@ -51,33 +51,33 @@ public struct HomeAssistantOptions: Sendable, Hashable {
     }
 
     /// Home Assistant's own default: `homeassistant`.
-    public init(prefix: String = "homeassistant", trackers: Trackers = .state) {
+    package init(prefix: String = "homeassistant", trackers: Trackers = .state) {
         self.prefix = prefix
         self.trackers = trackers
     }
 }
 
 /// What a ``PresentState`` did not do, or gave up.
-public struct PresentStateCounters: Sendable, Hashable {
+package struct PresentStateCounters: Sendable, Hashable {
     /// Lines that were no lines of ours, or not whole, or named what can't stand in a topic.
-    public var linesIgnored = 0
+    package var linesIgnored = 0
     /// How often lines were missing; each time all that was held became `unknown`.
-    public var gaps = 0
+    package var gaps = 0
     /// Changes of conditions that did not fit.
-    public var conditionsLeftOut = 0
+    package var conditionsLeftOut = 0
     /// Changes of beacons that did not fit.
-    public var beaconsLeftOut = 0
+    package var beaconsLeftOut = 0
     /// Trackers of beacons that had left, which gave way to others.
-    public var trackersGivenUp = 0
+    package var trackersGivenUp = 0
     /// Topics that were not cleared: nobody knew whether there was anything, and 100,000 such waited already.
-    public var clearsGivenUp = 0
+    package var clearsGivenUp = 0
 
     /// Nothing yet.
-    public init() {}
+    package init() {}
 }
 
 /// Why what was kept of a ``PresentState`` can't be used.
-public enum PresentStateError: Error, Hashable {
+package enum PresentStateError: Error, Hashable {
     /// It is none, or not whole.
     case damaged
     /// A later version of the program wrote it; the number is its format's.
@@ -86,7 +86,7 @@ public enum PresentStateError: Error, Hashable {
 
 extension PresentStateError: CustomStringConvertible {
     /// What is the matter, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .damaged:
             """

@@ -1,7 +1,7 @@
 /// A message as it goes to the broker.
-public struct Publication: Sendable, Hashable {
+package struct Publication: Sendable, Hashable {
     /// How far its delivery is assured (MQTT 3.1.1 §4.3).
-    public enum QualityOfService: Int32, Sendable {
+    package enum QualityOfService: Int32, Sendable {
         /// At most once: sent and forgotten.
         case atMostOnce = 0
         /// At least once: sent until the broker acknowledges it.
@@ -9,16 +9,16 @@ public struct Publication: Sendable, Hashable {
     }
 
     /// Where it is published; no wildcards (MQTT 3.1.1 §4.7), at most 65,535 octets.
-    public var topic: String
+    package var topic: String
     /// Its body as it is sent; an empty one that is retained clears the topic (MQTT 3.1.1 §3.3.1.3).
-    public var payload: [UInt8]
+    package var payload: [UInt8]
     /// How far its delivery is assured.
-    public var quality: QualityOfService
+    package var quality: QualityOfService
     /// Whether the broker keeps it for those who subscribe later.
-    public var isRetained: Bool
+    package var isRetained: Bool
 
     /// Makes a message.
-    public init(topic: String, payload: [UInt8], quality: QualityOfService, isRetained: Bool) {
+    package init(topic: String, payload: [UInt8], quality: QualityOfService, isRetained: Bool) {
         self.topic = topic
         self.payload = payload
         self.quality = quality

@@ -1,7 +1,7 @@
 /// What is retained at the broker, folded out of the lines: who is where at present.
 ///
 /// A value; the publisher hands it each line once, in order, and publishes its changes when it has caught up.
-public protocol RetainedTopics {
+package protocol RetainedTopics {
     /// The number of the last line that it took.
     var sequence: Int { get }
     /// All of it, to be kept over restarts.

@@ -1,24 +1,24 @@
-public import Polling
-public import Shipping
-public import SystemPackage
+package import Polling
+package import Shipping
+package import SystemPackage
 
 /// What a publisher is told by who owns it.
-public struct PublisherOrders: Sendable, Hashable {
+package struct PublisherOrders: Sendable, Hashable {
     /// Lines up to this number are durable.
-    public var durable = 0
+    package var durable = 0
     /// What `status` is to say, where that is news.
-    public var status: [UInt8]?
+    package var status: [UInt8]?
     /// Names, secrets and certificates may have been mended: what waits is tried at once.
-    public var reloads = false
+    package var reloads = false
     /// It is to take its leave.
-    public var stops = false
+    package var stops = false
 
     /// None.
-    public init() {}
+    package init() {}
 }
 
 /// Who owns a publisher: tells it what to do, and hears how it stands.
-public protocol PublisherOwner: AnyObject {
+package protocol PublisherOwner: AnyObject {
     /// Has the publisher's loop wake when there are orders.
     func attach(to loop: EventLoop) throws(Errno)
     /// Gives the orders since this was asked last.

@@ -9,7 +9,7 @@ import SystemPackage
 ///
 /// One thread, one loop; the owner is at the other end of descriptor 0. When that one is gone it ends without a word to
 /// the broker, which publishes the last will then.
-public final class PublisherService {
+package final class PublisherService {
     private static let lockInterval: Duration = .milliseconds(250)
 
     private let loop: EventLoop
@@ -24,7 +24,7 @@ public final class PublisherService {
     /// Runs until all is over.
     ///
     /// - Returns: the exit code.
-    public static func main() -> Int32 {
+    package static func main() -> Int32 {
         Confinement.ignoreSignals()
         let problems = Confinement.apply()
         var status = stat()

@@ -1,15 +1,15 @@
 import BluetoothLE
-public import EventLog
-public import Polling
+package import EventLog
+package import Polling
 import Shipping
-public import SystemPackage
+package import SystemPackage
 
 /// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.
 ///
 /// It follows the files from a checkpoint that is on the disk, keeps at most a window of lines past it, and moves it when
 /// the broker has acknowledged a line and all before it. It owns its loop and all of libmosquitto's connection; its
 /// owner tells it what it may do, and hears how it stands. It subscribes to nothing: what a broker sends changes nothing.
-public final class Publisher {
+package final class Publisher {
     /// What is done about the connection.
     enum Phase {
         /// Nothing until the plan says so.
@@ -165,7 +165,7 @@ public final class Publisher {
     ///   - files: the file system, as far as something is kept there.
     /// - Throws: ``ShippingCheckpoint/Problem`` where the checkpoint is there and can't be read: to begin anew would
     ///   ship everything again.
-    public init(
+    package init(
         _ options: PublisherOptions, on loop: EventLoop, mailbox: any PublisherOwner,
         files: any FileSystemCalls = SystemFiles()
     ) throws(ShippingCheckpoint.Problem) {
@@ -196,7 +196,7 @@ public final class Publisher {
     /// stops the loop.
     ///
     /// - Throws: `Errno` of what waits, which means a mistake of ours or that the process has no descriptor left.
-    public func start() throws(Errno) {
+    package func start() throws(Errno) {
         try arrange()
         takeOrders()
         restoreState()

@@ -1,10 +1,10 @@
-public import EventLog
+package import EventLog
 
 /// The lines that were sent and are not done with: which of them the broker has, up to where it has all, and how many
 /// would come twice.
 ///
 /// Done is a line when it and all before it are acknowledged (the checkpoint moves), and that is on the disk.
-public struct ShippingWindow: Sendable {
+package struct ShippingWindow: Sendable {
     private struct Entry {
         var message: Int32
         var position: LinePosition
@@ -12,45 +12,45 @@ public struct ShippingWindow: Sendable {
     }
 
     /// How many lines may be past the checkpoint that is kept.
-    public let capacity: Int
+    package let capacity: Int
     /// How many lines may be under way at a time: what the broker takes, and no more than is of use.
     ///
     /// More than the broker takes (MQTT 5 §3.3.4) would wait in the library and could not be called back where the broker
     /// refuses one before them.
-    public var atATime = Int.max
+    package var atATime = Int.max
     /// Up to where the broker has all lines.
-    public private(set) var shipped: LinePosition
+    package private(set) var shipped: LinePosition
     /// Up to where that is on the disk.
-    public private(set) var kept: LinePosition
+    package private(set) var kept: LinePosition
     /// How many lines lie between the two.
-    public private(set) var unkept = 0
+    package private(set) var unkept = 0
 
     // A ring: the first that is not done with, and those after it.
     private var entries: [Entry] = []
     private var head = 0
 
     /// An empty window, after a checkpoint.
-    public init(after kept: LinePosition, capacity: Int) {
+    package init(after kept: LinePosition, capacity: Int) {
         self.capacity = max(capacity, 1)
         self.kept = kept
         shipped = kept
     }
 
     /// How many lines were sent and are not done with.
-    public var inFlight: Int { entries.count - head }
+    package var inFlight: Int { entries.count - head }
 
     /// How many more lines may be sent now.
-    public var room: Int { max(0, min(capacity - unkept, atATime) - inFlight) }
+    package var room: Int { max(0, min(capacity - unkept, atATime) - inFlight) }
 
     /// A line was sent, by the library's number for the message.
-    public mutating func sent(_ message: Int32, _ position: LinePosition) {
+    package mutating func sent(_ message: Int32, _ position: LinePosition) {
         entries.append(Entry(message: message, position: position))
     }
 
     /// The broker acknowledged a message.
     ///
     /// - Returns: whether it was a line's that was under way.
-    public mutating func acknowledged(_ message: Int32) -> Bool {
+    package mutating func acknowledged(_ message: Int32) -> Bool {
         // They come in the order in which they were sent (MQTT 5 §4.6): the first one that is under way.
         var index = head
         while index < entries.count, entries[index].message != message || entries[index].isAcknowledged { index += 1 }
@@ -61,7 +61,7 @@ public struct ShippingWindow: Sendable {
     }
 
     /// A line that can't be sent is passed over in its order: it is done with when all before it are.
-    public mutating func setAside(_ position: LinePosition) {
+    package mutating func setAside(_ position: LinePosition) {
         entries.append(Entry(message: 0, position: position, isAcknowledged: true))
         advance()
     }
@@ -79,7 +79,7 @@ public struct ShippingWindow: Sendable {
     }
 
     /// The checkpoint at ``shipped`` is on the disk.
-    public mutating func keep() {
+    package mutating func keep() {
         kept = shipped
         unkept = 0
     }
@@ -87,7 +87,7 @@ public struct ShippingWindow: Sendable {
     /// The connection ended: what was under way is sent again, from ``shipped`` on.
     ///
     /// - Returns: how many lines that are.
-    public mutating func restart() -> Int {
+    package mutating func restart() -> Int {
         defer {
             entries.removeAll(keepingCapacity: true)
             head = 0
