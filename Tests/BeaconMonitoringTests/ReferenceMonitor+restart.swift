@@ -145,7 +145,9 @@ extension ReferenceMonitor {
         }
         guard subject.state == .satisfied || subject.state == .unknown else { return }
         for holder in saved.holders {
-            guard let adapter = adapters.first(where: { $0 !== source && $0.name == holder }) else { continue }
+            // One of which no line is left that says that it ever listened holds nothing.
+            guard let adapter = adapters.first(where: { $0 !== source && $0.name == holder && $0.stopped != nil })
+            else { continue }
             subject.holds.append(newHold(by: adapter))
         }
         if subject.holds.isEmpty { subject.holds = [newHold(by: nil)] }
