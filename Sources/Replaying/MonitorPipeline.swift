@@ -231,7 +231,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         if makesConditions, hasNewUUID(batch) {
             takeEach(batch)
         } else {
-            engine.take(batch, of: current, into: &actions)
+            engine.heard(batch, of: current, into: &actions)
         }
         heard = nil
     }

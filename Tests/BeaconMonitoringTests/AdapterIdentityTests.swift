@@ -223,11 +223,12 @@ import Testing
     @Test func `adapters past the bound are refused, and nothing that is known changes`() throws {
         var directory = AdapterDirectory()
         for number in 1...MonitorEngine.adaptersMax {
-            #expect(directory.take("hci0", DeviceAddress(UInt64(number), kind: .public), forgotten: []) == number - 1)
+            #expect(
+                directory.identify("hci0", DeviceAddress(UInt64(number), kind: .public), forgotten: []) == number - 1)
         }
-        #expect(directory.take("hci0", DeviceAddress(0xFFFF, kind: .public), forgotten: []) == nil)
-        #expect(directory.take("hci1", nil, forgotten: []) == nil)
-        #expect(directory.take("hci9", DeviceAddress(7, kind: .random), forgotten: []) == 6)
+        #expect(directory.identify("hci0", DeviceAddress(0xFFFF, kind: .public), forgotten: []) == nil)
+        #expect(directory.identify("hci1", nil, forgotten: []) == nil)
+        #expect(directory.identify("hci9", DeviceAddress(7, kind: .random), forgotten: []) == 6)
         #expect(Set(directory.entries.map(\.name)).count == MonitorEngine.adaptersMax)
     }
 }

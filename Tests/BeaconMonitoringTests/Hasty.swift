@@ -33,7 +33,7 @@ struct Hasty {
     mutating func flush(as difference: ([Action], [Action]) -> String?) -> String? {
         var buffer = ActionBuffer()
         let ids = (0...MonitorEngine.adaptersMax).map { $0 == 0 ? nil : AdapterID(index: $0) as AdapterID? }
-        engine.take(batch, of: ids, into: &buffer)
+        engine.heard(batch, of: ids, into: &buffer)
         batch.removeAll()
         let result = difference(given + Array(buffer.actions), expected)
         given = []
@@ -64,13 +64,8 @@ struct Hasty {
 
     /// The place of an adapter that is known and goes by that name already: there is nothing to ask.
     private func place(of key: String) -> Int? {
-        var directory = engine.directory
         let (name, address) = Step.controller(key)
-        guard let entry = directory.take(name, address, forgotten: []), directory == engine.directory else {
-            return nil
-        }
-        let place = engine.place(ofEntry: entry)
-        return engine.adapters[place].isRemembered ? nil : place
+        return engine.adapters.known(name, address)?.offset
     }
 
     private func report(_ rssi: RSSI?) -> AdvertisingReport {

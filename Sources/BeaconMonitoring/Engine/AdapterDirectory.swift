@@ -3,7 +3,7 @@ import BluetoothLE
 /// Which adapter a controller is that goes by a name (rule L7): known by its address where it has one, else by its name.
 ///
 /// It decides for whoever hears, live, in a replay and in a library's user alike, and keeps what lines call an adapter.
-/// An adapter stays at its place; at most ``MonitorEngine/adaptersMax`` are told apart.
+/// An adapter keeps its index; at most ``MonitorEngine/adaptersMax`` are told apart.
 struct AdapterDirectory: Sendable, Hashable {
     /// So many addresses that two controllers had at once are remembered; where there are more, no further address tells
     /// anything, and names decide.
@@ -23,7 +23,7 @@ struct AdapterDirectory: Sendable, Hashable {
     }
 
     private(set) var entries: [Entry] = []
-    /// The addresses that two controllers had at once, each within the place that its name tells.
+    /// The addresses that two controllers had at once, each within the gateway that its name tells.
     private var shared: Set<Key> = []
 
     /// An address, within the gateway that a name tells: that of `lobby/hci0` is `lobby/`.
@@ -32,56 +32,56 @@ struct AdapterDirectory: Sendable, Hashable {
         var address: UInt64
     }
 
-    /// The place of the controller that goes by `name` from now on; `nil` where it is one more than are told apart.
+    /// The index of the controller that goes by `name` from now on; `nil` where it is one more than are told apart.
     ///
     /// - Parameters:
     ///   - name: what it goes by at present.
     ///   - address: its own; zero is none.
-    ///   - forgotten: whether rule L3 has let go of the adapter at each place, so that its name is free again.
-    /// - Returns: the place; `nil` where all are taken.
-    mutating func take(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> Int? {
+    ///   - forgotten: whether rule L3 has let go of the adapter at each index, so that its name is free again.
+    /// - Returns: the index; `nil` where all are taken.
+    mutating func identify(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> Int? {
         let address = usable(address, of: name)
-        let place: Int
+        let index: Int
         if let found = find(name, address) {
-            place = found
-            if let address { entries[place].address = address }
+            index = found
+            if let address { entries[index].address = address }
         } else {
             guard entries.count < MonitorEngine.adaptersMax else { return nil }
-            place = entries.count
+            index = entries.count
             let inLines = freeName(name, address, forgotten: forgotten)
             entries.append(Entry(name: inLines, address: address, present: name))
         }
         // A name belongs to one controller: who had it before does not go by it any more.
         leave(name)
-        entries[place].present = name
-        entries[place].isPresent = true
-        entries[place].isRestored = false
-        return place
+        entries[index].present = name
+        entries[index].isPresent = true
+        entries[index].isRestored = false
+        return index
     }
 
     /// An adapter that was forgotten is back: lines call it as one that is new.
-    mutating func rename(_ place: Int, forgotten: [Bool]) {
-        entries[place].name = ""
-        entries[place].name = freeName(entries[place].present, entries[place].address, forgotten: forgotten)
+    mutating func rename(_ index: Int, forgotten: [Bool]) {
+        entries[index].name = ""
+        entries[index].name = freeName(entries[index].present, entries[index].address, forgotten: forgotten)
     }
 
     /// Nobody goes by `name` any more.
     mutating func leave(_ name: String) {
-        for place in entries.indices where entries[place].present.isSpelt(as: name) { entries[place].isPresent = false }
+        for index in entries.indices where entries[index].present.isSpelt(as: name) { entries[index].isPresent = false }
     }
 
     /// Takes over an adapter that was known before a restart; `nil` where lines call another one so, or it is one too many.
     mutating func restore(_ name: String, _ address: DeviceAddress?) -> Int? {
-        guard !name.isEmpty, entries.count < MonitorEngine.adaptersMax, place(called: name) == nil else { return nil }
+        guard !name.isEmpty, entries.count < MonitorEngine.adaptersMax, index(called: name) == nil else { return nil }
         var entry = Entry(name: name, address: nil, present: name)
         entry.isRestored = true
-        if let address = usable(address, of: name), self.place(address, of: name) == nil { entry.address = address }
+        if let address = usable(address, of: name), self.index(address, of: name) == nil { entry.address = address }
         entries.append(entry)
         return entries.count - 1
     }
 
-    /// The place of the adapter that lines call so.
-    func place(called name: String) -> Int? { entries.firstIndex { $0.name.isSpelt(as: name) } }
+    /// The index of the adapter that lines call so.
+    func index(called name: String) -> Int? { entries.firstIndex { $0.name.isSpelt(as: name) } }
 
     // MARK: Who it is
 
@@ -91,22 +91,22 @@ struct AdapterDirectory: Sendable, Hashable {
         let key = Key(gateway: Self.gateway(of: name), address: address.value)
         guard !shared.contains(key) else { return nil }
         let bare = DeviceAddress(address.value, kind: .unspecified)
-        guard let place = place(bare, of: name) else { return shared.count < Self.sharedMax ? bare : nil }
-        guard entries[place].isPresent, !entries[place].present.isSpelt(as: name) else { return bare }
+        guard let index = index(bare, of: name) else { return shared.count < Self.sharedMax ? bare : nil }
+        guard entries[index].isPresent, !entries[index].present.isSpelt(as: name) else { return bare }
         shared.insert(key)
-        entries[place].address = nil
+        entries[index].address = nil
         return nil
     }
 
     private func find(_ name: String, _ address: DeviceAddress?) -> Int? {
-        if let address, let place = place(address, of: name) { return place }
+        if let address, let index = index(address, of: name) { return index }
         // Known by name alone: it takes the first address that appears under it.
         let namesakes = entries.indices.filter { entries[$0].address == nil && entries[$0].present.isSpelt(as: name) }
         return namesakes.first { entries[$0].isPresent } ?? namesakes.first
             ?? entries.firstIndex { $0.address == nil && $0.isRestored && Self.isNumbered($0.present, name) }
     }
 
-    private func place(_ address: DeviceAddress, of name: String) -> Int? {
+    private func index(_ address: DeviceAddress, of name: String) -> Int? {
         let gateway = Self.gateway(of: name)
         return entries.firstIndex { $0.address == address && Self.gateway(of: $0.present).isSpelt(as: gateway) }
     }
@@ -121,7 +121,7 @@ struct AdapterDirectory: Sendable, Hashable {
 
     /// The name that lines give to an adapter that is new; one that is forgotten gives way.
     private mutating func freeName(_ name: String, _ address: DeviceAddress?, forgotten: [Bool]) -> String {
-        guard let owner = place(called: name) else { return name }
+        guard let owner = index(called: name) else { return name }
         guard owner < forgotten.count, forgotten[owner] else { return furtherName(name, address) }
         entries[owner].name = furtherName(name, entries[owner].address)
         return name
@@ -131,10 +131,10 @@ struct AdapterDirectory: Sendable, Hashable {
         var stem = name
         if let address {
             stem += "-" + String(address.description.filter { $0 != ":" })
-            if place(called: stem) == nil { return stem }
+            if index(called: stem) == nil { return stem }
         }
         // There are fewer adapters than numbers.
-        return (2...MonitorEngine.adaptersMax + 2).lazy.map { "\(stem)-\($0)" }.first { place(called: $0) == nil }
+        return (2...MonitorEngine.adaptersMax + 2).lazy.map { "\(stem)-\($0)" }.first { index(called: $0) == nil }
             ?? stem
     }
 

@@ -19,7 +19,7 @@ struct MatchMemo: Sendable {
         /// The generation that it was put there in; 0 stands for none.
         var generation: UInt32 = 0
         var count: Int32 = 0
-        var subjects = InlineArray<5, Int32>(repeating: 0)
+        var subjects = InlineArray<5, SubjectIndex>(repeating: .absent)
     }
 
     private static let entriesMask = 4095

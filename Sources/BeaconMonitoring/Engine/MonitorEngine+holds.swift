@@ -1,189 +1,142 @@
-import BluetoothLE
-import HeapModule
-
-// Who holds what, and until when.
+// Who holds what, and until when (rules L1–L3, X2).
 extension MonitorEngine {
-    func exitTimeout(of subject: Int) -> Int64 { matches[Int(subjects[subject].condition)].exitTimeout }
+    func exitTimeout(of subject: SubjectIndex) -> Int64 { conditions.match(subjects[subject].condition).exitTimeout }
 
-    /// Whether a heap's entry is the one of a hold that is alive.
-    func isAlive(_ entry: HoldEntry, of place: Int) -> Bool {
-        let subject = Int(entry.subject)
-        guard subjects[subject].condition >= 0, subjects[subject].isHeld else { return false }
-        if Int(subjects[subject].hold.adapter) == place { return subjects[subject].hold.queued == entry.expiry }
-        for hold in subjects[subject].others where Int(hold.adapter) == place { return hold.queued == entry.expiry }
-        return false
+    private func outageTimeout(of subject: SubjectIndex) -> Int64 {
+        monitor(of: subjects[subject].condition).outageTimeout
     }
+
+    // MARK: Beginning
 
     /// Makes an adapter's hold on a subject that it does not hold, from now, the latest of them.
-    mutating func addHold(on subject: Int, by place: Int) {
-        let start = adapters[place].clock(at: present)
+    mutating func addHold(on subject: SubjectIndex, by adapter: AdapterIndex) {
+        let start = adapters.reading(of: adapter, at: present)
         let expiry = start + exitTimeout(of: subject)
-        if subjects[subject].isHeld { subjects[subject].others.append(subjects[subject].hold) }
-        subjects[subject].hold = Hold(adapter: UInt16(place), start: start, queued: expiry)
-        subjects[subject].isHeld = true
-        adapters[place].holdCount += 1
-        queue(HoldEntry(expiry: expiry, subject: Int32(subject)), for: place)
+        subjects[subject].add(Hold(adapter: adapter, start: start, queued: expiry))
+        adapters[holdsOf: adapter].add(HoldEntry(expiry: expiry, subject: subject), among: subjects, of: adapter)
+        expectExpiry(expiry, of: adapter)
     }
 
-    private mutating func queue(_ entry: HoldEntry, for place: Int) {
-        adapters[place].holds.insert(entry)
-        if adapters[place].isListening { wake = min(wake, entry.expiry + adapters[place].offset) }
-        // Holds that ended otherwise leave stale entries: at most one for each that is alive, and some.
-        if adapters[place].holds.count > 2 * adapters[place].holdCount + 64 {
-            let entries = adapters[place].holds.unordered.filter { isAlive($0, of: place) }
-            adapters[place].holds = Heap(entries)
-        }
+    /// What no adapter has held yet is held by all together; a circle needs no holds (rule G2).
+    mutating func holdByAll(_ subject: SubjectIndex) {
+        if subjects[subject].canLeave, !isCircle(subject) { addHold(on: subject, by: .together) }
     }
 
-    /// Ends an adapter's hold on a subject, where there is one.
-    mutating func dropHold(of subject: Int, by adapter: UInt16) {
-        guard subjects[subject].isHeld else { return }
-        if subjects[subject].hold.adapter == adapter {
-            dropLatestHold(of: subject)
-        } else if let index = subjects[subject].others.firstIndex(where: { $0.adapter == adapter }) {
-            subjects[subject].others.remove(at: index)
-            adapters[Int(adapter)].holdCount -= 1
-        }
+    private mutating func expectExpiry(_ expiry: Int64, of adapter: AdapterIndex) {
+        let clock = adapters.clock(of: adapter)
+        if clock.isListening, let time = clock.time(of: expiry, at: present) { timeline.expect(time) }
     }
 
-    private mutating func dropLatestHold(of subject: Int) {
-        adapters[Int(subjects[subject].hold.adapter)].holdCount -= 1
-        if let previous = subjects[subject].others.popLast() {
-            subjects[subject].hold = previous
-        } else {
-            subjects[subject].isHeld = false
-        }
+    // MARK: End
+
+    mutating func endHold(on subject: SubjectIndex, at position: Int) {
+        let adapter = subjects[subject].hold(at: position).adapter
+        subjects[subject].removeHold(at: position)
+        adapters[holdsOf: adapter].noteEnd()
     }
 
-    mutating func dropAllHolds(of subject: Int) {
-        while subjects[subject].isHeld { dropLatestHold(of: subject) }
+    mutating func endHolds(on subject: SubjectIndex) {
+        while subjects[subject].isHeld { endHold(on: subject, at: subjects[subject].holdCount - 1) }
     }
 
     /// Ends the holds whose time is up on their adapters' clocks.
-    mutating func dropExpiredHolds(of subject: Int) {
-        guard subjects[subject].isHeld else { return }
+    mutating func endExpiredHolds(on subject: SubjectIndex) {
         let timeout = exitTimeout(of: subject)
-        var index = 0
-        while index < subjects[subject].others.count {
-            let hold = subjects[subject].others[index]
-            if adapters[Int(hold.adapter)].clock(at: present) >= hold.start + timeout {
-                subjects[subject].others.remove(at: index)
-                adapters[Int(hold.adapter)].holdCount -= 1
+        var position = 0
+        while position < subjects[subject].holdCount {
+            let hold = subjects[subject].hold(at: position)
+            if adapters.reading(of: hold.adapter, at: present) >= hold.start + timeout {
+                endHold(on: subject, at: position)
             } else {
-                index += 1
+                position += 1
             }
         }
-        let hold = subjects[subject].hold
-        if adapters[Int(hold.adapter)].clock(at: present) >= hold.start + timeout { dropLatestHold(of: subject) }
     }
 
+    // MARK: Refreshes
+
     /// Lets every hold of a subject begin anew (rule L2).
-    mutating func restartHolds(of subject: Int) {
-        guard subjects[subject].isHeld else { return }
-        for index in subjects[subject].others.indices {
-            let place = Int(subjects[subject].others[index].adapter)
-            subjects[subject].others[index].start = adapters[place].clock(at: present)
+    mutating func restartHolds(on subject: SubjectIndex) {
+        for position in 0..<subjects[subject].holdCount {
+            let adapter = subjects[subject].hold(at: position).adapter
+            subjects[subject].restartHold(at: position, clock: adapters.reading(of: adapter, at: present))
         }
-        let place = Int(subjects[subject].hold.adapter)
-        subjects[subject].hold.start = adapters[place].clock(at: present)
     }
 
     /// The adapter's hold on a subject begins anew; the holds that rule L3 ends are ended.
     @inline(__always)
-    mutating func refreshHold(on subject: Int, by place: Int, clock: Int64) {
-        if Int(subjects[subject].hold.adapter) == place, subjects[subject].isHeld, subjects[subject].others.isEmpty {
-            subjects[subject].hold.start = clock
-        } else {
-            refreshHolds(on: subject, by: place, clock: clock)
+    mutating func refreshHold(on subject: SubjectIndex, by adapter: AdapterIndex, clock: Int64) {
+        if !subjects[subject].refreshOnlyHold(by: adapter, clock: clock) {
+            refreshHolds(on: subject, by: adapter, clock: clock)
         }
     }
 
     @inline(never)
-    private mutating func refreshHolds(on subject: Int, by place: Int, clock: Int64) {
-        let outage = monitors[Int(matches[Int(subjects[subject].condition)].monitor)].outageTimeout
-        var index = 0
-        while index < subjects[subject].others.count {
-            if isEnded(by: Int(subjects[subject].others[index].adapter), outage: outage) {
-                adapters[Int(subjects[subject].others[index].adapter)].holdCount -= 1
-                subjects[subject].others.remove(at: index)
+    private mutating func refreshHolds(on subject: SubjectIndex, by adapter: AdapterIndex, clock: Int64) {
+        let outage = outageTimeout(of: subject)
+        var position = 0
+        while position < subjects[subject].holdCount {
+            // A refresh by another ends the hold of all together, and that of one that is away for too long (rule L3).
+            let holder = subjects[subject].hold(at: position).adapter
+            if holder == .together || adapters.isOut(holder, for: outage, at: present) {
+                endHold(on: subject, at: position)
             } else {
-                index += 1
+                position += 1
             }
         }
-        if subjects[subject].isHeld, isEnded(by: Int(subjects[subject].hold.adapter), outage: outage) {
-            dropLatestHold(of: subject)
-        }
-        if subjects[subject].isHeld, Int(subjects[subject].hold.adapter) == place {
-            subjects[subject].hold.start = clock
-        } else if let index = subjects[subject].others.firstIndex(where: { Int($0.adapter) == place }) {
-            // The latest and this one change places; those between move down.
-            var mine = subjects[subject].others.remove(at: index)
-            mine.start = clock
-            subjects[subject].others.append(subjects[subject].hold)
-            subjects[subject].hold = mine
+        if let position = subjects[subject].hold(by: adapter) {
+            subjects[subject].refreshHold(at: position, clock: clock)
         } else {
-            addHold(on: subject, by: place)
-            if subjects[subject].others.count >= Self.holdersMax {
-                adapters[Int(subjects[subject].others[0].adapter)].holdCount -= 1
-                subjects[subject].others.remove(at: 0)
-            }
+            addHold(on: subject, by: adapter)
+            if subjects[subject].holdCount > Self.holdersMax { endHold(on: subject, at: 0) }
         }
     }
 
-    /// Whether a refresh by another ends this adapter's hold (rule L3): all together, and one away for too long.
-    private func isEnded(by place: Int, outage: Int64) -> Bool {
-        place == 0 || (!adapters[place].isListening && adapters[place].stoppedAt + outage <= present)
-    }
+    // MARK: Time
 
     /// Whether every adapter that holds the subject stopped `outage_timeout` ago or more (rule L2).
-    func isOut(_ subject: Int) -> Bool {
-        guard subjects[subject].isHeld else { return false }
-        let outage = monitors[Int(matches[Int(subjects[subject].condition)].monitor)].outageTimeout
-        guard isOut(Int(subjects[subject].hold.adapter), outage) else { return false }
-        return subjects[subject].others.allSatisfy { isOut(Int($0.adapter), outage) }
-    }
-
-    /// Whether an adapter, or all together, stopped `outage` ago or more.
-    func isOut(_ place: Int, _ outage: Int64) -> Bool {
-        !adapters[place].isListening && adapters[place].stoppedAt + outage <= present
+    func isOut(_ subject: SubjectIndex) -> Bool {
+        let outage = outageTimeout(of: subject)
+        let holds = subjects[subject].holdCount
+        return holds > 0
+            && (0..<holds).allSatisfy {
+                adapters.isOut(subjects[subject].hold(at: $0).adapter, for: outage, at: present)
+            }
     }
 
     /// The exit timeout of a subject's condition changed: its holds' entries follow (rule C2).
-    mutating func requeueHolds(of subject: Int) {
-        guard subjects[subject].isHeld else { return }
+    mutating func requeueHolds(of subject: SubjectIndex) {
         let timeout = exitTimeout(of: subject)
-        for index in subjects[subject].others.indices {
-            let hold = subjects[subject].others[index]
-            guard hold.start + timeout < hold.queued else { continue }
-            subjects[subject].others[index].queued = hold.start + timeout
-            queue(HoldEntry(expiry: hold.start + timeout, subject: Int32(subject)), for: Int(hold.adapter))
+        for position in 0..<subjects[subject].holdCount {
+            let hold = subjects[subject].hold(at: position)
+            let expiry = hold.start + timeout
+            // One that runs out later is put back when its entry surfaces.
+            guard expiry < hold.queued else { continue }
+            subjects[subject].noteQueued(at: position, expiry)
+            adapters[holdsOf: hold.adapter].move(
+                HoldEntry(expiry: expiry, subject: subject), among: subjects, of: hold.adapter)
+            expectExpiry(expiry, of: hold.adapter)
         }
-        let hold = subjects[subject].hold
-        guard hold.start + timeout < hold.queued else { return }
-        subjects[subject].holdQueued = hold.start + timeout
-        queue(HoldEntry(expiry: hold.start + timeout, subject: Int32(subject)), for: Int(hold.adapter))
     }
 
     /// The expiry of an adapter's earliest hold, on its clock; stale entries are put back or dropped on the way.
-    mutating func earliestExpiry(of place: Int) -> Int64? {
-        while let entry = adapters[place].holds.min {
-            guard isAlive(entry, of: place) else {
-                adapters[place].holds.removeMin()
-                continue
+    mutating func earliestExpiry(of adapter: AdapterIndex) -> Int64? {
+        Self.earliestExpiry(of: &adapters[holdsOf: adapter], adapter, &subjects, conditions)
+    }
+
+    // A function of its parts, so that the subjects can change while the queue does.
+    private static func earliestExpiry(
+        of holds: inout HoldQueue, _ adapter: AdapterIndex, _ subjects: inout SubjectTable, _ conditions: ConditionTable
+    ) -> Int64? {
+        holds.earliest { entry in
+            guard subjects.isHeld(entry, by: adapter), let position = subjects[entry.subject].hold(by: adapter) else {
+                return nil
             }
-            let subject = Int(entry.subject)
-            let timeout = exitTimeout(of: subject)
-            let isLatest = Int(subjects[subject].hold.adapter) == place
-            let index = isLatest ? 0 : subjects[subject].others.firstIndex { Int($0.adapter) == place } ?? 0
-            let expiry = (isLatest ? subjects[subject].hold : subjects[subject].others[index]).start + timeout
-            guard expiry > entry.expiry else { return entry.expiry }
-            if isLatest {
-                subjects[subject].holdQueued = expiry
-            } else {
-                subjects[subject].others[index].queued = expiry
-            }
-            adapters[place].holds.replaceMin(with: HoldEntry(expiry: expiry, subject: entry.subject))
-        }
-        return nil
+            let timeout = conditions.match(subjects[entry.subject].condition).exitTimeout
+            let expiry = subjects[entry.subject].hold(at: position).start + timeout
+            guard expiry > entry.expiry else { return entry }
+            subjects[entry.subject].noteQueued(at: position, expiry)
+            return HoldEntry(expiry: expiry, subject: entry.subject)
+        }?.expiry
     }
 }

@@ -5,30 +5,26 @@ extension MonitorEngine {
     /// What survives a restart, as it is now.
     public var snapshot: MonitorSnapshot {
         var snapshot = MonitorSnapshot()
-        snapshot.monitors = monitors.map { monitor in
+        snapshot.monitors = monitors.all.map { monitor in
             var settings = MonitorSettings()
             settings.outageTimeout = .nanoseconds(monitor.outageTimeout)
             settings.forgetAfter = .nanoseconds(monitor.forgetAfter)
             return MonitorSnapshot.Monitor(name: monitor.name.text, settings: settings)
         }
-        for (place, adapter) in adapters.enumerated().dropFirst() where adapter.hasListened {
-            if place > locationPlace, adapter.holdCount == 0, isForgotten(entry: place - locationPlace - 1) { continue }
-            let stopped = adapter.isListening ? nil : past(adapter.silentSince)
-            snapshot.adapters.append(
-                MonitorSnapshot.Adapter(name: adapter.name, address: adapter.address, stopped: stopped))
+        for adapter in adapters.indices.dropFirst() {
+            if let adapter = adapterSnapshot(adapter) { snapshot.adapters.append(adapter) }
         }
-        let order = conditionPlaces.values.sorted { conditions[Int($0)].place < conditions[Int($1)].place }
-        var places: [Int32: Int] = [:]
-        for condition in order {
-            let state = conditions[Int(condition)]
-            let match = matches[Int(condition)]
+        var places: [ConditionIndex: Int] = [:]
+        for condition in conditions.inOrder {
+            let state = conditions[condition]
             places[condition] = snapshot.conditions.count
             snapshot.conditions.append(
                 MonitorSnapshot.Condition(
-                    monitor: monitors[Int(match.monitor)].name.text, identifier: state.identifier.text,
-                    condition: state.condition, settings: state.settings, own: subjectSnapshot(Int(match.subject))))
+                    monitor: monitor(of: condition).name.text, identifier: state.identifier.text,
+                    condition: state.condition, settings: state.settings,
+                    own: subjectSnapshot(conditions.match(condition).subject)))
         }
-        for subject in subjects.indices where subjects[subject].isBeacon && !subjects[subject].isOnTheWayIn {
+        for subject in subjects.indices(where: { $0.isBeacon && !$0.isOnTheWayIn }) {
             guard let place = places[subjects[subject].condition] else { continue }
             snapshot.conditions[place].beacons.append(subjectSnapshot(subject))
         }
@@ -41,63 +37,44 @@ extension MonitorEngine {
         return snapshot
     }
 
-    private func subjectSnapshot(_ place: Int) -> MonitorSnapshot.Subject {
-        let subject = subjects[place]
+    /// An adapter that ever listened; absent where it is forgotten and holds nothing.
+    private func adapterSnapshot(_ adapter: AdapterIndex) -> MonitorSnapshot.Adapter? {
+        let state = adapters[adapter]
+        guard state.hasListened else { return nil }
+        if adapter != adapters.locationSource, adapters[holdsOf: adapter].count == 0,
+            adapters.isForgotten(adapter, after: monitors.longestForgetting, at: present)
+        {
+            return nil
+        }
+        let isListening = adapters.clock(of: adapter).isListening
+        return MonitorSnapshot.Adapter(
+            name: state.name, address: state.address,
+            stopped: isListening ? nil : KeptMoment(state.silence.silentSince).past)
+    }
+
+    private func subjectSnapshot(_ index: SubjectIndex) -> MonitorSnapshot.Subject {
+        let subject = subjects[index]
         var snapshot = MonitorSnapshot.Subject(
-            beacon: subject.isBeacon ? beacon(of: place) : nil, state: subject.state)
+            beacon: subject.isBeacon ? subjects.beacon(of: index, conditions) : nil, state: subject.state)
         snapshot.wasSatisfied = subject.wasSatisfied
-        if subject.hasPrevious { snapshot.previous = details[place].previous }
-        if subject.isRefreshed, isCircle(place) {
-            snapshot.lastSeen = past(subject.last.time)
+        if subject.hasPrevious { snapshot.previous = subjects[detailsOf: index].previous }
+        if subject.isRefreshed, isCircle(index) {
+            snapshot.lastSeen = KeptMoment(subject.last.time).past
         } else if subject.isRefreshed {
-            let sighting = subject.last.sighting(uuid: uuid(of: Int(subject.condition)))
+            let sighting = subject.last.sighting(uuid: conditions[subject.condition].uuid)
             snapshot.lastRefresh = MonitorSnapshot.Refresh(
-                time: past(subject.last.time), beacon: sighting.beacon, measuredPower: sighting.measuredPower,
-                rssi: sighting.rssi, address: sighting.address, adapter: name(of: sighting.adapter))
+                time: KeptMoment(subject.last.time).past, beacon: sighting.beacon,
+                measuredPower: sighting.measuredPower, rssi: sighting.rssi, address: sighting.address,
+                adapter: name(of: sighting.adapter))
         }
-        if subject.isHeld {
-            let holds = subject.others + [subject.hold]
-            snapshot.holders = holds.filter { $0.adapter != 0 }.map { adapters[Int($0.adapter)].name }
-        }
+        let holders = (0..<subject.holdCount).map { subject.hold(at: $0).adapter }
+        snapshot.holders = holders.filter { $0 != .together }.map { adapters[$0].name }
         if subject.isVisited {
-            let arrival = details[place].arrival
-            let strength = Visit.Strength(
-                minimum: subject.strengthMinimum, sum: subject.strengthSum, count: subject.strengthCount,
-                maximum: subject.strengthMaximum)
+            let arrival = subjects[detailsOf: index].arrival
             snapshot.visit = MonitorSnapshot.OpenVisit(
-                arrival: arrival == SubjectDetails.assumed ? nil : past(arrival), refreshes: subject.refreshes,
-                strength: subject.strengthCount > 0 ? strength : nil)
+                arrival: arrival == SubjectDetails.assumed ? nil : KeptMoment(arrival).past,
+                refreshes: subject.refreshes, strength: subject.strength)
         }
         return snapshot
     }
-
-    // MARK: Moments
-
-    // A time that an engine keeps is a place on its timeline; one that was remembered over a restart of the machine is
-    // a date: microseconds counted from the smallest number there is, so that it is below any place.
-
-    /// What the engine keeps for a moment that is remembered.
-    func kept(_ moment: PastMoment) -> Int64 {
-        switch moment {
-        case .timeline(let instant): min(max(instant.nanoseconds, 0), present)
-        case .date(let date): Int64.min + min(max(date.microseconds, 0), 9_000_000_000_000_000)
-        }
-    }
-
-    /// The moment that was kept.
-    func past(_ kept: Int64) -> PastMoment {
-        kept < 0 ? .date(WallDate(microseconds: kept - Int64.min)) : .timeline(Instant(nanoseconds: kept))
-    }
-
-    /// A moment that was kept, on the timeline, where the present offset prints it as the date that it was.
-    func moment(_ kept: Int64) -> Instant {
-        guard kept < 0 else { return Instant(nanoseconds: kept) }
-        let (nanoseconds, overflow) = ((kept - Int64.min) * 1000).subtractingReportingOverflow(clockOffset.nanoseconds)
-        return Instant(remembered: overflow ? .max : nanoseconds)
-    }
-}
-
-extension SubjectDetails {
-    /// What stands for the arrival of an entry that was assumed.
-    static let assumed: Int64 = -1
 }

@@ -1,0 +1,101 @@
+import BluetoothLE
+
+/// The subjects: those of conditions, and those of the beacons under them.
+///
+/// What each refresh changes stands apart from the rest (``Subject``, ``SubjectDetails``), so that many stay in the cache.
+struct SubjectTable: Sendable {
+    private var subjects: ContiguousArray<Subject> = []
+    private var details: ContiguousArray<SubjectDetails> = []
+    private var free: [SubjectIndex] = []
+    /// UUID with condition, major and minor → the subject of a beacon under a condition.
+    private var beacons = IdentityTable()
+
+    // MARK: One of them
+
+    @inline(__always)
+    subscript(subject: SubjectIndex) -> Subject {
+        get { subjects[subject.offset] }
+        _modify { yield &subjects[subject.offset] }
+    }
+
+    /// What only an event, a visit or an entry needs.
+    subscript(detailsOf subject: SubjectIndex) -> SubjectDetails {
+        get { details[subject.offset] }
+        _modify { yield &details[subject.offset] }
+    }
+
+    /// Lets many subjects be refreshed at once.
+    @inline(__always)
+    mutating func withSubjects<Result>(_ body: (inout MutableSpan<Subject>) -> Result) -> Result {
+        var subjects = subjects.mutableSpan
+        return body(&subjects)
+    }
+
+    /// The subjects that `isIncluded` picks, in the order of their indices.
+    func indices(where isIncluded: (Subject) -> Bool) -> [SubjectIndex] {
+        var indices: [SubjectIndex] = []
+        for index in subjects.indices where isIncluded(subjects[index]) { indices.append(SubjectIndex(index)) }
+        return indices
+    }
+
+    /// Whether a queue's entry is that of a hold as it is now.
+    func isHeld(_ entry: HoldEntry, by adapter: AdapterIndex) -> Bool {
+        let subject = entry.subject.offset
+        guard subjects[subject].exists, let index = subjects[subject].hold(by: adapter) else { return false }
+        return subjects[subject].hold(at: index).queued == entry.expiry
+    }
+
+    // MARK: Beginning and end
+
+    /// Adds the subject of a condition.
+    mutating func add(_ subject: Subject) -> SubjectIndex {
+        guard let index = free.popLast() else {
+            subjects.append(subject)
+            details.append(SubjectDetails())
+            return SubjectIndex(subjects.count - 1)
+        }
+        subjects[index.offset] = subject
+        details[index.offset] = SubjectDetails()
+        return index
+    }
+
+    /// Adds the subject of a beacon under a condition, where it has none.
+    mutating func add(_ subject: Subject, for beacon: BeaconIdentity) -> SubjectIndex {
+        let index = add(subject)
+        beacons.set(beacon.uuid, extra: Self.extra(subject.condition, beacon), to: index.number)
+        return index
+    }
+
+    /// Takes a condition's subject out, which nothing holds any more.
+    mutating func remove(_ subject: SubjectIndex) {
+        subjects[subject.offset] = .none
+        details[subject.offset] = SubjectDetails()
+        free.append(subject)
+    }
+
+    /// Takes a beacon's subject out, which nothing holds any more.
+    mutating func remove(_ subject: SubjectIndex, of beacon: BeaconIdentity) {
+        beacons.remove(beacon.uuid, extra: Self.extra(subjects[subject.offset].condition, beacon))
+        remove(subject)
+    }
+
+    // MARK: Beacons
+
+    /// How many beacons under conditions there are (rule P2).
+    var beaconCount: Int { beacons.count }
+
+    /// The subject of a beacon under a condition.
+    func find(_ beacon: BeaconIdentity, under condition: ConditionIndex) -> SubjectIndex? {
+        let found = beacons.find(beacon.uuid, extra: Self.extra(condition, beacon))
+        return found < 0 ? nil : SubjectIndex(found)
+    }
+
+    /// The beacon that a beacon's own subject is about.
+    func beacon(of subject: SubjectIndex, _ conditions: ConditionTable) -> BeaconIdentity {
+        self[subject].last.beacon(uuid: conditions[self[subject].condition].uuid)
+    }
+
+    private static func extra(_ condition: ConditionIndex, _ beacon: BeaconIdentity) -> UInt64 {
+        UInt64(UInt32(bitPattern: condition.number)) << 32 | UInt64(beacon.major) << 16 | UInt64(beacon.minor)
+    }
+}
