@@ -55,7 +55,7 @@ extension ReferenceMonitor {
         watermark = max(watermark, since)
     }
 
-    private func becomes(_ state: AdapterChange.Condition, _ adapter: Adapter, since: Instant, reason: String?) {
+    private func becomes(_ state: AdapterChange.State, _ adapter: Adapter, since: Instant, reason: String?) {
         adapter.state = state
         adapter.clock.run(adapter.listens, at: now)
         togetherClock.run(somethingListens, at: now)

@@ -148,7 +148,7 @@ final class ReferenceMonitor: Monitoring {
         /// Whether nothing but what lines called it before a restart is known of its name.
         var isRestored = false
         /// What its last adapter action said; absent before the first.
-        var state: AdapterChange.Condition?
+        var state: AdapterChange.State?
         /// Its last report, or when it began to listen if that is later.
         var lastSign: Instant = .earliest
         /// When it stopped for rules L2 and L3; absent while it listens and where it never did.

@@ -151,7 +151,7 @@ import Testing
             #expect(try Sample.line(.condition(change)).contains(#""change":"\#(word)""#))
         }
         for (state, word) in [
-            (AdapterChange.Condition.listening, "listening"), (.deaf, "deaf"), (.off, "off"), (.gone, "gone"),
+            (AdapterChange.State.listening, "listening"), (.deaf, "deaf"), (.off, "off"), (.gone, "gone"),
         ] {
             var change = Sample.adapterChange
             change.state = state

@@ -7,7 +7,7 @@ struct AdapterState: Sendable {
     /// The controller's, where it has one that is its own.
     fileprivate(set) var address: DeviceAddress?
     /// What its last adapter line said; absent before the first, and when it is gone.
-    fileprivate(set) var reported: AdapterChange.Condition?
+    fileprivate(set) var reported: AdapterChange.State?
     /// Whether it was taken out (rule L3).
     fileprivate(set) var isGone = false
     /// Whether it is no more than what was remembered over a restart: a name, and who it is (rules N4, L7).
@@ -221,7 +221,7 @@ struct AdapterTable: Sendable {
     }
 
     /// Notes what an adapter line says.
-    mutating func noteReported(_ adapter: AdapterIndex, _ state: AdapterChange.Condition) {
+    mutating func noteReported(_ adapter: AdapterIndex, _ state: AdapterChange.State) {
         states[adapter.offset].reported = state
     }
 

@@ -127,7 +127,7 @@ extension MonitorEngine {
     }
 
     private mutating func report(
-        _ adapter: AdapterIndex, _ state: AdapterChange.Condition, since: Int64, reason: String?,
+        _ adapter: AdapterIndex, _ state: AdapterChange.State, since: Int64, reason: String?,
         into actions: inout ActionBuffer
     ) {
         adapters.noteReported(adapter, state)

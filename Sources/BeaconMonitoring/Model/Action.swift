@@ -26,11 +26,13 @@ public enum TrackingLimit: Sendable, Hashable {
 public struct ConditionChange: Sendable, Hashable {
     /// What happened.
     public enum Kind: UInt8, Sendable, Hashable {
+        /// There was none of that identifier before.
         case added
         /// Another identity under the same identifier: it starts afresh.
         case replaced
         /// Other settings; the state stays.
         case changed
+        /// It is no longer monitored (rule C3).
         case removed
     }
 
@@ -51,7 +53,7 @@ public struct ConditionChange: Sendable, Hashable {
     /// The state that it started from, where it started.
     public var assumed: BeaconMonitor.Event.State?
 
-    /// Makes one, as an engine does or a line says.
+    /// A change that an engine made, or that a line tells.
     package init(
         monitor: String, identifier: String, kind: Kind, time: Instant, clockOffset: ClockOffset,
         condition: Condition, settings: ConditionSettings, assumed: BeaconMonitor.Event.State?
@@ -70,7 +72,8 @@ public struct ConditionChange: Sendable, Hashable {
 /// What happened to an adapter.
 public struct AdapterChange: Sendable, Hashable {
     /// What an adapter does.
-    public enum Condition: UInt8, Sendable, Hashable {
+    public enum State: UInt8, Sendable, Hashable {
+        /// It gives reports.
         case listening
         /// It gave no report for so long that it is taken not to listen (rule L5).
         case deaf
@@ -85,7 +88,7 @@ public struct AdapterChange: Sendable, Hashable {
     /// The controller's address, where it has one that is its own (rule L7).
     public var address: DeviceAddress?
     /// What it does now.
-    public var state: Condition
+    public var state: State
     /// Since when that is so, on the timeline.
     public var since: Instant
     /// Why, in words; absent where the state says it all.
@@ -95,9 +98,9 @@ public struct AdapterChange: Sendable, Hashable {
     /// The wall clock against the timeline then.
     public var clockOffset: ClockOffset
 
-    /// Makes one, as an engine does or a line says.
+    /// A change that an engine established, or that a line tells.
     package init(
-        adapter: String, address: DeviceAddress? = nil, state: Condition, since: Instant, reason: String?,
+        adapter: String, address: DeviceAddress? = nil, state: State, since: Instant, reason: String?,
         time: Instant,
         clockOffset: ClockOffset
     ) {

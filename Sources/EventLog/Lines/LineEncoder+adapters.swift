@@ -41,7 +41,7 @@ extension LineEncoder {
     }
 }
 
-extension AdapterChange.Condition {
+extension AdapterChange.State {
     /// The state as lines spell it.
     var word: StaticString {
         switch self {

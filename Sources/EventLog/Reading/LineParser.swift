@@ -268,7 +268,7 @@ extension LineParser {
     /// What happened to an adapter, of an `adapter` line.
     func adapterChange() -> AdapterChange? {
         guard let adapter = string("adapter"), let since = instant("since"),
-            let state = [AdapterChange.Condition.listening, .deaf, .off, .gone].first(where: {
+            let state = [AdapterChange.State.listening, .deaf, .off, .gone].first(where: {
                 text.isText($0.word, at: text.find("state", in: payload))
             })
         else { return nil }
