@@ -5,7 +5,7 @@ public struct Coordinate: Sendable, Hashable {
     /// Degrees east, −180 … 180.
     public let longitude: Double
 
-    /// Makes one of degrees.
+    /// The place at so many degrees north and east.
     ///
     /// - Throws: ``MonitorError/coordinateInvalid(latitude:longitude:)`` where a number is out of range or not finite.
     public init(latitude: Double, longitude: Double) throws(MonitorError) {

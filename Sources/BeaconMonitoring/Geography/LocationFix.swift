@@ -15,7 +15,7 @@ public struct LocationFix: Sendable, Hashable {
     /// Degrees clockwise from true north, 0 ..< 360; absent where the source does not say.
     public var course: Double?
 
-    /// Makes one.
+    /// A fix without altitude, speed and course, which can be added.
     ///
     /// - Throws: ``MonitorError/accuracyInvalid(_:)`` where the accuracy is absent, negative or not finite: it is none then.
     public init(

@@ -10,7 +10,7 @@ extension BeaconMonitor {
             /// Its event's date, as it was printed then.
             public var date: WallDate
 
-            /// Makes one.
+            /// A state, with the date of its event.
             package init(state: State, date: WallDate) {
                 self.state = state
                 self.date = date
@@ -45,7 +45,7 @@ extension BeaconMonitor {
         /// When it began, on the wall clock.
         public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-        /// Makes one, as an engine does or a line says.
+        /// An event that an engine made, or that a line tells.
         package init(
             monitor: String, identifier: String, scope: Scope, state: State, time: Instant, clockOffset: ClockOffset,
             condition: Condition, refinement: BeaconIdentity?, previous: Previous?, sighting: Sighting?,

@@ -14,7 +14,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
     /// The adapters that ever listened and were not taken out.
     public var adapters: [Adapter] = []
 
-    /// One of nothing.
+    /// What survives where nothing was monitored.
     public init() {}
 
     /// A monitor: its name, and what holds for its conditions.
@@ -24,7 +24,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// What holds for its conditions.
         public var settings: MonitorSettings
 
-        /// Makes one.
+        /// A monitor of that name, with its settings.
         public init(name: String, settings: MonitorSettings) {
             self.name = name
             self.settings = settings
@@ -40,7 +40,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// When it really stopped listening; absent while it listens.
         public var stopped: PastMoment?
 
-        /// Makes one.
+        /// An adapter that stopped listening then, or, without a moment, listens.
         public init(name: String, address: DeviceAddress? = nil, stopped: PastMoment?) {
             self.name = name
             self.address = address
@@ -63,7 +63,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// The beacons under it that are `satisfied` or `unknown` (rule P1), in order.
         public var beacons: [Subject] = []
 
-        /// Makes one without beacons.
+        /// A condition with its own subject; beacons are added later.
         public init(
             monitor: String, identifier: String, condition: BeaconMonitoring.Condition, settings: ConditionSettings?,
             own: Subject
@@ -95,7 +95,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// The open visit.
         public var visit: OpenVisit?
 
-        /// Makes one of which nothing but the state is known.
+        /// A subject of which nothing but the state is known.
         public init(beacon: BeaconIdentity? = nil, state: BeaconMonitor.Event.State) {
             self.beacon = beacon
             self.state = state
@@ -117,7 +117,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// The adapter that heard it.
         public var adapter: String
 
-        /// Makes one.
+        /// A refresh of a beacon, as an adapter heard it.
         public init(
             time: PastMoment, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?, address: DeviceAddress?,
             adapter: String
@@ -140,7 +140,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         /// RSSI over those that had one.
         public var strength: Visit.Strength?
 
-        /// Makes one.
+        /// A visit with what has been counted of it.
         public init(arrival: PastMoment?, refreshes: Int, strength: Visit.Strength?) {
             self.arrival = arrival
             self.refreshes = refreshes

@@ -30,7 +30,7 @@ public struct Visit: Sendable, Hashable {
         /// dBm.
         public var maximum: Int8
 
-        /// Makes one; `count` is at least 1.
+        /// What was counted over refreshes with an RSSI; `count` is at least 1.
         package init(minimum: Int8, sum: Int64, count: Int, maximum: Int8) {
             self.minimum = minimum
             self.sum = sum
@@ -67,7 +67,7 @@ public struct Visit: Sendable, Hashable {
     /// When its end was established, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-    /// Makes one, as an engine does or a line says.
+    /// A visit that an engine saw end, or that a line tells.
     package init(
         monitor: String, identifier: String, scope: Scope, time: Instant, clockOffset: ClockOffset,
         condition: Condition, refinement: BeaconIdentity?, arrival: Instant?, departure: Instant?, sightings: Int,

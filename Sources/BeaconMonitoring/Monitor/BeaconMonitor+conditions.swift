@@ -1,7 +1,7 @@
 public import BluetoothLE
 
 extension MonitorSetup.Condition {
-    /// Makes one under an identifier that is text.
+    /// A condition under an identifier that is given as text.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
     public init(
         _ condition: Condition, identifier: String, assuming: BeaconMonitor.Event.State = .unknown,

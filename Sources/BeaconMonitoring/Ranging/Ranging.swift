@@ -15,7 +15,7 @@ public struct RangedBeacon: Sendable, Hashable {
     /// When it was sighted last, on the timeline (`CLBeacon.timestamp`).
     public var lastSighting: Instant
 
-    /// Makes one, as a ranger does.
+    /// A beacon with what a ranger makes of its sightings.
     public init(
         beacon: BeaconIdentity, rssi: Double?, proximity: Proximity, accuracy: Double?, count: Int,
         lastSighting: Instant
@@ -44,7 +44,7 @@ public struct Ranging: Sendable, Hashable {
     /// The second's end by the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-    /// Makes one, as a ranger does.
+    /// The beacons that a ranger tells for a condition and second.
     public init(
         condition: BeaconMonitor.BeaconIdentityCondition, time: Instant, clockOffset: ClockOffset,
         beacons: [RangedBeacon]
