@@ -163,6 +163,28 @@ import Testing
     }
 
     @Test
+    func `N4: when an adapter really stopped is known after a start of the machine, and one more of the process`()
+        throws
+    {
+        var site = try Site({ _ in }, monitor: { $0.forgetAfter = .seconds(1000) })
+        site.offset = ClockOffset(nanoseconds: 1_795_219_200_000_000_000)
+        site.engine.clockOffset = site.offset
+        site.listening(at: .zero)
+        site.listening(.started, "hci1", at: .zero)
+        site.sighted(by: "hci1", at: .seconds(1))
+        site.listening(.stopped(since: nil), "hci1", at: .seconds(10))
+        // Ten seconds later the machine starts anew, and its timeline begins five seconds after hci1 stopped.
+        let later = ClockOffset(nanoseconds: site.offset.nanoseconds + 1_015_000_000_000)
+        #expect(try site.reboot(at: .seconds(-995), clockOffset: later) == [])
+        #expect(try site.restart(at: .seconds(-900)) == [])
+        site.listening(at: .seconds(-900))
+        #expect(site.advance(to: .seconds(-5)) == [.unknown(at: .seconds(-840))])
+        // Forgotten a thousand seconds after it stopped: all together hold the subject from then on.
+        #expect(site.advance(to: .seconds(25) - .nanosecond) == [])
+        #expect(site.advance(to: .seconds(25)) == [.unsatisfied(at: .seconds(25))])
+    }
+
+    @Test
     func `N4, C2: other settings hold from the start on, another identity starts afresh, what is gone is removed`()
         throws
     {

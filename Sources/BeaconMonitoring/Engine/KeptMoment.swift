@@ -32,6 +32,14 @@ struct KeptMoment: Sendable {
 }
 
 extension PastMoment {
+    /// A place on the timeline; one before its beginning is the date that it was.
+    init(place nanoseconds: Int64, offset: ClockOffset) {
+        self =
+            nanoseconds < 0
+            ? .date(WallDate(Instant(remembered: nanoseconds), offset: offset))
+            : .timeline(Instant(nanoseconds: nanoseconds))
+    }
+
     /// The same on the timeline, before its beginning where it was; far from the ends of what counts, so that a timeout can
     /// be added.
     func nanoseconds(offset: ClockOffset) -> Int64 {

@@ -49,7 +49,7 @@ extension MonitorEngine {
         let isListening = adapters.clock(of: adapter).isListening
         return MonitorSnapshot.Adapter(
             name: state.name, address: state.address,
-            stopped: isListening ? nil : KeptMoment(state.silence.silentSince).past)
+            stopped: isListening ? nil : PastMoment(place: state.silence.silentSince, offset: clockOffset))
     }
 
     private func subjectSnapshot(_ index: SubjectIndex) -> MonitorSnapshot.Subject {
