@@ -15,6 +15,7 @@ let package = Package(
     products: [
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
+        .library(name: "BeaconMonitoringFoundation", targets: ["BeaconMonitoringFoundation"]),
         .library(name: "BackgroundActivity", targets: ["BackgroundActivity"]),
         .library(name: "Captures", targets: ["Captures"]),
         .library(name: "EventLog", targets: ["EventLog"]),
@@ -43,6 +44,9 @@ let package = Package(
             name: "BeaconMonitoring",
             dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: ours),
+        // The one target that may import Foundation.
+        .target(
+            name: "BeaconMonitoringFoundation", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BackgroundActivity",
             dependencies: ["BeaconMonitoring", "CDBus", .product(name: "SystemPackage", package: "swift-system")],
@@ -217,6 +221,9 @@ let package = Package(
                 "BeaconMonitoring", "BluetoothLE", "EventLog",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(
+            name: "BeaconMonitoringFoundationTests",
+            dependencies: ["BeaconMonitoringFoundation", "BeaconMonitoring", "BluetoothLE"]),
         .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
         .testTarget(
             name: "EventLogTests",

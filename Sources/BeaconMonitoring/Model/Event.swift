@@ -4,14 +4,14 @@ extension BeaconMonitor {
     /// A subject's new state.
     public struct Event: Sendable, Hashable {
         /// A state that a subject had, and since when.
-        public struct Previous: Sendable, Hashable {
+        public struct Previous: Sendable, Hashable, Codable {
             /// The state.
             public var state: State
             /// Its event's date, as it was printed then.
             public var date: WallDate
 
-            /// A state, with the date of its event.
-            package init(state: State, date: WallDate) {
+            /// A state, and the date of the event that it began with.
+            public init(state: State, date: WallDate) {
                 self.state = state
                 self.date = date
             }
@@ -45,8 +45,8 @@ extension BeaconMonitor {
         /// When it began, on the wall clock.
         public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-        /// An event that an engine made, or that a line tells.
-        package init(
+        /// An event of the kind that a monitor makes: for tests, and for whoever reads events back.
+        public init(
             monitor: String, identifier: String, scope: Scope, state: State, time: Instant, clockOffset: ClockOffset,
             condition: Condition, refinement: BeaconIdentity?, previous: Previous?, sighting: Sighting?,
             lastSeen: Instant?, diagnostics: Diagnostics

@@ -43,7 +43,8 @@ extension MonitorError: CustomStringConvertible {
         case .identifierRepeated(let identifier):
             "two of the conditions have the identifier “\(identifier)”; give each its own"
         case .identifierUnknown(let identifier): "no condition has the identifier “\(identifier)”"
-        case .nameTaken(let name): "a monitor named “\(name)” exists already; end it first or choose another name"
+        case .nameTaken(let name):
+            "a monitor named “\(name)” exists already; end it first (await monitor.end()) or choose another name"
         case .nameUnknown(let name): "no monitor is named “\(name)”"
         case .circleInvalid(let latitude, let longitude, let radius):
             "a circle at \(latitude), \(longitude) of \(radius) m; expected −90…90, −180…180 and a radius above 0"

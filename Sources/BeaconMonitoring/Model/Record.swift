@@ -1,6 +1,6 @@
 extension BeaconMonitor {
     /// A condition with its last event (Apple: `CLMonitor.Record`).
-    public struct Record: Sendable, Hashable {
+    public struct Record: Sendable, Hashable, Codable {
         /// What is monitored.
         public var condition: Condition
         /// The last event that has been handled (rule N3).
@@ -9,8 +9,8 @@ extension BeaconMonitor {
         /// is delivered to nobody (rule C1).
         public var lastEvent: Event
 
-        /// Makes one.
-        package init(condition: Condition, lastEvent: Event) {
+        /// A condition with its last event.
+        public init(condition: Condition, lastEvent: Event) {
             self.condition = condition
             self.lastEvent = lastEvent
         }
@@ -18,8 +18,8 @@ extension BeaconMonitor {
 }
 
 extension BeaconMonitor.Record {
-    /// The record of a condition that was added or replaced just now.
-    package init(beginning change: ConditionChange) {
+    /// The record of a condition that was added or replaced just now: its `lastEvent` is the placeholder (rule C1).
+    public init(beginning change: ConditionChange) {
         condition = change.condition
         lastEvent = BeaconMonitor.Event(
             monitor: change.monitor, identifier: change.identifier, scope: .condition,

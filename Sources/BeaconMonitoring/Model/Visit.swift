@@ -3,7 +3,7 @@ public import BluetoothLE
 /// A subject's time from `satisfied` to `unsatisfied` (rule P3).
 public struct Visit: Sendable, Hashable {
     /// What ended a visit.
-    public enum Reason: UInt8, Sendable, Hashable {
+    public enum Reason: UInt8, Sendable, Hashable, CaseIterable {
         /// The last hold ran out (rule X2).
         case exitTimeout
         /// A fix lay outside of the circle (rule G2).
@@ -30,8 +30,8 @@ public struct Visit: Sendable, Hashable {
         /// dBm.
         public var maximum: Int8
 
-        /// What was counted over refreshes with an RSSI; `count` is at least 1.
-        package init(minimum: Int8, sum: Int64, count: Int, maximum: Int8) {
+        /// What a visit's refreshes had; `count` is at least 1.
+        public init(minimum: Int8, sum: Int64, count: Int, maximum: Int8) {
             self.minimum = minimum
             self.sum = sum
             self.count = count
@@ -67,8 +67,8 @@ public struct Visit: Sendable, Hashable {
     /// When its end was established, on the wall clock.
     public var date: WallDate { WallDate(time, offset: clockOffset) }
 
-    /// A visit that an engine saw end, or that a line tells.
-    package init(
+    /// A visit of the kind that a monitor makes: for tests, and for whoever reads visits back.
+    public init(
         monitor: String, identifier: String, scope: Scope, time: Instant, clockOffset: ClockOffset,
         condition: Condition, refinement: BeaconIdentity?, arrival: Instant?, departure: Instant?, sightings: Int,
         strength: Strength?, reason: Reason

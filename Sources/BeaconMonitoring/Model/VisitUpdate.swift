@@ -29,6 +29,22 @@ public struct VisitUpdate: Sendable, Hashable {
     /// ``departure``, on the wall clock.
     public var departureDate: WallDate? { departure.map { WallDate($0, offset: clockOffset) } }
 
+    /// A stay of the kind that a monitor tells of: for tests, and for whoever reads stays back.
+    public init(
+        monitor: String, identifier: String, scope: Scope, condition: Condition, refinement: BeaconIdentity?,
+        arrival: Instant?, departure: Instant?, ended: Visit?, clockOffset: ClockOffset
+    ) {
+        self.monitor = monitor
+        self.identifier = identifier
+        self.scope = scope
+        self.condition = condition
+        self.refinement = refinement
+        self.arrival = arrival
+        self.departure = departure
+        self.ended = ended
+        self.clockOffset = clockOffset
+    }
+
     /// A stay that begins by an entering event.
     init(arrival event: BeaconMonitor.Event) {
         monitor = event.monitor

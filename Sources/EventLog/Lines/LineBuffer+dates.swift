@@ -80,26 +80,3 @@ struct SecondText {
         self.text = text
     }
 }
-
-/// A day of the proleptic Gregorian calendar.
-struct CivilDate {
-    let year: Int
-    let month: Int
-    let day: Int
-
-    /// The date `day` days after 1970-01-01.
-    ///
-    /// Source: the days-to-civil algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400
-    /// years of 146,097 days that begin on 1 March, so that the leap day is the last.
-    init(day: Int) {
-        let shifted = day + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        self.day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-}

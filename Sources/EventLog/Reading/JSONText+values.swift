@@ -142,17 +142,3 @@ extension JSONText {
         return diagnostics
     }
 }
-
-extension CivilDate {
-    /// How many days a date lies after 1970-01-01.
-    ///
-    /// Source: the civil-to-days algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-    static func day(year: Int, month: Int, day: Int) -> Int {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
-    }
-}

@@ -1,0 +1,36 @@
+/// A day of the proleptic Gregorian calendar.
+package struct CivilDate: Sendable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
+
+    /// The date `day` days after 1970-01-01.
+    ///
+    /// Source: the days-to-civil algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400
+    /// years of 146,097 days that begin on 1 March, so that the leap day is the last.
+    package init(day: Int) {
+        let shifted = day + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        self.day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+}
+
+extension CivilDate {
+    /// How many days a date lies after 1970-01-01.
+    ///
+    /// Source: the civil-to-days algorithm of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    package static func day(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+}
