@@ -63,6 +63,48 @@ import Testing
         }
     }
 
+    @Test func `N1: a monitor is made again at once, 300 times, while cancelled loops of those before still run`()
+        async throws
+    {
+        for _ in 0..<300 {
+            let clock = ManualClock()
+            let monitor = try BeaconMonitor("N1 again", clock: clock)
+            try await monitor.add(.anyA, identifier: "lobby")
+            let loop = Task { [monitor] in try await monitor.run() }
+            await clock.sleeperStands(at: .seconds(60))
+            loop.cancel()
+        }
+    }
+
+    @Test func `N1: who lost the name to a successor has ended, and its subscribers with it`() async throws {
+        let site = try await Site("N1 lost")
+        try await site.lobby(.satisfied)
+        var events = site.monitor.events.makeAsyncIterator()
+        let loop = Task { [monitor = site.monitor] in try await monitor.run() }
+        await site.clock.sleeperStands(at: .seconds(30))
+        loop.cancel()
+        let successor = try BeaconMonitor("N1 lost", clock: site.clock)
+        #expect(try await events.next() == nil)
+        await #expect(throws: MonitorError.ended("N1 lost")) { try await site.lobby() }
+        await site.monitor.end()
+        #expect(throws: MonitorError.nameTaken("N1 lost")) { try BeaconMonitor("N1 lost", clock: ManualClock()) }
+        withExtendedLifetime(successor) {}
+    }
+
+    @Test func `N1: a loop that is run again holds the name fast again`() async throws {
+        let site = try await Site("N1 run again")
+        try await site.lobby(.satisfied)
+        for _ in 0..<2 {
+            let loop = Task { [monitor = site.monitor] in try await monitor.run() }
+            await site.clock.sleeperStands(at: .seconds(30))
+            #expect(throws: MonitorError.nameTaken("N1 run again")) {
+                try BeaconMonitor("N1 run again", clock: ManualClock())
+            }
+            loop.cancel()
+            await #expect(throws: CancellationError.self) { try await loop.value }
+        }
+    }
+
     @Test func `what has ended refuses what it is asked for`() async throws {
         let site = try await Site("ended")
         try await site.lobby()

@@ -77,6 +77,8 @@ extension BeaconMonitor {
         public var refusedBeacons: Int
         /// Subscribers that were ended because 65,536 events or visits waited for them (rule N2).
         public var slowSubscribers: Int
+        /// Events that a store kept, that nobody ever handled, and that gave way to newer ones (rule N3).
+        public var forgottenEvents: Int
     }
 
     /// What the monitor has counted.
@@ -84,7 +86,8 @@ extension BeaconMonitor {
         Counters(
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
             displacedBeacons: engine.displacedBeacons, refusedBeacons: engine.refusedBeacons,
-            slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers)
+            slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers,
+            forgottenEvents: hub.notes?.forgotten ?? 0)
     }
 
     /// An input of the user's own, dated now.
@@ -118,31 +121,72 @@ extension BeaconMonitor {
 
     /// Does what the engine wants done, and has the alarm set anew where that is needed earlier than it stands.
     private func perform() {
-        if let store, !actions.isEmpty {
-            tellNames()
-            // Durable first: nobody hears of an event that a crash could take back.
-            let engine = engine
-            store.keep(actions, at: engine.now) { engine.snapshot }
-            noteKeeping()
+        if !actions.isEmpty {
+            let crossings = presence.crossings(of: actions)
+            deliver(crossings, keep(crossings))
+            actions.removeAll()
         }
+        guard isRunning, let deadline = nextDeadline else { return }
+        if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
+    }
+
+    /// Has the store keep what is to be done: nobody hears of an event that a crash could take back.
+    ///
+    /// - Returns: what it keeps; nothing where there is none.
+    private func keep(_ crossings: [Event.Crossing?]) -> [KeptEvent] {
+        guard let store else { return [] }
+        tellNames()
+        tellHandled()
+        let events = Self.numbered(actions, crossings: crossings, after: &eventsGiven)
+        let engine = engine
+        store.keep(actions, events: events, at: engine.now) { engine.snapshot }
+        noteKeeping()
+        return events
+    }
+
+    /// Tells the store what has been handled since.
+    func tellHandled() {
+        guard let store, !isEnded, let notes = hub.notes?.take() else { return }
+        if !notes.handled.isEmpty { store.handled(notes.handled) }
+        if !notes.forgotten.isEmpty { store.forget(notes.forgotten) }
+    }
+
+    /// The events among actions, and what conditions begin with, with numbers.
+    static func numbered(
+        _ actions: ActionBuffer, crossings: [Event.Crossing?], after last: inout Int
+    ) -> [KeptEvent] {
+        var events: [KeptEvent] = []
+        var crossings = crossings.makeIterator()
         for action in actions.actions {
             switch action {
             case .event(let event):
-                let crossing = presence.cross(event)
-                hub.publish(event, crossing)
+                last += 1
+                events.append(KeptEvent(number: last, event: event, crossing: crossings.next() ?? nil))
+            case .condition(let change) where change.kind == .added || change.kind == .replaced:
+                last += 1
+                let beginning = Record(beginning: change).lastEvent
+                events.append(KeptEvent(number: last, event: beginning, isPlaceholder: true))
+            case .condition, .visit, .adapter, .trackingLimitExceeded: break
+            }
+        }
+        return events
+    }
+
+    /// Hands what has happened to whoever subscribed.
+    private func deliver(_ crossings: [Event.Crossing?], _ kept: [KeptEvent]) {
+        var crossings = crossings.makeIterator()
+        var numbers = kept.lazy.filter { !$0.isPlaceholder }.map(\.number).makeIterator()
+        for action in actions.actions {
+            switch action {
+            case .event(let event):
+                let crossing = crossings.next() ?? nil
+                hub.publish(event, crossing, number: numbers.next() ?? 0)
                 if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }
-            case .visit(let visit):
-                presence.apply(visit)
-                visitLog.publish(VisitUpdate(ended: visit))
-            case .condition(let change):
-                presence.apply(change)
-                hub.apply(change)
+            case .visit(let visit): visitLog.publish(VisitUpdate(ended: visit))
+            case .condition(let change): hub.apply(change)
             // For sinks, of which a monitor without a gateway has none.
             case .adapter, .trackingLimitExceeded: break
             }
         }
-        if !actions.isEmpty { actions.removeAll() }
-        guard isRunning, let deadline = nextDeadline else { return }
-        if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
     }
 }

@@ -1,4 +1,5 @@
 import BluetoothLE
+import Synchronization
 
 extension BeaconMonitor {
     /// Handles what becomes due, when it does, until the monitor is ended or the task is cancelled.
@@ -14,8 +15,33 @@ extension BeaconMonitor {
         guard !isRunning else { throw MonitorError.running(name) }
         isRunning = true
         defer { isRunning = false }
+        if !isEnded, !lease.hold() { throw MonitorError.nameTaken(name) }
+        try await withTaskCancellationHandler {
+            try await keepTime(draining: drain)
+        } onCancel: {
+            leaveName()
+        }
+    }
+
+    /// Leaves the monitor's name to whoever asks for it next, and ends by that.
+    private nonisolated func leaveName() {
+        // Its files are open until it is ended.
+        guard hub.notes == nil else { return }
+        lease.loosen { [weak self] in
+            guard let self else { return }
+            successor.store(true, ordering: .releasing)
+            hub.finish()
+            rangingHub.finish()
+            visitLog.finish()
+            session.end()
+            signal.raise()
+        }
+    }
+
+    private func keepTime(draining drain: @Sendable () async -> Void) async throws {
         while !isEnded {
             try Task.checkCancellation()
+            tellHandled()
             let now = clock.now
             guard let deadline = nextDeadline, deadline <= now else {
                 try await sleep(until: nextDeadline)

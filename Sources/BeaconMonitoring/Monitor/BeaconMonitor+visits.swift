@@ -12,11 +12,14 @@ extension BeaconMonitor {
         let log: Broadcast<VisitUpdate>
 
         /// Subscribes: what happens from now on waits for the iterator, up to 65,535 updates.
-        public func makeAsyncIterator() -> Iterator { Iterator(subscription: Subscription(log)) }
+        public func makeAsyncIterator() -> Iterator { subscribe().makeAsyncIterator() }
+
+        /// Subscribes: what happens from now on waits, whenever the first loop over it begins.
+        public func subscribe() -> VisitSubscription { VisitSubscription(place: BroadcastPlace(log)) }
 
         /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
         public struct Iterator: AsyncIteratorProtocol, Sendable {
-            let subscription: Subscription<VisitUpdate>
+            let place: BroadcastPlace<VisitUpdate>
 
             /// The next stay; `nil` once the monitor has ended and nothing waits any more, or when cancelled.
             ///
@@ -24,11 +27,19 @@ extension BeaconMonitor {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(MonitorError) -> VisitUpdate? {
-                try await subscription.next(isolation: actor)
+                try await place.next(isolation: actor)
             }
 
             /// As ``next(isolation:)``, on no actor.
             public mutating func next() async throws(MonitorError) -> VisitUpdate? { try await next(isolation: nil) }
         }
+    }
+
+    /// A subscription to a monitor's stays, from when it was made; as ``EventSubscription`` is one to its events.
+    public struct VisitSubscription: AsyncSequence, Sendable {
+        let place: BroadcastPlace<VisitUpdate>
+
+        /// Goes on with the next update that nobody has taken.
+        public func makeAsyncIterator() -> Visits.Iterator { Visits.Iterator(place: place) }
     }
 }

@@ -1,4 +1,5 @@
 public import BluetoothLE
+import Synchronization
 
 /// A monitor of beacons with the face of Core Location's `CLMonitor`.
 ///
@@ -11,7 +12,9 @@ public import BluetoothLE
 ///     for try await event in monitor.events { … }
 ///
 /// It ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task of its own:
-/// nothing but its owner and the tasks that are in a call to it keep it alive.
+/// nothing but its owner and the tasks that are in a call to it keep it alive. A task that was cancelled is in its call until
+/// it has been scheduled once more: who makes a monitor of the same name again says ``end()`` before. A loop that was
+/// cancelled leaves the name to whoever asks for it next; a monitor with a ``RecordStore`` does not, whose files are open.
 public actor BeaconMonitor {
     /// The monitor's name: one at a time in this process.
     public nonisolated let name: String
@@ -20,7 +23,7 @@ public actor BeaconMonitor {
 
     let clock: any MonitorClock
     let lease: NameLease
-    nonisolated let hub = EventHub()
+    nonisolated let hub: EventHub
     nonisolated let rangingHub: RangingHub
     nonisolated let service: ServiceRegistry
     /// What monitoring holds by itself.
@@ -28,14 +31,20 @@ public actor BeaconMonitor {
     /// The flags that whoever owns the monitor raises.
     var ambient: Diagnostics = []
     nonisolated let visitLog = Broadcast<VisitUpdate>()
-    let signal = Signal()
+    let signal: Signal
     let store: (any RecordStore)?
     var engine: MonitorEngine
     /// How many namings of adapters the store has been told of.
     var toldNamings = 0
+    /// The number of the last event that the store was given.
+    var eventsGiven: Int
     var actions = ActionBuffer()
     var presence: Presence
-    var isEnded = false
+    private var hasEnded = false
+    /// Whether it has ended: by ``end()``, or because another took its name after its loop had been cancelled.
+    var isEnded: Bool { hasEnded || successor.load(ordering: .acquiring) }
+    /// Whether another has taken its name.
+    nonisolated let successor = Atomic<Bool>(false)
     var isRunning = false
     /// What ``run(draining:)`` sleeps until; nothing where it does not sleep, or until it is woken.
     var alarm: Instant?
@@ -69,13 +78,18 @@ public actor BeaconMonitor {
     ) throws(MonitorError) {
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
+        let signal = Signal()
+        let hub = EventHub(notes: store == nil ? nil : DeliveryNotes(signal))
+        self.signal = signal
+        self.hub = hub
         if let store {
-            engine = try Self.restored(store, identifier, settings, engineSettings, named, clock)
+            (engine, eventsGiven) = try Self.restored(store, hub, identifier, settings, engineSettings, named, clock)
         } else {
             var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
             try engine.addMonitor(identifier, settings: settings)
             engine.setNames(named)
             self.engine = engine
+            eventsGiven = 0
         }
         rangingHub = RangingHub(settings: ranging)
         self.service = service
@@ -97,8 +111,9 @@ public actor BeaconMonitor {
     ///
     /// ``run(draining:)`` returns. What is handed over from now on has no effect; records stay as they are.
     public func end() {
+        tellHandled()
         if !isEnded { store?.close(engine.snapshot, at: max(clock.now, engine.now)) }
-        isEnded = true
+        hasEnded = true
         hub.finish()
         rangingHub.finish()
         session.end()
@@ -148,10 +163,7 @@ public actor BeaconMonitor {
     /// The identifiers of the conditions, in the order in which they were added.
     public var identifiers: [String] { engine.identifiers.map(\.text) }
 
-    /// A condition with its last event that has been handled: made durable by the store, or, without one, by every
-    /// subscriber (rule N3); `nil` where none has the identifier.
-    public func record(for identifier: String) -> Record? {
-        let identifier = Identifier(lookup: identifier)
-        return store.map { $0.record(for: identifier) } ?? hub.record(for: identifier)
-    }
+    /// A condition with its last event that has been handled: every subscription that received it has asked for the next
+    /// one, or ended, or there was none (rule N3); `nil` where none has the identifier.
+    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
 }

@@ -2,7 +2,8 @@ extension BeaconMonitor {
     /// A monitor's events, for any number of subscribers, at once and one after another (rule N2).
     ///
     /// Each iterator is a subscription: it gets every event from when it was made, in order, whatever becomes of the
-    /// others. To ask for the next event is to say that the last one has been handled (rule N3).
+    /// others. To ask for the next event is to say that the last one has been handled (rule N3). A loop makes its iterator
+    /// when it begins; ``subscribe()`` subscribes before that.
     ///
     /// What a subscriber wants can be narrowed in a copy:
     ///
@@ -12,6 +13,9 @@ extension BeaconMonitor {
     ///     for try await event in arrivals { … }
     ///
     /// An event that it leaves out has been handled, as far as this subscriber goes: records move by it as by any other.
+    ///
+    /// Where the monitor has a ``RecordStore``, the first subscription begins with the events that the process before kept
+    /// and nobody handled.
     public struct Events: AsyncSequence, Sendable {
         /// Whether entries are wanted; `true` unless set (Apple: `CLRegion.notifyOnEntry`).
         ///
@@ -32,7 +36,12 @@ extension BeaconMonitor {
         init(hub: EventHub) { self.hub = hub }
 
         /// Subscribes: what happens from now on waits for the iterator, up to 65,535 events, left out ones counted.
-        public func makeAsyncIterator() -> Iterator { Iterator(subscription: Subscription(hub.log, wants: filter)) }
+        public func makeAsyncIterator() -> Iterator { subscribe().makeAsyncIterator() }
+
+        /// Subscribes: what of the wanted happens from now on waits, whenever the first loop over it begins.
+        public func subscribe() -> EventSubscription {
+            EventSubscription(place: BroadcastPlace(hub.log, wants: filter))
+        }
 
         /// What tells the wanted from the rest; absent where all are wanted.
         private var filter: (@Sendable (EventHub.Entry) -> Bool)? {
@@ -49,7 +58,7 @@ extension BeaconMonitor {
 
         /// One subscription; it ends when the iterator is discarded or the task that waits on it is cancelled.
         public struct Iterator: AsyncIteratorProtocol, Sendable {
-            let subscription: Subscription<EventHub.Entry>
+            let place: BroadcastPlace<EventHub.Entry>
 
             /// The next event; `nil` once the monitor has ended and nothing waits any more, or when cancelled.
             ///
@@ -57,7 +66,7 @@ extension BeaconMonitor {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(MonitorError) -> Event? {
-                try await subscription.next(isolation: actor)?.event
+                try await place.next(isolation: actor)?.event
             }
 
             /// As ``next(isolation:)``, on no actor.

@@ -9,10 +9,14 @@ final class Broadcast<Element: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Answer, Never>
 
     private let state = Mutex(BroadcastLog<Element>())
-    /// Told of each element, in order, once everybody who received it has handled it; called under the log's lock.
-    private let handled: @Sendable (Element) -> Void
+    /// Told of each element, in order, once everybody who received it has handled it or ended, and whether all of them had
+    /// taken it; called under the log's lock.
+    private let handled: @Sendable (Element, Bool) -> Void
 
-    init(handled: @escaping @Sendable (Element) -> Void = { _ in }) { self.handled = handled }
+    init(handled: @escaping @Sendable (Element, Bool) -> Void = { _, _ in }) { self.handled = handled }
+
+    /// Has the first subscriber given these first; called before anything else.
+    func leave(_ elements: [Element]) { state.withLock { $0.leave(elements) } }
 
     /// Begins a subscription to what comes from now on, or to what of it is wanted.
     func subscribe(_ wants: (@Sendable (Element) -> Bool)? = nil) -> Int { state.withLock { $0.subscribe(wants) } }
@@ -53,7 +57,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 }
 
 /// A place among a broadcast's subscribers, given up with the last iterator that has it.
-final class Subscription<Element: Sendable>: Sendable {
+final class BroadcastPlace<Element: Sendable>: Sendable {
     private let broadcast: Broadcast<Element>
     private let id: Int
 

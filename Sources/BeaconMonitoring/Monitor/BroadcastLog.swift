@@ -3,12 +3,15 @@ let backlogMax = 65_536
 
 /// What a broadcast knows: a log, and each subscriber's place in it.
 struct BroadcastLog<Element: Sendable> {
-    typealias Handled = (Element) -> Void
+    /// Told of an element once it waits for nobody, and whether all who received it had taken it.
+    typealias Handled = (Element, _ wasTaken: Bool) -> Void
 
     private struct Entry {
         let element: Element
         /// How many subscribers that received it have not handled it.
         var waiting: Int
+        /// Whether one of them ended without having taken it.
+        var isAbandoned = false
     }
 
     struct Subscriber {
@@ -16,6 +19,8 @@ struct BroadcastLog<Element: Sendable> {
         var next: Int
         /// The sequence of the first that it has not handled.
         var handled: Int
+        /// The sequence of the first that came after it subscribed: what it was left before that is not held against it.
+        let joined: Int
         /// What of it the subscriber wants; absent: all. The rest counts as handled when its turn comes.
         let wants: (@Sendable (Element) -> Bool)?
         var waiters: [Broadcast<Element>.Waiter] = []
@@ -31,15 +36,26 @@ struct BroadcastLog<Element: Sendable> {
     private var tooSlow: Set<Int> = []
     private(set) var slowSubscribers = 0
     private var subscribersGiven = 0
+    /// What waits for the first subscriber, from before there was this log (rule N3).
+    private var inheritance: [Element] = []
     private var isFinished = false
 
     var unhandled: Int { entries.count - head }
     /// The sequence of the next element.
     private var end: Int { first + unhandled }
 
+    /// Has the first subscriber given these first, before anything has been published.
+    mutating func leave(_ elements: [Element]) { inheritance = elements }
+
     mutating func subscribe(_ wants: (@Sendable (Element) -> Bool)?) -> Int {
         subscribersGiven += 1
-        if !isFinished { subscribers[subscribersGiven] = Subscriber(next: end, handled: end, wants: wants) }
+        if !isFinished {
+            let begin = end
+            // Without a subscriber nothing has stayed in the log, so it is what the log begins with.
+            entries += inheritance.map { Entry(element: $0, waiting: 1) }
+            inheritance = []
+            subscribers[subscribersGiven] = Subscriber(next: begin, handled: begin, joined: end, wants: wants)
+        }
         return subscribersGiven
     }
 
@@ -51,7 +67,8 @@ struct BroadcastLog<Element: Sendable> {
         let next = end + 1
         for index in subscribers.indices {
             if subscribers.values[index].waiters.isEmpty {
-                if next - subscribers.values[index].next >= backlogMax { slow.append(subscribers.keys[index]) }
+                let begin = max(subscribers.values[index].next, subscribers.values[index].joined)
+                if next - begin >= backlogMax { slow.append(subscribers.keys[index]) }
             } else if subscribers.values[index].wants.map({ $0(element) }) ?? true {
                 waiters.append(subscribers.values[index].waiters.removeFirst())
                 subscribers.values[index].next = next
@@ -122,6 +139,10 @@ struct BroadcastLog<Element: Sendable> {
 
     private mutating func take(_ id: Int) -> [Broadcast<Element>.Waiter] {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return [] }
+        for place in (head + subscriber.next - first)..<entries.count
+        where subscriber.wants.map({ $0(entries[place].element) }) ?? true {
+            entries[place].isAbandoned = true
+        }
         handle(from: subscriber.handled, to: end)
         return subscriber.waiters
     }
@@ -133,7 +154,7 @@ struct BroadcastLog<Element: Sendable> {
     /// Takes out what everybody has handled. Who has handled an element has handled those before it, so those are first.
     private mutating func trim(_ handled: Handled) {
         while head < entries.count, entries[head].waiting == 0 {
-            handled(entries[head].element)
+            handled(entries[head].element, !entries[head].isAbandoned)
             head += 1
             first += 1
         }

@@ -1,13 +1,5 @@
 import BluetoothLE
 
-/// What an event says of coming and going.
-enum Crossing: Sendable {
-    /// A stay begins.
-    case entry
-    /// A stay ends.
-    case exit
-}
-
 /// Which subjects are there: `satisfied`, or `unknown` and `satisfied` before. An outage ends no stay (rule P3).
 ///
 /// Bounded by what the engine holds: conditions, and beacons under them (rule P2).
@@ -28,8 +20,24 @@ struct Presence: Sendable {
     /// Whether a condition is.
     func contains(_ identifier: Identifier) -> Bool { conditions.contains(identifier) }
 
+    /// Takes in what has happened.
+    ///
+    /// - Returns: for each event of it, in order, whether somebody came or left by it.
+    mutating func crossings(of actions: ActionBuffer) -> [BeaconMonitor.Event.Crossing?] {
+        var crossings: [BeaconMonitor.Event.Crossing?] = []
+        for action in actions.actions {
+            switch action {
+            case .event(let event): crossings.append(cross(event))
+            case .visit(let visit): apply(visit)
+            case .condition(let change): apply(change)
+            case .adapter, .trackingLimitExceeded: break
+            }
+        }
+        return crossings
+    }
+
     /// Whether somebody comes or leaves by an event.
-    mutating func cross(_ event: BeaconMonitor.Event) -> Crossing? {
+    mutating func cross(_ event: BeaconMonitor.Event) -> BeaconMonitor.Event.Crossing? {
         switch event.state {
         case .satisfied: return insert(event) ? .entry : nil
         case .unsatisfied: return remove(event) ? .exit : nil

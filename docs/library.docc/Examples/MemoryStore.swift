@@ -4,35 +4,74 @@ import Synchronization
 
 /// What outlives a monitor, in place of a disk.
 final class Shelf: Sendable {
-    let snapshot = Mutex<MonitorSnapshot?>(nil)
+    struct Contents {
+        var snapshot: MonitorSnapshot?
+        /// What nobody has handled, by number.
+        var unhandled: [Int: KeptEvent] = [:]
+        /// The last that was handled of each condition, or what it began with.
+        var last: [String: KeptEvent] = [:]
+    }
+
+    let contents = Mutex(Contents())
 }
 
-/// The least that a record store can do: the last snapshot, kept at once.
+/// The least that a record store can do: everything is kept at once, and nothing of it survives the process.
 ///
 /// `EventLog`'s `FileRecordStore` is the one for earnest: it survives power cuts.
 final class MemoryStore: RecordStore {
     private let shelf: Shelf
-    private var records: [Identifier: BeaconMonitor.Record] = [:]
 
     init(_ shelf: Shelf) { self.shelf = shelf }
 
     func open(_ monitor: Identifier, at now: Instant, offset: ClockOffset) throws -> MonitorSnapshot? {
-        shelf.snapshot.withLock { $0 }
+        shelf.contents.withLock { $0.snapshot }
     }
 
     func name(_ adapter: AdapterID, _ name: String) {}
 
-    func keep(_ actions: ActionBuffer, at now: Instant, snapshot: () -> MonitorSnapshot) { put(snapshot()) }
+    func lastHandled(of identifier: Identifier) -> KeptEvent? { shelf.contents.withLock { $0.last[identifier.text] } }
+
+    var unhandledEvents: [KeptEvent] {
+        shelf.contents.withLock { $0.unhandled.values.sorted { $0.number < $1.number } }
+    }
+
+    func keep(_ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot) {
+        let snapshot = snapshot()
+        shelf.contents.withLock { contents in
+            contents.snapshot = snapshot
+            for case .condition(let change) in actions.actions where change.kind == .removed {
+                contents.last[change.identifier] = nil
+            }
+            for kept in events {
+                if kept.isPlaceholder {
+                    contents.last[kept.event.identifier] = kept
+                } else {
+                    contents.unhandled[kept.number] = kept
+                }
+            }
+        }
+    }
+
+    func handled(_ numbers: [Int]) {
+        shelf.contents.withLock { contents in
+            for number in numbers {
+                guard let kept = contents.unhandled.removeValue(forKey: number), kept.event.scope == .condition,
+                    let last = contents.last[kept.event.identifier], last.number <= number
+                else { continue }
+                contents.last[kept.event.identifier] = kept
+            }
+        }
+    }
+
+    func forget(_ numbers: [Int]) {
+        shelf.contents.withLock { contents in for number in numbers { contents.unhandled[number] = nil } }
+    }
 
     var nextDeadline: Instant? { nil }
 
     func advance(to now: Instant, snapshot: () -> MonitorSnapshot) {}
 
-    func record(for identifier: Identifier) -> BeaconMonitor.Record? { records[identifier] }
-
     var isKeeping: Bool { true }
 
-    func close(_ snapshot: MonitorSnapshot, at now: Instant) { put(snapshot) }
-
-    private func put(_ snapshot: MonitorSnapshot) { shelf.snapshot.withLock { $0 = snapshot } }
+    func close(_ snapshot: MonitorSnapshot, at now: Instant) { shelf.contents.withLock { $0.snapshot = snapshot } }
 }

@@ -9,11 +9,12 @@ import Testing
 
     @Test func `from a name to the first event`() async throws {
         let monitor = try BeaconMonitor("site", clock: clock)
-        try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
-        var events = monitor.events.makeAsyncIterator()
+        try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
+        let events = monitor.subscribe()
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.sighted(sighting(7, by: adapter, at: clock.now))
-        let event = try await events.next()
+        var iterator = events.makeAsyncIterator()
+        let event = try await iterator.next()
         #expect(event?.state == .satisfied)
         #expect(event?.refinement?.minor == 7)
         let flags: (any Diagnosed)? = event
@@ -21,24 +22,24 @@ import Testing
         // The record has the event before, until this one has been handled.
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unknown)
         await monitor.end()
-        #expect(try await events.next() == nil)
+        #expect(try await iterator.next() == nil)
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
     }
 
     @Test func `a loop over events, beside who hands over what is heard`() async throws {
         let monitor = try BeaconMonitor("entrance", clock: clock)
-        try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        try await monitor.add(.beacon(uuid: uuid), identifier: "lobby")
         let adapter = try await monitor.adapter(named: "hci0")
         let sighting = sighting(7, by: adapter, at: clock.now)
-        let events = monitor.events.makeAsyncIterator()
+        let events = monitor.subscribe()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await monitor.run() }
             group.addTask { await monitor.sighted(sighting) }
             group.addTask {
-                var events = events
-                let first = try await events.next()
-                #expect(first?.identifier == "lobby")
-                await monitor.end()
+                for try await event in events {
+                    #expect(event.identifier == "lobby")
+                    await monitor.end()
+                }
             }
             try await group.waitForAll()
         }
@@ -48,7 +49,7 @@ import Testing
         let shelf = Shelf()
         let adapterName = "hci0"
         let before = try BeaconMonitor("shelf", clock: clock, store: MemoryStore(shelf))
-        try await before.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+        try await before.add(.beacon(uuid: uuid), identifier: "lobby")
         let adapter = try await before.adapter(named: adapterName)
         await before.sighted(sighting(7, by: adapter, at: clock.now))
         await before.end()
@@ -61,9 +62,9 @@ import Testing
     @Test func `a set of conditions in place of another changes what differs`() async throws {
         let monitor = try BeaconMonitor("set", clock: clock)
         let lobby = try MonitorSetup.Condition(
-            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
+            .beacon(uuid: uuid), identifier: "lobby")
         let forklift = try MonitorSetup.Condition(
-            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: 100, minor: 7)), identifier: "forklift-7")
+            .beacon(uuid: uuid, major: 100, minor: 7), identifier: "forklift-7")
         try await monitor.setConditions([lobby])
         let changes = try await monitor.setConditions([lobby, forklift])
         #expect(changes.map(\.identifier) == ["forklift-7"])
@@ -90,7 +91,7 @@ import Testing
     @Test func `arrivals alone, and stays`() async throws {
         let monitor = try BeaconMonitor("stays", clock: clock)
         try await monitor.add(
-            .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby", assuming: .unsatisfied)
+            .beacon(uuid: uuid), identifier: "lobby", assuming: .unsatisfied)
         var arrivals = monitor.events
         arrivals.notifyOnExit = false
         var events = arrivals.makeAsyncIterator()

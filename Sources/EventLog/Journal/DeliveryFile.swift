@@ -1,0 +1,277 @@
+import BeaconMonitoring
+import BluetoothLE
+import SystemPackage
+
+/// Which events of a monitor its subscribers have still to handle, and the last that they handled of each condition, in a
+/// file of its own beside the event files (rule N3).
+///
+/// Each line is one of five: `{"payload":…}`, an event as in the event files that nobody has handled;
+/// `{"record":true,"payload":…}`, the last of a condition, or what it began with; `{"handled":[…]}`, the numbers of events
+/// that were handled, `{"forgotten":[…]}`, that gave way to newer ones; `{"removed":"…"}`, a condition that has no record
+/// any more. It is written at its end, and anew when most of it says nothing any more: at each start, and when it has
+/// grown to twice what it was.
+final class DeliveryFile {
+    /// An event as it is kept: on the timeline of the start that it was made in.
+    private struct Entry {
+        var kept: KeptEvent
+        /// The adapter that heard its sighting.
+        var adapter: String
+        var boot: String
+    }
+
+    static let fileName = "deliveries.jsonl"
+    // A file below this is not worth writing anew.
+    private static let compactMin = 256 << 10
+
+    private let path: FilePath
+    private let files: any FileSystemCalls
+    private let monitor: Identifier
+    private let boot: BootID
+    private let offset: ClockOffset
+    private var unhandled: [Int: Entry] = [:]
+    private var records: [Identifier: Entry] = [:]
+    private var file: FileSystemCalls.Handle?
+    private var size = 0
+    private var sizeAnew = 0
+    private var buffer = LineBuffer(capacity: 4096)
+    /// Lines that could not be made sense of, and were passed over.
+    private(set) var damagedLines = 0
+    /// Why it can't be written; what was to be written is in memory, and written with the next try.
+    private(set) var trouble: String?
+
+    /// Reads the file; where there is none, the records are those of the event files.
+    ///
+    /// - Throws: ``EventLogError/readFailed(_:_:)``.
+    init(
+        _ path: FilePath, of monitor: Identifier, boot: BootID, clockOffset: ClockOffset,
+        records stored: [Identifier: RecordBuilder.StoredRecord], files: any FileSystemCalls = SystemFiles()
+    ) throws(EventLogError) {
+        self.path = path
+        self.files = files
+        self.monitor = monitor
+        self.boot = boot
+        offset = clockOffset
+        for (identifier, record) in stored {
+            records[identifier] = Entry(
+                kept: KeptEvent(number: 1, event: record.event), adapter: record.adapter,
+                boot: boot.text)
+        }
+        do throws(Errno) {
+            try read()
+        } catch {
+            guard error == .noSuchFileOrDirectory else { throw .readFailed(path.string, error) }
+        }
+        writeAnew()
+    }
+
+    deinit {
+        if let file { files.close(file) }
+    }
+
+    // MARK: What there is
+
+    /// What nobody has handled, in order, on the present timeline.
+    func unhandledEvents(_ adapters: [String: AdapterID]) -> [KeptEvent] {
+        unhandled.sorted { $0.key < $1.key }.map { present($0.value, adapters) }
+    }
+
+    /// The last of a condition, on the present timeline.
+    func lastHandled(of identifier: Identifier, _ adapters: [String: AdapterID]) -> KeptEvent? {
+        records[identifier].map { present($0, adapters) }
+    }
+
+    private func present(_ entry: Entry, _ adapters: [String: AdapterID]) -> KeptEvent {
+        var kept = entry.kept
+        if BootID.machine(of: entry.boot) != boot.machine {
+            // Of another start of the machine: what stays is the date.
+            let shift = kept.event.clockOffset.nanoseconds &- offset.nanoseconds
+            func moved(_ instant: Instant) -> Instant { Instant(remembered: instant.nanoseconds &+ shift) }
+            kept.event.time = moved(kept.event.time)
+            kept.event.lastSeen = kept.event.lastSeen.map(moved)
+            kept.event.clockOffset = offset
+            if let time = kept.event.sighting?.time { kept.event.sighting?.time = moved(time) }
+        }
+        kept.event.sighting?.adapter = adapters[entry.adapter] ?? AdapterID(index: 0)
+        return kept
+    }
+
+    // MARK: What happens
+
+    /// Keeps events that nobody has handled, and what becomes of records; durable on return, or ``trouble`` says why not.
+    func keep(_ actions: ActionBuffer, events: [KeptEvent], adapterName: (AdapterID) -> String) {
+        for case .condition(let change) in actions.actions where change.kind == .removed {
+            records[Identifier(lookup: change.identifier)] = nil
+            buffer.append("{\"removed\":\"")
+            buffer.append(escaped: change.identifier)
+            buffer.append("\"}\n")
+        }
+        for kept in events {
+            let adapter = kept.event.sighting.map { adapterName($0.adapter) } ?? ""
+            let entry = Entry(kept: kept, adapter: adapter, boot: boot.text)
+            if kept.isPlaceholder {
+                records[Identifier(lookup: kept.event.identifier)] = entry
+            } else {
+                unhandled[kept.number] = entry
+            }
+            append(entry, isRecord: kept.isPlaceholder)
+        }
+        flush(durably: true)
+    }
+
+    /// Takes note that events were handled. It waits for no disk: a mark that is lost has its event come once more.
+    func handled(_ numbers: [Int]) {
+        for number in numbers { handled(number) }
+        append("{\"handled\":[", numbers)
+    }
+
+    /// Lets go of events that nobody has handled: they make no record.
+    func forget(_ numbers: [Int]) {
+        for number in numbers { unhandled[number] = nil }
+        append("{\"forgotten\":[", numbers)
+    }
+
+    private func append(_ beginning: StaticString, _ numbers: [Int]) {
+        buffer.append(beginning)
+        for (place, number) in numbers.enumerated() {
+            if place > 0 { buffer.append(octet: UInt8(ascii: ",")) }
+            buffer.append(number)
+        }
+        buffer.append("]}\n")
+        flush(durably: false)
+    }
+
+    private func handled(_ number: Int) {
+        guard let entry = unhandled.removeValue(forKey: number), entry.kept.event.scope == .condition else { return }
+        let identifier = Identifier(lookup: entry.kept.event.identifier)
+        guard let record = records[identifier], record.kept.number <= number else { return }
+        records[identifier] = entry
+    }
+
+    /// Tries again what could not be written.
+    func retry() { if trouble != nil { writeAnew() } }
+
+    /// Puts what is only written on the disk, and closes the file.
+    func close() {
+        if trouble != nil { writeAnew() }
+        guard let open = file else { return }
+        do throws(Errno) { try files.synchronize(open) } catch { trouble = "\(path.string): \(error)" }
+        files.close(open)
+        file = nil
+    }
+
+    // MARK: Lines
+
+    private func append(_ entry: Entry, isRecord: Bool) {
+        var options = LineEncoder.Options(gateway: monitor)
+        options.boot = entry.boot
+        options.envelope = false
+        var encoder = LineEncoder(options, after: max(entry.kept.number, 1) - 1)
+        var event = entry.kept.event
+        let adapter = AdapterID(index: 1)
+        encoder.name(adapter, entry.adapter)
+        event.sighting?.adapter = adapter
+        buffer.append("{")
+        if isRecord { buffer.append("\"record\":true,") }
+        if let crossing = entry.kept.crossing {
+            buffer.append(crossing == .entry ? "\"crossing\":\"entry\"," : "\"crossing\":\"exit\",")
+        }
+        buffer.append("\"payload\":")
+        encoder.encode(.event(event), into: &buffer)
+        buffer.dropLast()
+        buffer.append("}\n")
+    }
+
+    private func read() throws(Errno) {
+        var reader = try SegmentReader(path, files: files)
+        var parser = LineParser()
+        records = [:]
+        while try reader.next(into: &parser.text.bytes) {
+            if !apply(&parser) { damagedLines += 1 }
+        }
+        damagedLines += reader.overlong
+    }
+
+    /// - Returns: whether the line says something.
+    private func apply(_ parser: inout LineParser) -> Bool {
+        guard parser.text.parse() else { return false }
+        if let place = parser.text.find("handled", in: 0) {
+            for number in parser.text.elements(of: place).compactMap({ parser.text.integer($0) }) { handled(number) }
+            return true
+        }
+        if let place = parser.text.find("forgotten", in: 0) {
+            for number in parser.text.elements(of: place).compactMap({ parser.text.integer($0) }) {
+                unhandled[number] = nil
+            }
+            return true
+        }
+        if let removed = parser.text.string(parser.text.find("removed", in: 0)) {
+            records[Identifier(lookup: removed)] = nil
+            return true
+        }
+        guard parser.parse(), let number = parser.head.sequence, let event = parser.event() else { return false }
+        var crossing: BeaconMonitor.Event.Crossing?
+        if let place = parser.text.find("crossing", in: 0) {
+            crossing = parser.text.isText("entry", at: place) ? .entry : .exit
+        }
+        let entry = Entry(
+            kept: KeptEvent(number: number, event: event, crossing: crossing),
+            adapter: event.sighting.map { parser.adapters.name(of: $0.adapter) } ?? "", boot: parser.boot)
+        if parser.text.bool(parser.text.find("record", in: 0)) ?? false {
+            records[Identifier(lookup: event.identifier)] = entry
+        } else {
+            unhandled[number] = entry
+        }
+        return true
+    }
+
+    // MARK: The file
+
+    private func flush(durably: Bool) {
+        guard buffer.count > 0 else { return }
+        guard let open = file, trouble == nil, size + buffer.count < max(Self.compactMin, 2 * sizeAnew) else {
+            return writeAnew()
+        }
+        do throws(Errno) {
+            try Self.write(buffer, to: open, at: size, files)
+            if durably { try files.synchronize(open) }
+            size += buffer.count
+            buffer.removeAll()
+        } catch {
+            fail(error)
+        }
+    }
+
+    private static func write(
+        _ buffer: borrowing LineBuffer, to file: FileSystemCalls.Handle, at end: Int, _ files: any FileSystemCalls
+    ) throws(Errno) {
+        var written = 0
+        while written < buffer.count {
+            let from = written
+            written += try unsafe buffer.withBytes { bytes throws(Errno) in
+                try unsafe files.write(file, at: end + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
+            }
+        }
+    }
+
+    /// Writes all that is known in place of what the file held.
+    private func writeAnew() {
+        buffer.removeAll()
+        for entry in records.sorted(by: { $0.key < $1.key }).map(\.value) { append(entry, isRecord: true) }
+        for entry in unhandled.sorted(by: { $0.key < $1.key }).map(\.value) { append(entry, isRecord: false) }
+        if let file { files.close(file) }
+        file = nil
+        do throws(Errno) {
+            try WholeFile.replace(path, with: buffer.bytes, files: files)
+            file = try files.open(path, isNew: false)
+            (size, sizeAnew, trouble) = (buffer.count, buffer.count, nil)
+        } catch {
+            fail(error)
+        }
+        buffer.removeAll()
+    }
+
+    private func fail(_ error: Errno) {
+        buffer.removeAll()
+        trouble = "\(path.string) can't be written: \(error); events that were handled would come again after a restart"
+    }
+}

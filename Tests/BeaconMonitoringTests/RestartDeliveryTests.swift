@@ -1,0 +1,265 @@
+import BluetoothLE
+import EventLog
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+
+/// Events that a store keeps until they have been handled (rule N3).
+@Suite struct RestartDeliveryTests {
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private let folder = Folder()
+    private let clock = ManualClock()
+
+    /// A monitor with what a process before it left.
+    private func open(_ name: String) async throws -> BeaconMonitor {
+        try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
+    }
+
+    /// Someone is seen at `times`, each 40 s and more after the one before, so that each but the first is an exit and an
+    /// entry.
+    private func see(_ monitor: BeaconMonitor, at times: [Int], _ beacon: BeaconIdentity = .a(1)) async throws {
+        let adapter = try await monitor.adapter(named: "hci0")
+        for time in times {
+            clock.set(.seconds(time))
+            await monitor.listening(
+                ListeningChange(.started, adapter: adapter), at: World.start + .seconds(times[0]))
+            await monitor.sighted(
+                Sighting(
+                    time: World.start + .seconds(time), adapter: adapter, beacon: beacon, measuredPower: -59,
+                    rssi: RSSI(dBm: -60)))
+        }
+    }
+
+    private func last(_ monitor: BeaconMonitor, _ identifier: String = "lobby") async -> Outcome? {
+        await monitor.record(for: identifier)?.lastEvent.brief
+    }
+
+    @Test func `N3: with a store the record still gives the event before while one is in hand`() async throws {
+        let monitor = try await open("kept in hand")
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        var events = monitor.subscribe().makeAsyncIterator()
+        try await see(monitor, at: [1])
+        #expect(try await events.next()?.brief == .satisfied(at: .seconds(1)))
+        #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
+        try await see(monitor, at: [50])
+        #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(31)))
+        #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+        await monitor.end()
+    }
+
+    @Test func `N3: with a store and no subscription an event is handled at once, and does not come again`()
+        async throws
+    {
+        let monitor = try await open("kept none")
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        try await see(monitor, at: [1])
+        #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+        await monitor.end()
+        let next = try await open("kept none")
+        #expect(await last(next) == .satisfied(at: .seconds(1)))
+        let events = next.subscribe()
+        await next.end()
+        for try await event in events { Issue.record("\(event)") }
+    }
+
+    @Test func `N3: what a crash kept from being handled comes first in the next process, in order`() async throws {
+        do {
+            // It is let go of without an end, as by a crash: no mark is written after that.
+            let monitor = try await open("kept crash")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            var events = monitor.subscribe().makeAsyncIterator()
+            try await see(monitor, at: [1, 50, 100])
+            #expect(try await events.next()?.brief == .satisfied(at: .seconds(1)))
+            #expect(try await events.next()?.brief == .unsatisfied(at: .seconds(31)))
+            #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+            try await see(monitor, at: [150])
+        }
+        clock.set(.seconds(200))
+        let monitor = try await open("kept crash")
+        // The engine goes on from the last that was kept; the record is the last that was handled.
+        #expect(try await monitor.requestState(for: "lobby") == .satisfied)
+        #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+        let events = monitor.subscribe()
+        let second = monitor.subscribe()
+        await monitor.end()
+        var heard: [Outcome?] = []
+        for try await event in events { heard.append(event.brief) }
+        #expect(
+            heard == [
+                .unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50)), .unsatisfied(at: .seconds(80)),
+                .satisfied(at: .seconds(100)), .unsatisfied(at: .seconds(130)), .satisfied(at: .seconds(150)),
+            ])
+        // Only to the first.
+        for try await event in second { Issue.record("\(event)") }
+    }
+
+    @Test func `N3: an event that was handled once does not come again, and its record is there`() async throws {
+        let monitor = try await open("kept once")
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        var events = monitor.subscribe().makeAsyncIterator()
+        try await see(monitor, at: [1, 50])
+        for _ in 0..<3 { _ = try await events.next() }
+        // The third is in hand when the monitor ends: it was not handled.
+        await monitor.end()
+        let next = try await open("kept once")
+        #expect(await last(next) == .unsatisfied(at: .seconds(31)))
+        var again = next.subscribe().makeAsyncIterator()
+        #expect(try await again.next()?.brief == .satisfied(at: .seconds(50)))
+        await next.end()
+        #expect(try await again.next() == nil)
+    }
+
+    @Test func `N3: what a subscription had not taken when it ended waits for the next process`() async throws {
+        let monitor = try await open("kept early")
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        var early: BeaconMonitor.Events.Iterator? = monitor.subscribe().makeAsyncIterator()
+        var other: BeaconMonitor.Events.Iterator? = monitor.subscribe().makeAsyncIterator()
+        try await see(monitor, at: [1, 50])
+        _ = try await early?.next()
+        early = nil
+        for _ in 0..<3 { _ = try await other?.next() }
+        other = nil
+        // The first was taken by both. What is behind it was left by one of them, whatever the other did.
+        #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+        await monitor.end()
+        let next = try await open("kept early")
+        let events = next.subscribe()
+        await next.end()
+        var heard: [Outcome?] = []
+        for try await event in events { heard.append(event.brief) }
+        #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
+        let third = try await open("kept early")
+        // Nothing was handled while the second one lived: it had ended before its subscriber asked.
+        #expect(await last(third) == .satisfied(at: .seconds(1)))
+        await third.end()
+    }
+
+    @Test func `N3: what the first subscription leaves out counts as handled`() async throws {
+        do {
+            let monitor = try await open("kept filter")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            let events = monitor.subscribe()
+            try await see(monitor, at: [1, 50])
+            withExtendedLifetime(events) {}
+        }
+        do {
+            let monitor = try await open("kept filter")
+            var exits = monitor.events
+            exits.notifyOnEntry = false
+            var iterator = exits.makeAsyncIterator()
+            #expect(try await iterator.next()?.brief == .unsatisfied(at: .seconds(31)))
+            #expect(await last(monitor) == .satisfied(at: .seconds(1)))
+            await monitor.end()
+        }
+        // The exit was in hand, and the entry behind it had not come to its turn.
+        let monitor = try await open("kept filter")
+        let events = monitor.subscribe()
+        await monitor.end()
+        var heard: [Outcome?] = []
+        for try await event in events { heard.append(event.brief) }
+        #expect(heard == [.unsatisfied(at: .seconds(31)), .satisfied(at: .seconds(50))])
+    }
+
+    @Test func `N3: an old event that is handled late takes no record back`() async throws {
+        do {
+            let monitor = try await open("kept late")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            let events = monitor.subscribe()
+            try await see(monitor, at: [1])
+            withExtendedLifetime(events) {}
+        }
+        let monitor = try await open("kept late")
+        try await see(monitor, at: [50, 100])
+        #expect(await last(monitor) == .satisfied(at: .seconds(100)))
+        var events: BeaconMonitor.Events.Iterator? = monitor.subscribe().makeAsyncIterator()
+        #expect(try await events?.next()?.brief == .satisfied(at: .seconds(1)))
+        events = nil
+        #expect(await last(monitor) == .satisfied(at: .seconds(100)))
+        await monitor.end()
+        let next = try await open("kept late")
+        #expect(await last(next) == .satisfied(at: .seconds(100)))
+        await next.end()
+    }
+
+    @Test func `N3: an event of a condition that was replaced since is delivered, and is nobody's last`() async throws {
+        do {
+            let monitor = try await open("kept replaced")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            try await monitor.add(.anyA, identifier: "porch", assuming: .unsatisfied)
+            let events = monitor.subscribe()
+            try await see(monitor, at: [1])
+            try await monitor.add(.anyB, identifier: "lobby", assuming: .unsatisfied)
+            await monitor.remove("porch")
+            withExtendedLifetime(events) {}
+        }
+        let monitor = try await open("kept replaced")
+        var events: BeaconMonitor.Events.Iterator? = monitor.subscribe().makeAsyncIterator()
+        #expect(try await events?.next()?.brief == .satisfied(at: .seconds(1)))
+        #expect(try await events?.next()?.brief == .satisfied("porch", at: .seconds(1)))
+        events = nil
+        let record = try #require(await monitor.record(for: "lobby"))
+        #expect(record.condition == .anyB)
+        #expect(record.lastEvent.state == .unsatisfied)
+        #expect(await monitor.record(for: "porch") == nil)
+        await monitor.end()
+    }
+
+    private func kept(_ number: Int) -> KeptEvent {
+        let event = BeaconMonitor.Event(
+            monitor: "site", identifier: "lobby", scope: .condition, state: .satisfied,
+            time: World.start + .seconds(number), clockOffset: .zero, condition: .anyA, refinement: nil, previous: nil,
+            sighting: nil, lastSeen: nil, diagnostics: [])
+        return KeptEvent(number: number, event: event, crossing: .entry)
+    }
+
+    @Test func `N3: of more than 65,536 unhandled events the oldest go, counted`() {
+        let notes = DeliveryNotes(Signal())
+        for number in 1...65_536 { notes.note(number, wasTaken: false) }
+        #expect(notes.forgotten == 0)
+        for number in 65_537...65_540 { notes.note(number, wasTaken: false) }
+        #expect(notes.forgotten == 4)
+        let taken = notes.take()
+        #expect(taken.handled == [])
+        #expect(taken.forgotten == [1, 2, 3, 4])
+    }
+
+    @Test func `N3: 65,536 that a store kept come to the first subscription, and are not held against it`() async throws
+    {
+        let notes = DeliveryNotes(Signal())
+        let hub = EventHub(notes: notes)
+        hub.restore([:], (1...65_537).map { kept($0) })
+        #expect(notes.take().forgotten == [1])
+        let events = BeaconMonitor.Events(hub: hub).subscribe()
+        hub.publish(kept(65_538).event, .entry, number: 65_538)
+        hub.finish()
+        var numbers: [Duration] = []
+        for try await event in events { numbers.append(event.time - World.start) }
+        #expect(numbers == (2...65_538).map { .seconds($0) })
+        #expect(hub.slowSubscribers == 0)
+    }
+
+    @Test func `N3: a torn end of the file costs what stood there alone`() async throws {
+        do {
+            let monitor = try await open("kept torn")
+            try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+            let events = monitor.subscribe()
+            try await see(monitor, at: [1, 50])
+            withExtendedLifetime(events) {}
+        }
+        let path = "\(folder.path)/kept torn/deliveries.jsonl"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try (text.dropLast(40) + "").write(toFile: path, atomically: false, encoding: .utf8)
+        let monitor = try await open("kept torn")
+        let events = monitor.subscribe()
+        await monitor.end()
+        var heard: [Outcome?] = []
+        for try await event in events { heard.append(event.brief) }
+        #expect(heard == [.satisfied(at: .seconds(1)), .unsatisfied(at: .seconds(31))])
+    }
+}

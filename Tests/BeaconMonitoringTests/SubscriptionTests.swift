@@ -1,0 +1,81 @@
+import BluetoothLE
+import Testing
+
+@testable import BeaconMonitoring
+
+/// `subscribe()`: a subscription that begins before anybody iterates (rule N2).
+@Suite struct SubscriptionTests {
+    @Test func `N2: what happens between subscribing and the first loop is not lost`() async throws {
+        let site = try await Site("subscribe")
+        try await site.lobby()
+        let unheard = site.monitor.events
+        let events = site.monitor.subscribe()
+        await site.sighted(at: .zero)
+        await site.sighted(at: .seconds(40))
+        await site.monitor.end()
+        var heard: [Outcome?] = []
+        for try await event in events { heard.append(event.brief) }
+        #expect(heard == [.satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40))])
+        // The sequence is Core Location's: its loop subscribes when it begins.
+        #expect(try await unheard.reduce(0) { count, _ in count + 1 } == 0)
+    }
+
+    @Test func `a loop over a subscription goes on where the one before it stopped`() async throws {
+        let site = try await Site("subscribe again")
+        try await site.lobby()
+        let events = site.monitor.subscribe()
+        for round in 0..<3 { await site.sighted(at: .seconds(40 * round)) }
+        var heard: [Outcome?] = []
+        for _ in 0..<5 {
+            for try await event in events {
+                heard.append(event.brief)
+                break
+            }
+        }
+        #expect(
+            heard == [
+                .satisfied(at: .zero), .unsatisfied(at: .seconds(30)), .satisfied(at: .seconds(40)),
+                .unsatisfied(at: .seconds(70)), .satisfied(at: .seconds(80)),
+            ])
+        #expect(site.monitor.hub.subscribers == 1)
+        withExtendedLifetime(events) {}
+    }
+
+    @Test func `N2: a narrowed view can be subscribed to, and so can visits`() async throws {
+        let site = try await Site("subscribe narrow")
+        try await site.lobby()
+        var view = site.monitor.events
+        view.notifyOnEntry = false
+        let exits = view.subscribe()
+        let visits = site.monitor.visits.subscribe()
+        await site.sighted(at: .zero)
+        await site.sighted(at: .seconds(40))
+        await site.monitor.end()
+        var heard: [Outcome?] = []
+        for try await event in exits { heard.append(event.brief) }
+        #expect(heard == [.unsatisfied(at: .seconds(30))])
+        var open: [Bool] = []
+        for try await visit in visits { open.append(visit.isOpen) }
+        #expect(open == [true, false, true])
+    }
+
+    @Test func `N2: a subscription that nobody reads ends 65,536 events later, with an error`() async throws {
+        let site = try await Site("subscribe slow")
+        try await site.lobby()
+        let events = site.monitor.subscribe()
+        await site.monitor.sighted((0..<32_769).map { site.sighting(at: .seconds(40 * $0)) })
+        #expect(await site.monitor.counters.slowSubscribers == 1)
+        await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { for try await _ in events {} }
+    }
+
+    @Test func `N2: it ends with its last reference`() async throws {
+        let site = try await Site("subscribe let go")
+        var events: BeaconMonitor.EventSubscription? = site.monitor.subscribe()
+        var iterator = events?.makeAsyncIterator()
+        events = nil
+        #expect(site.monitor.hub.subscribers == 1)
+        iterator = nil
+        #expect(site.monitor.hub.subscribers == 0)
+        withExtendedLifetime(iterator) {}
+    }
+}
