@@ -46,6 +46,39 @@ private var refusal: Errno? {
         #expect(handler.changes == [])
     }
 
+    /// What comes between the look that finds nothing and the reading of a clock must not seem to have come before the look,
+    /// or the messages of a whole stop of the process lose their times, and beacons leave that were there.
+    @Test func `T5: a message that comes while the process is stopped behind an empty look keeps its time`() throws {
+        var ends: [CInt] = [-1, -1]
+        try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        let other = FileDescriptor(rawValue: ends[1])
+        defer { try? other.close() }
+        var now = Instant.second(100)
+        // When the message came: the process is stopped for three seconds before it next reads the clock.
+        var arrival: Instant?
+        var stops = false
+        let socket = BluetoothSocket(FileDescriptor(rawValue: ends[0])) {
+            if stops, arrival == nil {
+                arrival = now + .milliseconds(1)
+                now = now + .seconds(3)
+                _ = try? other.writeAll([1])
+            }
+            return now
+        }
+        stops = true
+        var buffer = [UInt8](repeating: 0, count: 8)
+        // A look that still finds nothing says nothing of the time after it.
+        if case .message = socket.receive(into: &buffer) {
+        } else {
+            #expect(try socket.emptyAt < #require(arrival))
+            guard case .message = socket.receive(into: &buffer) else {
+                Issue.record("the message is gone")
+                return
+            }
+        }
+        #expect(try socket.emptyAt < #require(arrival))
+    }
+
     @Test func `T5: after a stop of the process a message may be as old as the last look that found none`() {
         let now = Instant.second(5000)
         let wall: Int64 = 1_795_247_187_000_000_000

@@ -20,8 +20,9 @@ final class BluetoothSocket {
     /// What the kernel counts as the buffer's size: about twice what was asked for.
     let receiveBufferBytes: Int
     private var dropsSeen: UInt32 = 0
-    /// When nothing was left to receive the last time: what is received now came after that.
-    private(set) var emptyAt = BootClock.now
+    /// A moment before the last look that found nothing: what is received now came after it.
+    private(set) var emptyAt: Instant
+    private let readClock: () -> Instant
 
     /// Makes and binds one.
     ///
@@ -30,6 +31,8 @@ final class BluetoothSocket {
         let descriptor = gateway_bluetooth_socket()
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
         self.descriptor = FileDescriptor(rawValue: descriptor)
+        readClock = { BootClock.now }
+        emptyAt = BootClock.now
         // Before binding: from then on messages come.
         self.receiveBufferBytes = Int(
             gateway_receive_buffer(descriptor, Int32(clamping: max(receiveBufferBytes, 4096))))
@@ -39,8 +42,10 @@ final class BluetoothSocket {
     }
 
     /// A socket that is open already, and speaks as the kernel does; it is this one's from here on.
-    init(_ descriptor: FileDescriptor) {
+    init(_ descriptor: FileDescriptor, readClock: @escaping () -> Instant = { BootClock.now }) {
         self.descriptor = descriptor
+        self.readClock = readClock
+        emptyAt = readClock()
         receiveBufferBytes = 0
     }
 
@@ -86,6 +91,8 @@ final class BluetoothSocket {
         var stamp: Int64 = -1
         var isTruncated: Int32 = 0
         while true {
+            // Before the look: where the process is stopped right behind it, what comes meanwhile is younger than this.
+            let before = readClock()
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe gateway_receive(descriptor.rawValue, bytes.baseAddress, bytes.count, &stamp, &isTruncated)
             }
@@ -96,7 +103,7 @@ final class BluetoothSocket {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                emptyAt = BootClock.now
+                emptyAt = before
                 return .nothing
             default: return .failed(Errno(rawValue: errno))
             }

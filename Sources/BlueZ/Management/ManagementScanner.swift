@@ -142,8 +142,11 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
         counted.messages &+= 1
+        // In this order: where the process is stopped between the two, the message seems too old to be believed, never too
+        // young.
+        let now = loop.now
         let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: emptyAt)
+        let time = ReceiveTime.time(stamp: stamp, now: now, wall: wall, emptyAt: emptyAt)
         do {
             guard ManagementReport.isReport(message) else {
                 channel.session.received(try ManagementMessage(message), at: time)

@@ -193,8 +193,11 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     private func received(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
         counted.packets &+= 1
+        // In this order: where the process is stopped between the two, the message seems too old to be believed, never too
+        // young.
+        let now = loop.now
         let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: wall, emptyAt: line.socket.emptyAt)
+        let time = ReceiveTime.time(stamp: stamp, now: now, wall: wall, emptyAt: line.socket.emptyAt)
         var actions: [ScanDriver.Action] = []
         switch HCIPacket(packet) {
         case .command(let command): line.driver.saw(command, at: time)
