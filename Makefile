@@ -31,7 +31,7 @@ TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mandoc mosquitto mosquitto-clien
   python3-jsonschema systemd tshark udev zstd
 
 # The libraries that are products.
-DOCUMENTED := BackgroundActivity BeaconMonitoring BluetoothLE Captures EventLog GatewayConfiguration Location
+DOCUMENTED := BackgroundActivity BeaconMonitoring BeaconMonitoringFoundation BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
