@@ -5,8 +5,7 @@ import Testing
 
 /// What is deleted of the event files where a broker is configured, and no publisher has said yet what it has shipped.
 @Suite(
-    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason),
-    .timeLimit(.minutes(3)))
+    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
 struct RetentionBeforePublishingTests {
     private func deleted(_ status: [String: Any]) -> Int {
         (status["output"] as? [String: Any])?["deletedSegments"] as? Int ?? -1

@@ -9,7 +9,7 @@ import Testing
 @testable import MQTTPublishing
 
 /// What is on the disk before a broker is told of it, and what becomes of shipping where nothing can be kept.
-@Suite(.timeLimit(.minutes(2))) struct DurabilityTests {
+@Suite struct DurabilityTests {
     @Test func `where no gateway says what is durable, no line is sent that is not on the disk`() throws {
         let (folder, calls, early) = (try TestFolder(), FailingFiles(), Announced<[Int]>([]))
         let files = try EventFiles(folder.file("events"), linesPerSegment: 40)

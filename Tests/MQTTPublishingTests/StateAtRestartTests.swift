@@ -10,7 +10,7 @@ import Testing
 
 /// What the gateway's `state.json` is to a publisher's process that is started again: it stands where it was kept last,
 /// and the lines behind it say more.
-@Suite(.timeLimit(.minutes(2))) struct StateAtRestartTests {
+@Suite struct StateAtRestartTests {
     /// The states that were retained, by condition, of the messages from `first` on.
     private static func states(_ came: ScriptedBroker.Came, from first: Int = 0) -> [String: [String]] {
         let stem = "beacons/lobby/state/"
