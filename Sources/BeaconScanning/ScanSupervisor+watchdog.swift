@@ -13,9 +13,10 @@ extension ScanSupervisor {
         guard timer != nil else { return }
         for source in retired { source.scanner.stop() }
         retired = []
-        // Silence counts only once all that was received is known (rule T5).
-        drain()
+        // Silence counts only once all that was received is known (rule T5). The clock is read first: where the process is
+        // stopped in between, what came meanwhile is not read yet, and nothing up to its end may be judged.
         let now = max(now, loop.now)
+        drain()
         while let action = chooser.next(at: now) { perform(action, at: now) }
         dropUnconfirmed(at: now)
         hearCanary(at: now)

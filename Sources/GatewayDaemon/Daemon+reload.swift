@@ -25,10 +25,11 @@ extension Daemon {
         }
         let reasonToKeepScanning = reasonToKeepScanning
         for refusal in Self.refusals(from: configuration, to: new, gateway: gateway) { log(.warning, refusal) }
-        // What was heard before is judged by what held then.
+        // What was heard before is judged by what held then; the clock is read before what was received is (rule T5).
+        let reloaded = loop.now
         supervisor?.drain()
         location?.drain()
-        let now = max(loop.now, monitor.engine.now)
+        let now = max(reloaded, monitor.engine.now)
         let old = configuration
         var wanted = new
         wanted.output = old.output

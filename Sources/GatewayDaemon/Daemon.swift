@@ -165,10 +165,12 @@ package final class Daemon {
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
         tell { () throws(Errno) in try notifier.stopping(status: "ends") }
-        // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped.
+        // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped. The
+        // clock is read before what was received is (rule T5).
+        let end = loop.now
         supervisor.drain()
         location?.drain()
-        advance(to: loop.now)
+        advance(to: end)
         location?.stop()
         location = nil
         supervisor.stop()

@@ -165,9 +165,9 @@ package final class Recording: ScanHandler {
 
     /// Ends hearing and writes what is left.
     func finish() throws(ExitFailure) -> Outcome {
-        // What was received until now is part of it.
-        supervisor?.drain()
+        // What was received until now is part of it. The clock is read first (rule T5): of what comes later, not all was read.
         let now = loop.now
+        supervisor?.drain()
         supervisor?.stop()
         supervisor = nil
         write { (writer: inout RecordingWriter) throws(CaptureError) in try writer.end(at: now) }

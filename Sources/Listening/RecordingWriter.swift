@@ -34,6 +34,8 @@ struct RecordingWriter: ~Copyable {
     // Few, and looked up for each report.
     private var adapters: [Adapter] = []
     private(set) var counts = Counts()
+    // The time of what was written last.
+    private var latest: Instant
 
     /// - Parameters:
     ///   - format: what is written.
@@ -43,6 +45,7 @@ struct RecordingWriter: ~Copyable {
     init(format: CaptureWriter.Format, offset: ClockOffset, start: Instant) throws(CaptureError) {
         writer = CaptureWriter(format: format)
         self.offset = offset
+        latest = start
         try writer.write(timeOnly: stamp(start))
     }
 
@@ -71,6 +74,7 @@ struct RecordingWriter: ~Copyable {
     mutating func heard(
         _ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant, hasRoom: Bool
     ) throws(CaptureError) {
+        latest = max(latest, time)
         let place = try place(of: adapter, isListening: true, at: time)
         guard hasRoom else {
             counts.dropped &+= 1
@@ -88,6 +92,7 @@ struct RecordingWriter: ~Copyable {
 
     /// What became of an adapter.
     mutating func changed(_ change: ScanChange, at time: Instant) throws(CaptureError) {
+        latest = max(latest, time)
         switch change {
         case .appeared(let adapter, _, let address):
             let isNew = !adapters.contains { $0.number == adapter }
@@ -115,8 +120,10 @@ struct RecordingWriter: ~Copyable {
         }
     }
 
-    /// Writes that time went on to `time`, the recording's last: what became due until then is part of it.
+    /// Writes that time went on to `time`, or to what was written last where that is later: what became due until then is
+    /// part of the recording.
     mutating func end(at time: Instant) throws(CaptureError) {
+        let time = max(time, latest)
         if let first = adapters.first {
             try writer.write(timeOnly: first.name, time: stamp(time))
         } else {

@@ -77,6 +77,21 @@ private func world(
         #expect(scanner.steps == ["widen hci0"])
     }
 
+    @Test func `T5: what came while the process was stopped, after it had read, is no silence`() throws {
+        let world = try world()
+        let scanner = try #require(world.scanners[.management])
+        scanner.unread = [{ $0.report(at: at(3)) }]
+        let drains = scanner.drains
+        scanner.onDrained = {
+            guard scanner.drains == drains + 1 else { return }
+            world.clock.now = at(60)
+            scanner.unread = [{ $0.report(at: at(59)) }]
+        }
+        try world.go(to: 60)
+        #expect(scanner.drains > drains + 1)
+        #expect(scanner.steps == [])
+    }
+
     @Test func `each adapter has a ladder of its own`() throws {
         let world = try world()
         let scanner = try #require(world.scanners[.management])

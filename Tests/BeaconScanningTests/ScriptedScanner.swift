@@ -16,6 +16,8 @@ final class ScriptedScanner: AdvertisingScanner {
     var onStep: ((WatchdogStep, Int) -> Void)?
     /// What was received and has not been read yet: handed over by ``drain()``.
     var unread: [(ScriptedScanner) -> Void] = []
+    /// Called when ``drain()`` has handed over everything.
+    var onDrained: (() -> Void)?
 
     private(set) var isStarted = false
     private(set) var stops = 0
@@ -41,6 +43,7 @@ final class ScriptedScanner: AdvertisingScanner {
         let received = unread
         unread = []
         for item in received { item(self) }
+        onDrained?()
     }
 
     func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
