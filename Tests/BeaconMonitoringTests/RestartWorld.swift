@@ -326,7 +326,7 @@ struct RestartWorld {
         parser.text = JSONText(Array((lines[last] ?? "").utf8.dropLast()))
         let event = parser.parse() && parser.head.kind == .event ? parser.event() : nil
         guard begun > journal.recovery.sequence else { return begun }
-        let text = journal.buffer.bytes
+        let text = journal.waitingOctets
         parser.text = JSONText(Array(text.dropLast()))
         guard parser.parse(), let visit = parser.visit(), let event, event.state == .unsatisfied,
             begun == journal.recovery.sequence + 1, parser.head.sequence == begun, parser.head.time == now,

@@ -109,9 +109,11 @@ import Testing
             lines -= journal.counters.bytes
             journal.event(at: number / 16)
             lines += journal.counters.bytes
-            if atEachRotation, journal.counters.segments != segments { journal.snapshotIsDue = true }
+            let isRotated = journal.counters.segments != segments
             segments = journal.counters.segments
-            if journal.wantsSnapshot { journal.keep(snapshot, at: .start + .seconds(number / 16)) }
+            if journal.wantsSnapshot || atEachRotation && isRotated {
+                journal.keep(snapshot, at: .start + .seconds(number / 16))
+            }
         }
         let all = journal.counters.bytes
         #expect(journal.counters.segments > 30)

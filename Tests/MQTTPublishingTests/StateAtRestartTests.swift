@@ -2,6 +2,7 @@ import BluetoothLE
 import BrokerSupport
 import Foundation
 import Glibc
+import JSON
 import Shipping
 import Testing
 
@@ -39,9 +40,7 @@ import Testing
         state.offset = .zero
         state.snapshot = site.engine.snapshot
         var buffer = LineBuffer(capacity: 1024)
-        var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("lobby")), after: kept)
-        encoder.name(try site.engine.adapter(named: "hci0"), "hci0")
-        _ = state.encode(encoder, gateway: "lobby", now: PresentWorld.time(1), into: &buffer)
+        _ = state.encode(gateway: "lobby", now: PresentWorld.time(1), into: &buffer)
         try folder.write("state.json", String(decoding: buffer.bytes, as: UTF8.self))
         site.sighted(at: 2)
         let lines = site.lines.dropFirst(kept).map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()

@@ -45,3 +45,17 @@ public protocol FileSystemCalls: AnyObject {
     /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
     func synchronizeDirectory(_ path: FilePath) throws(Errno)
 }
+
+extension FileSystemCalls {
+    /// Makes a folder and those above it, where they are not there.
+    func makeDirectories(_ path: FilePath) throws(Errno) {
+        do throws(Errno) {
+            try makeDirectory(path)
+        } catch {
+            var parent = path
+            guard error == .noSuchFileOrDirectory, parent.removeLastComponent(), !parent.isEmpty else { throw error }
+            try makeDirectories(parent)
+            try makeDirectory(path)
+        }
+    }
+}

@@ -69,7 +69,7 @@ public final class StateLock {
         let path = directory.appending(scope.fileName)
         let file: LockFile
         do throws(Errno) {
-            try Self.makeDirectories(directory)
+            try SystemFiles().makeDirectories(directory)
             file = try LockFile(path)
         } catch {
             if error == .tooManySymbolicLinkLevels { throw .notALock(path.string, "it is a symbolic link") }
@@ -106,18 +106,6 @@ public final class StateLock {
 
     /// What a disk says that takes no writing: none of them is a reason not to monitor (rule N5).
     static let writeTroubles: Set<Errno> = [.readOnlyFileSystem, .noSpace, .diskQuotaExceeded, .ioError]
-
-    private static func makeDirectories(_ path: FilePath) throws(Errno) {
-        let files = SystemFiles()
-        do throws(Errno) {
-            try files.makeDirectory(path)
-        } catch {
-            var parent = path
-            guard error == .noSuchFileOrDirectory, parent.removeLastComponent(), !parent.isEmpty else { throw error }
-            try makeDirectories(parent)
-            try files.makeDirectory(path)
-        }
-    }
 }
 
 /// A lock's file, open: for writing, or for reading alone where the file system takes no writing.

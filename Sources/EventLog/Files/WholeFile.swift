@@ -27,14 +27,21 @@ public enum WholeFile {
     public static func replace(
         _ path: FilePath, with bytes: [UInt8], files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) {
+        var buffer = LineBuffer(capacity: bytes.count)
+        buffer.append(bytes)
+        try replace(path, with: buffer, files: files)
+    }
+
+    /// The same with what waits in a buffer.
+    static func replace(
+        _ path: FilePath, with buffer: borrowing LineBuffer, files: any FileSystemCalls
+    ) throws(Errno) {
         let directory = path.removingLastComponent()
         let folder = directory.isEmpty ? FilePath(".") : directory
         let temporary = folder.appending(".\(path.lastComponent?.string ?? "file").new")
         do throws(Errno) { try files.remove(temporary) } catch {
             guard error == .noSuchFileOrDirectory else { throw error }
         }
-        var buffer = LineBuffer(capacity: bytes.count)
-        buffer.append(bytes)
         let file = try files.open(temporary, isNew: true)
         do throws(Errno) {
             var written = 0

@@ -8,116 +8,46 @@ import SystemPackage
 /// at the end of each turn, calls ``advance(to:)`` at ``nextDeadline``, and keeps a snapshot when ``wantsSnapshot`` says
 /// so. What can't be written waits in bounded memory and is tried again (rule N5); no call fails for that.
 public final class Journal {
-    /// Lines that are kept or lost together: an event and the visit that it ends, with its evidence.
-    struct Group {
-        /// How many octets.
-        var size: Int
-        var lines: Int
-        /// The numbers of its lines: `last` is less than `first` where it has none.
-        var first: Int
-        var last: Int
-        /// What becomes of records once it is durable.
-        var updates: [RecordUpdate] = []
-        /// Whether a visit may still be added.
-        var isOpen = false
-    }
-
-    enum RecordUpdate {
-        case event(BeaconMonitor.Event, adapter: String)
-        case begun(ConditionChange)
-        case removed(String)
-    }
-
-    /// The segment that lines are written to.
-    struct Open {
-        var name: String
-        var file: FileSystemCalls.Handle
-        /// How long it is as far as it is durable.
-        var durable: Int
-        /// When it will be old enough to be closed.
-        var rotateAt: Instant
-    }
-
-    static let stateName = "state.json"
     // Lines that wait to be durable are kept in memory too; more of them are put on the disk before their time.
-    static let unsynchronizedMax = 1 << 20
+    private static let unsynchronizedMax = 1 << 20
     // Lines that are not numbered prove nothing: the disk may have them later.
-    static let lazyInterval: Duration = .seconds(60)
-    static let retryLast: Duration = .seconds(30)
-    // A start reads at most so many lines beyond the snapshot, and what was written since.
-    static let snapshotLines = 5000
-    /// How many numbers are reserved ahead; renewed by each snapshot that finds fewer than half of them left.
-    static let reservation = 10_000
-    static let remarksMax = 100
-    static let housekeepingInterval: Duration = .seconds(3600)
+    private static let lazyInterval: Duration = .seconds(60)
+    private static let retryLast: Duration = .seconds(30)
+    private static let housekeepingInterval: Duration = .seconds(3600)
 
     /// Where it keeps what.
     public let options: JournalOptions
     /// This start.
     public let boot: BootID
     /// What was found when it was opened.
-    public internal(set) var recovery: Recovery
+    public private(set) var recovery: Recovery
 
-    let files: any FileSystemCalls
-    var encoder: LineEncoder
-    var buffer = LineBuffer(capacity: 64 << 10)
-    var groups: [Group] = []
-    /// How many octets of the buffer, and how many groups, stand in the open segment and are not durable.
-    var written = 0
-    var writtenGroups = 0
-    var open: Open?
-    /// By their numbers; the last is the open one, where one is.
-    var segments: [Segment] = []
-    var records: [Identifier: RecordBuilder.StoredRecord] = [:]
-    /// Events whose lines had to be dropped: the next snapshot keeps what they said.
-    var orphans: [RecordUpdate] = []
-    var adapterNames: [UInt16: String] = [:]
+    private var queue: LineQueue
+    private var writer: SegmentWriter
+    private var shelf: SegmentShelf
+    private var records: RecordTable
+    private var snapshots: SnapshotKeeper
+    private var tally: WriteTally
+    private var remarks = RemarkLog()
 
     /// The time of the latest call.
-    var now: Instant
-    /// How far the wall clock is ahead; what files are named by.
-    public internal(set) var clockOffset: ClockOffset
-    /// Whether the kernel said that the wall clock is set.
-    public internal(set) var isClockSynchronized: Bool
-
+    private var now: Instant
     /// When what was written has to be durable.
-    var synchronizeAt: Instant?
-    var retryAt: Instant?
-    var backOff = BackOff(first: .seconds(1), most: retryLast)
-    var housekeepAt: Instant
-    var snapshotAt: Instant
-    var snapshotIsDue = false
-    /// Whether one is wanted as soon as lines weigh as much as it does: after a rotation, and after many lines.
-    var snapshotIsWished = false
-    /// How many octets the last one had, and lines since.
-    var snapshotSize = 0
-    var octetsSinceSnapshot = 0
-    /// `state.json` says so: no line after this number stands anywhere.
-    var reserved = 0
-    var reserveAt: Instant?
-    /// What became of files, not yet said.
-    var remarks: [String] = []
-    var lastEarlyRemark: Instant?
-    var linesSinceSnapshot = 0
-    var snapshotSequence: Int
-    /// What the last snapshot said, in short.
-    var snapshotHash: Int?
-    /// Why lines, and why records, can't be kept at present.
-    var lineTrouble: String?
-    var stateTrouble: String?
-    var linkIsStale = false
-    var budget: WriteBudget
+    private var synchronizeAt: Instant?
+    private var retryAt: Instant?
+    private var backOff = BackOff(first: .seconds(1), most: .seconds(30))
+    private var housekeepAt: Instant
+    /// Why lines can't be kept at present.
+    private var lineTrouble: String?
 
-    /// What it has counted.
-    public internal(set) var counters = JournalCounters()
+    /// How far the wall clock is ahead; what files are named by.
+    public private(set) var clockOffset: ClockOffset
+    /// Whether the kernel said that the wall clock is set.
+    public private(set) var isClockSynchronized: Bool
     /// The number of the last line that is durable.
-    public internal(set) var durableSequence: Int
+    public private(set) var durableSequence: Int
     /// The number up to which a publisher is done; only where ``JournalOptions/waitsForShipping`` is set.
     public var shipped = 0
-    /// Why lines or records can't be kept at present, for operators.
-    public var trouble: String? { lineTrouble ?? stateTrouble }
-    /// Whether it is lines that can't be kept, which wait in memory then; `false` where it is records alone.
-    public var linesWait: Bool { lineTrouble != nil }
 
     /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.
     ///
@@ -136,137 +66,77 @@ public final class Journal {
     ) throws(EventLogError) {
         self.options = options
         self.boot = boot
-        self.files = files
         self.now = now
         self.clockOffset = clockOffset
         self.isClockSynchronized = isClockSynchronized
         var found = try Recovery.Finding(options, files)
         recovery = Recovery(found, machine: boot.machine)
-        segments = found.segments
-        records = found.builder.records
+        queue = LineQueue(options, boot: boot, after: recovery.sequence)
+        writer = SegmentWriter(options.directory, files)
+        shelf = SegmentShelf(found.segments, options, files)
+        records = RecordTable(found.builder.records)
+        snapshots = SnapshotKeeper(found, options, files, at: now)
+        tally = WriteTally(start: now)
         durableSequence = recovery.sequence
-        snapshotSequence = found.stateSequence
-        var encoding = LineEncoder.Options(gateway: options.gateway)
-        encoding.prefix = options.prefix
-        encoding.boot = boot.text
-        encoding.envelope = options.envelope
-        encoder = LineEncoder(encoding, after: recovery.sequence)
-        budget = WriteBudget(start: now)
         housekeepAt = now + Self.housekeepingInterval
-        snapshotAt = now + options.snapshotInterval
-        linesSinceSnapshot = recovery.linesRead
-        snapshotSize = found.stateSize
-        reserved = found.goesOn || found.reserved ?? 0 > recovery.sequence ? found.reserved ?? 0 : recovery.sequence
-        // It says from when on adapters count as stopped, and spares the next start the lines that this one read.
-        snapshotIsDue = true
         continueSegment(found)
         housekeep()
         endTornVisit(&found)
     }
 
-    deinit {
-        if let open { files.close(open.file) }
-    }
-
     // MARK: Lines
 
     /// The number of the last line that was appended.
-    public var sequence: Int { encoder.sequence }
+    public var sequence: Int { queue.sequence }
 
     /// Says what lines call an adapter of the engine's; to be said of each before its first line.
     public func name(_ adapter: AdapterID, _ name: String) {
-        encoder.name(adapter, name)
-        adapterNames[adapter.index] = name
+        queue.name(adapter, name)
+        records.name(adapter, name)
     }
 
     /// Appends the lines of what an input led to; they count once they are durable.
     public func append(_ actions: ActionBuffer) {
-        for action in actions.actions { append(action) }
+        for action in actions.actions { queue.append(action) }
     }
 
     /// Appends the same, and beside each exit what it rests on.
     public func append(_ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder) {
-        for action in actions.actions {
-            append(recorder.evidence(before: action))
-            append(action)
-            recorder.note(action, number: encoder.sequence)
-        }
-        append(recorder.evidence(before: nil))
-    }
-
-    private func append(_ evidence: Evidence?) {
-        guard let evidence else { return }
-        let count = buffer.count
-        encoder.encode(evidence, into: &buffer)
-        if let last = groups.indices.last, last >= writtenGroups, groups[last].last >= evidence.event {
-            groups[last].size += buffer.count - count
-            groups[last].lines += 1
-        } else {
-            groups.append(
-                Group(size: buffer.count - count, lines: 1, first: encoder.sequence + 1, last: encoder.sequence))
-        }
+        queue.append(actions, evidence: &recorder)
     }
 
     /// Appends the line of an action, where it has one.
-    public func append(_ action: Action) {
-        let (count, sequence) = (buffer.count, encoder.sequence)
-        encoder.encode(action, into: &buffer)
-        guard buffer.count > count else { return }
-        if case .visit(let visit) = action, visit.reason.isLeaving, joinsLast(count, sequence) { return }
-        groups.append(
-            Group(size: buffer.count - count, lines: 1, first: sequence + 1, last: encoder.sequence))
-        let last = groups.count - 1
-        switch action {
-        case .event(let event):
-            groups[last].isOpen = event.state == .unsatisfied
-            guard event.scope == .condition else { break }
-            let adapter = event.sighting.map { encoder.adapterName($0.adapter) } ?? ""
-            groups[last].updates.append(.event(event, adapter: adapter))
-        case .condition(let change) where change.kind == .removed:
-            groups[last].updates.append(.removed(change.identifier))
-        case .condition(let change) where change.kind != .changed:
-            groups[last].updates.append(.begun(change))
-        case .condition, .visit, .adapter, .trackingLimitExceeded: break
-        }
-    }
+    public func append(_ action: Action) { queue.append(action) }
 
     /// Appends the line of what became of the wall clock, whose offset holds from now on.
     public func append(_ change: ClockChange) {
-        let (count, sequence) = (buffer.count, encoder.sequence)
-        encoder.encode(change, into: &buffer)
-        groups.append(Group(size: buffer.count - count, lines: 1, first: sequence + 1, last: encoder.sequence))
+        queue.append(change)
         clockOffset = change.after
         isClockSynchronized = change.isSynchronized
     }
 
     /// Appends the line of who is in view of a condition. It has no number, and does not ask for the disk.
     public func append(_ ranging: Ranging, monitor: String, identifier: String) {
-        let count = buffer.count
-        encoder.encode(ranging, monitor: monitor, identifier: identifier, into: &buffer)
-        groups.append(
-            Group(size: buffer.count - count, lines: 1, first: encoder.sequence + 1, last: encoder.sequence))
+        queue.append(ranging, monitor: monitor, identifier: identifier)
     }
 
-    /// Adds what was just encoded to the last group, which is an event's that ends a visit.
-    private func joinsLast(_ count: Int, _ sequence: Int) -> Bool {
-        guard let last = groups.indices.last, last >= writtenGroups, groups[last].isOpen else { return false }
-        groups[last].size += buffer.count - count
-        groups[last].lines += 1
-        groups[last].last = encoder.sequence
-        if groups[last].first > groups[last].last { groups[last].first = sequence + 1 }
-        groups[last].isOpen = false
-        return true
-    }
+    /// How many octets of lines wait in memory.
+    public var waiting: Int { queue.size }
+    /// The lines that wait in memory.
+    var waitingOctets: [UInt8] { queue.octets }
+
+    // MARK: Time
 
     /// Ends a turn: what was appended is written, and put on the disk as ``JournalOptions/durability`` has it.
     public func commit(at time: Instant) {
         now = max(now, time)
-        if let last = groups.indices.last { groups[last].isOpen = false }
-        guard !groups.isEmpty || retryAt != nil else { return }
+        queue.endTurn()
+        guard !queue.isEmpty || retryAt != nil else { return }
         if let retryAt, now < retryAt { return dropOldest() }
         do throws(Errno) {
             try write()
-            try synchronizeIfDue()
+            let isTime = synchronizeAt.map { $0 <= now } ?? true
+            if isTime || queue.written >= Self.unsynchronizedMax { try synchronize() }
             lineTrouble = nil
             retryAt = nil
             backOff.reset()
@@ -277,10 +147,10 @@ public final class Journal {
 
     /// When the journal next wants ``advance(to:)``.
     public var nextDeadline: Instant? {
-        var next = min(housekeepAt, snapshotAt)
+        var next = min(housekeepAt, snapshots.due)
         if let synchronizeAt { next = min(next, synchronizeAt) }
         if let retryAt { next = min(next, retryAt) }
-        if let open { next = min(next, open.rotateAt) }
+        if let rotateAt = writer.rotateAt { next = min(next, rotateAt) }
         // While lines can't be kept, nothing else can be done with them.
         return retryAt.map { max(next, min($0, housekeepAt)) } ?? next
     }
@@ -289,61 +159,238 @@ public final class Journal {
     public func advance(to time: Instant) {
         now = max(now, time)
         commit(at: now)
-        if let open, now >= open.rotateAt { rotate() }
-        if now >= snapshotAt {
-            snapshotIsDue = true
-            snapshotAt = now + options.snapshotInterval
-        }
+        if let rotateAt = writer.rotateAt, now >= rotateAt { rotate() }
+        snapshots.advance(to: now)
         if now >= housekeepAt {
             housekeepAt = now + Self.housekeepingInterval
             housekeep()
         }
     }
 
+    // MARK: State
+
     /// Whether lines and records can be kept: where not, events carry `persistenceUnavailable` (rule N5).
     public var isKeeping: Bool { trouble == nil }
+    /// Why lines or records can't be kept at present, for operators.
+    public var trouble: String? { lineTrouble ?? snapshots.trouble }
+    /// Whether it is lines that can't be kept, which wait in memory then; `false` where it is records alone.
+    public var linesWait: Bool { lineTrouble != nil }
+    /// What it has counted.
+    public var counters: JournalCounters { tally.counters }
 
     /// What became of event files since this was asked last, for the log, one sentence each; at most 100, the last.
-    public func takeRemarks() -> [String] {
-        defer { remarks = [] }
-        return remarks
-    }
-
-    func say(_ remark: String) {
-        if remarks.count == Self.remarksMax { remarks.removeFirst() }
-        remarks.append(remark)
-    }
-
-    /// How many octets of lines wait in memory.
-    public var waiting: Int { buffer.count }
+    public func takeRemarks() -> [String] { remarks.removeAll() }
 
     /// What was written, and how often synchronised, in the last 24 hours.
-    public func day() -> (bytes: Int, synchronizations: Int) { budget.day(at: now) }
-
-    // MARK: Records
+    public func day() -> (bytes: Int, synchronizations: Int) { tally.day(at: now) }
 
     /// A condition with its last durable event (rule N3).
-    public func record(for identifier: Identifier) -> BeaconMonitor.Record? {
-        guard let stored = records[identifier] else { return nil }
-        var event = stored.event
-        if event.sighting != nil, let adapter = adapterNames.first(where: { $0.value == stored.adapter })?.key {
-            event.sighting?.adapter = AdapterID(index: Int(adapter))
-        }
-        return BeaconMonitor.Record(condition: event.condition, lastEvent: event)
-    }
+    public func record(for identifier: Identifier) -> BeaconMonitor.Record? { records.record(for: identifier) }
 
     /// The identifiers for which there is a record.
-    public var recordIdentifiers: [Identifier] { records.keys.sorted() }
+    public var recordIdentifiers: [Identifier] { records.identifiers }
 
-    static func apply(_ update: RecordUpdate, to records: inout [Identifier: RecordBuilder.StoredRecord]) {
-        switch update {
-        case .event(let event, let adapter):
-            records[Identifier(lookup: event.identifier)] = RecordBuilder.StoredRecord(
-                event: event, adapter: adapter, isPlaceholder: false)
-        case .begun(let change):
-            records[Identifier(lookup: change.identifier)] = RecordBuilder.StoredRecord(
-                event: BeaconMonitor.Record(beginning: change).lastEvent, adapter: "", isPlaceholder: true)
-        case .removed(let identifier): records[Identifier(lookup: identifier)] = nil
+    // MARK: Snapshots
+
+    /// Whether it is time to ``keep(_:at:)`` a snapshot: now and then; after a rotation and after many lines too, but not
+    /// before lines weigh as much as the last snapshot did.
+    public var wantsSnapshot: Bool { snapshots.isTime && lineTrouble == nil }
+
+    /// Keeps a snapshot of the engine, with all lines durable that led to it.
+    ///
+    /// A temporary file, synchronised, renamed, the folder synchronised: there is the old one or the new one, whole.
+    /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
+    @discardableResult public func keep(_ snapshot: MonitorSnapshot, at time: Instant) -> Bool {
+        keep(snapshot, at: time, isClosing: false)
+    }
+
+    private func keep(_ snapshot: MonitorSnapshot, at time: Instant, isClosing: Bool) -> Bool {
+        now = max(now, time)
+        snapshots.begin()
+        if retryAt == nil, !queue.isEmpty { writeAll() }
+        guard queue.isEmpty else { return false }
+        var state = StateFile()
+        state.sequence = queue.sequence
+        state.boot = boot.text
+        state.offset = clockOffset
+        state.isSynchronized = isClockSynchronized
+        state.snapshot = snapshot
+        state.records = records.forSnapshot
+        // While no segment is open, no number can have been given that no line tells of.
+        let isEnd = isClosing || writer.name == nil
+        guard snapshots.keep(state, isEnd: isEnd, queue.encoder, at: now, &tally) else { return false }
+        records.snapshotIsKept()
+        return true
+    }
+
+    /// Ends the journal: what waits is put on the disk, the snapshot is kept, the files are closed.
+    public func close(_ snapshot: MonitorSnapshot?, at time: Instant) {
+        now = max(now, time)
+        // One last try, whatever failed before.
+        retryAt = nil
+        writeAll()
+        if let snapshot { _ = keep(snapshot, at: now, isClosing: true) }
+        writer.close()
+    }
+
+    // MARK: How lines get to the disk
+
+    /// Writes what waits and puts it on the disk, whenever that is due.
+    private func writeAll() {
+        do throws(Errno) {
+            try write()
+            try synchronize()
+        } catch {
+            fail(error)
         }
+    }
+
+    /// Writes what waits, whole lines only.
+    private func write() throws(Errno) {
+        if try !writer.resume() { leaveSegment() }
+        guard queue.hasUnwritten else { return }
+        if try writer.isTakenAway() { leaveSegment() }
+        let isFull = writer.durable + queue.size > options.rotateSize
+        if writer.name != nil, writer.durable + queue.written > 0, isFull { try closeSegment() }
+        if writer.name == nil { try beginSegment() }
+        snapshots.reserve(queue.encoder, at: now, &tally)
+        let (start, size) = (queue.written, queue.size)
+        let hasNumbers = queue.unwrittenHasNumbers
+        do throws(Errno) {
+            try unsafe queue.write { octets, before throws(Errno) in try unsafe writer.write(octets, behind: before) }
+        } catch {
+            writer.cut(behind: start)
+            throw error
+        }
+        tally.note(bytes: size - start, at: now)
+        let wait: Duration =
+            switch options.durability {
+            case _ where !hasNumbers: Self.lazyInterval
+            case .event: .zero
+            case .every(let interval): interval
+            }
+        synchronizeAt = min(synchronizeAt ?? .latest, now + wait)
+    }
+
+    /// Puts what was written on the disk: it counts then.
+    private func synchronize() throws(Errno) {
+        synchronizeAt = nil
+        guard queue.written > 0, writer.name != nil else { return }
+        try writer.synchronize(queue.written, at: now, &tally)
+        shelf.setSize(writer.durable)
+        let durable = queue.removeWritten()
+        tally.counters.lines += durable.lines
+        if let last = durable.last { durableSequence = last }
+        snapshots.note(octets: durable.octets, lines: durable.linesWithNumbers)
+        records.apply(durable.updates)
+    }
+
+    /// Takes a failure in: lines wait, and are tried again.
+    ///
+    /// What was written before it may be on the disk or not, and the kernel does not try again what it failed to put
+    /// there (fsync(2) tells of an error once), so it is written again from where it was durable last.
+    private func fail(_ error: Errno) {
+        tally.counters.failures += 1
+        if queue.written > 0 {
+            // Lines that stand whole in the file are worth a try, before the file is closed. Where it was the
+            // synchronising that failed, another success would prove nothing.
+            do throws(Errno) {
+                guard synchronizeAt != nil else { throw .ioError }
+                try synchronize()
+            } catch {
+                queue.rewind()
+            }
+        }
+        synchronizeAt = nil
+        lineTrouble = "events can't be kept in \(options.directory.string): \(error); they wait in memory"
+        retryAt = now + backOff.next()
+        writer.suspend()
+        dropOldest()
+    }
+
+    /// Drops the oldest lines where more wait than memory has room for: a gap in `sequence`, and counted.
+    private func dropOldest() {
+        let dropped = queue.dropOldest(octetsMax: options.queueSize)
+        tally.counters.dropped += dropped.numbered
+        tally.counters.droppedUnnumbered += dropped.unnumbered
+        records.drop(dropped.updates)
+    }
+
+    // MARK: Segments
+
+    /// Goes on with the last segment, its torn end cut off; where it can't be written to, the next line opens another.
+    private func continueSegment(_ found: Recovery.Finding) {
+        guard found.goesOn, let begun = shelf.lastDate else { return }
+        let age = isClockSynchronized ? WallDate(now, offset: clockOffset).duration(since: begun) ?? .zero : .zero
+        let left = options.rotateInterval - max(age, .zero)
+        do throws(Errno) {
+            try writer.goOn(
+                with: found.lastName, size: found.size, end: found.end, rotateAt: now + max(left, .zero), at: now,
+                &tally)
+            shelf.setSize(found.end)
+        } catch {
+            recovery.remarks.append(
+                "\(found.lastName) can't be written to: \(error); the next line begins another file")
+        }
+    }
+
+    private func beginSegment() throws(Errno) {
+        shelf.add(
+            try writer.begin(
+                first: queue.firstUnwritten, date: WallDate(now, offset: clockOffset),
+                rotateAt: now + options.rotateInterval, at: now, &tally))
+    }
+
+    /// Lines that are not durable are written to the next segment; those that were are gone, for whoever deletes a file
+    /// wants no other to have them.
+    private func leaveSegment() {
+        guard let name = writer.name else { return }
+        let first = shelf.forget(name) ?? 0
+        let lost =
+            first > 0 && first <= durableSequence ? "; lines \(first) to \(durableSequence) are gone with it" : ""
+        remarks.say(
+            "\(name) was deleted, renamed or cut while it was written to\(lost); the next line begins another file")
+        tally.counters.segmentsTakenAway += 1
+        writer.close()
+        queue.rewind()
+        synchronizeAt = nil
+    }
+
+    /// Closes the open segment, all of it durable; the next line opens another.
+    private func closeSegment() throws(Errno) {
+        guard writer.name != nil else { return }
+        try synchronize()
+        writer.close()
+        snapshots.wish()
+        housekeepAt = min(housekeepAt, now)
+    }
+
+    /// Closes the open segment, as logrotate asks for with SIGUSR1; one that is empty stays.
+    public func rotate() {
+        guard writer.name != nil, lineTrouble == nil else { return }
+        if writer.durable + queue.written == 0 { return writer.rotate(at: now + options.rotateInterval) }
+        do throws(Errno) { try closeSegment() } catch { fail(error) }
+    }
+
+    /// Deletes closed segments that are too old, or of which all have too much; tries the link again.
+    private func housekeep() {
+        writer.refreshLink(&tally)
+        let present = SegmentShelf.Present(
+            now: now, clockOffset: clockOffset, machine: boot.machine, open: writer.name, written: queue.written,
+            durable: durableSequence, shipped: shipped, covered: snapshots.sequence)
+        shelf.deleteSome(present, &tally, &remarks)
+    }
+
+    /// Tells the visit that the last line ended, where the line that should have told it is missing (rule N3).
+    private func endTornVisit(_ found: inout Recovery.Finding) {
+        guard let (visit, number) = found.endTornVisit(machine: boot.machine, at: now, offset: clockOffset) else {
+            return
+        }
+        recovery.snapshot = found.builder.snapshot(machine: boot.machine)
+        // What was shipped has been told.
+        guard found.shipped <= number else { return }
+        queue.append(.visit(visit))
+        recovery.remarks.append(
+            "line \(number) tells an exit without the visit that it ended; line \(sequence) tells it")
     }
 }

@@ -28,6 +28,24 @@ public struct JournalCounters: Sendable, Hashable {
     public var failures = 0
 }
 
+/// What a journal counts, and what it wrote in the last 24 hours.
+struct WriteTally {
+    var counters = JournalCounters()
+    private var budget: WriteBudget
+
+    init(start: Instant) { budget = WriteBudget(start: start) }
+
+    /// So many octets were written, and so often something was put on the disk.
+    mutating func note(bytes: Int = 0, synchronizations: Int = 0, at now: Instant) {
+        counters.bytes += bytes
+        counters.synchronizations += synchronizations
+        budget.note(bytes: bytes, synchronizations: synchronizations, at: now)
+    }
+
+    /// What was written and synchronised in the last 24 hours.
+    mutating func day(at now: Instant) -> (bytes: Int, synchronizations: Int) { budget.day(at: now) }
+}
+
 /// What was written and synchronised in the last 24 hours, by the hour: SD cards die of writes.
 struct WriteBudget {
     private static let hour: Int64 = 3_600_000_000_000

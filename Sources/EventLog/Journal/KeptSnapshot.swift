@@ -16,21 +16,7 @@ public struct KeptSnapshot: Sendable {
     /// - Returns: nothing where there is none.
     /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
     public static func read(from directory: FilePath) throws(EventLogError) -> KeptSnapshot? {
-        let path = directory.appending(Journal.stateName)
-        let bytes: [UInt8]?
-        do throws(Errno) {
-            bytes = try WholeFile.read(path, octetsMax: JSONText.sizeMax)
-        } catch {
-            throw .readFailed(path.string, error)
-        }
-        guard let bytes else { return nil }
-        do throws(StateFile.Problem) {
-            let state = try StateFile(parsing: bytes)
-            return KeptSnapshot(snapshot: state.snapshot, sequence: state.sequence, offset: state.offset)
-        } catch .newer(let version) {
-            throw .newerVersion(path.string, version)
-        } catch {
-            throw .readFailed(path.string, .ioError)
-        }
+        guard let state = try StateFile.whole(in: directory) else { return nil }
+        return KeptSnapshot(snapshot: state.snapshot, sequence: state.sequence, offset: state.offset)
     }
 }

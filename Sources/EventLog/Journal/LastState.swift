@@ -18,31 +18,8 @@ public struct LastState: Sendable {
     /// - Returns: nothing where there is none.
     /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
     public static func read(from directory: FilePath) throws(EventLogError) -> LastState? {
-        let path = directory.appending(Journal.stateName)
-        let files = SystemFiles()
-        var bytes: [UInt8] = []
-        do throws(Errno) {
-            let file = try files.openForReading(path)
-            defer { files.close(file) }
-            let size = min(try files.size(of: file), JSONText.sizeMax)
-            while bytes.count < size {
-                let count = min(size - bytes.count, 1 << 20)
-                if try files.read(file, at: bytes.count, count: count, appendingTo: &bytes) == 0 { break }
-            }
-        } catch {
-            guard error != .noSuchFileOrDirectory else { return nil }
-            throw .readFailed(path.string, error)
-        }
-        do throws(StateFile.Problem) {
-            let state = try StateFile(parsing: bytes)
-            let events = state.records.sorted { $0.key < $1.key }.filter { !$0.value.isPlaceholder }
-            return LastState(sequence: state.sequence, boot: state.boot, events: events.map(\.value.event))
-        } catch .newer(let version) {
-            throw .newerVersion(path.string, version)
-        } catch .numberTooGreat {
-            throw .numberTooGreat(path.string, offset: nil)
-        } catch {
-            throw .readFailed(path.string, .ioError)
-        }
+        guard let state = try StateFile.whole(in: directory) else { return nil }
+        let events = state.records.sorted { $0.key < $1.key }.filter { !$0.value.isPlaceholder }
+        return LastState(sequence: state.sequence, boot: state.boot, events: events.map(\.value.event))
     }
 }

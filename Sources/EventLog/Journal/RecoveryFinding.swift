@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BluetoothLE
 import SystemPackage
 
 extension Journal.Recovery {
@@ -33,6 +34,12 @@ extension Journal.Recovery {
         // A line of a version that is not known, and nothing after it that is: the version, and the file.
         private var newer: (version: Int, path: String)?
 
+        /// The greatest number that is reserved already.
+        var reservation: Int {
+            let reserved = reserved ?? 0
+            return goesOn || reserved > sequence ? reserved : sequence
+        }
+
         init(_ options: JournalOptions, _ files: any FileSystemCalls) throws(EventLogError) {
             try readState(options, files)
             segments = try Self.segments(in: options.directory, files)
@@ -51,35 +58,20 @@ extension Journal.Recovery {
         private mutating func readState(
             _ options: JournalOptions, _ files: any FileSystemCalls
         ) throws(EventLogError) {
-            let path = options.stateDirectory.appending(Journal.stateName)
-            guard let bytes = try Self.contents(of: path, files) else { return }
-            isFirstStart = false
-            do throws(StateFile.Problem) {
-                let state = try StateFile(parsing: bytes)
+            switch try StateFile.read(from: options.stateDirectory, files) {
+            case .absent: return
+            case .whole(let state, let size):
                 builder = RecordBuilder(state)
                 (hasState, stateSequence, reserved) = (true, state.sequence, state.reserved)
-                stateSize = bytes.count
+                stateSize = size
                 // Numbers were reserved, and nothing was kept yet.
-                if state.boot.isEmpty { isFirstStart = true }
-            } catch .newer(let version) {
-                throw .newerVersion(path.string, version)
-            } catch .numberTooGreat {
-                throw .numberTooGreat(path.string, offset: nil)
-            } catch {
-                let aside = options.stateDirectory.appending(Journal.stateName + ".damaged")
+                isFirstStart = state.boot.isEmpty
+            case .damaged(let path):
+                isFirstStart = false
+                let aside = options.stateDirectory.appending(StateFile.name + ".damaged")
                 try? files.rename(path, to: aside)
                 remarks.append(
                     "\(path.string) is damaged and was put aside as \(aside.string); the event files stand in for it")
-            }
-        }
-
-        private static func contents(
-            of path: FilePath, _ files: any FileSystemCalls
-        ) throws(EventLogError) -> [UInt8]? {
-            do throws(Errno) {
-                return try WholeFile.read(path, octetsMax: JSONText.sizeMax, files: files)
-            } catch {
-                throw .readFailed(path.string, error)
             }
         }
 
@@ -87,6 +79,18 @@ extension Journal.Recovery {
         private static func shipped(_ options: JournalOptions, _ files: any FileSystemCalls) -> Int {
             let path = options.stateDirectory.appending(ShippingCheckpoint.fileName)
             return (try? ShippingCheckpoint.read(path, files: files))?.position.sequence ?? 0
+        }
+
+        /// Ends the visit that the last line ended, where the line that should have told it is missing (rule N3).
+        ///
+        /// - Returns: the visit, and the number of the last line.
+        mutating func endTornVisit(
+            machine: String, at now: Instant, offset: ClockOffset
+        ) -> (visit: Visit, after: Int)? {
+            guard let number = builder.tornSequence,
+                let visit = builder.endTornVisit(machine: machine, at: now, offset: offset)
+            else { return nil }
+            return (visit, number)
         }
 
         /// The segments of a folder, in the order of their lines.

@@ -16,16 +16,9 @@ public struct SegmentDirectory: Sendable {
         self.path = path
         let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
         if made != 0, errno != EEXIST { throw .createFailed(path.string, Errno(rawValue: errno)) }
-        guard let folder = unsafe path.withPlatformString({ unsafe opendir($0) }) else {
-            throw .createFailed(path.string, Errno(rawValue: errno))
-        }
-        defer { unsafe _ = closedir(folder) }
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            guard name == "." || name == ".." else { throw .directoryNotEmpty(path.string) }
-        }
+        let names: [String]
+        do throws(Errno) { names = try SystemFiles().names(in: path) } catch { throw .createFailed(path.string, error) }
+        guard names.isEmpty else { throw .directoryNotEmpty(path.string) }
     }
 
     /// The name of the segment that begins with line `sequence` at `date`.
@@ -49,8 +42,7 @@ public struct SegmentDirectory: Sendable {
         let name = Self.segmentName(first: sequence, date: date)
         let output = try LineOutput(creating: path.appending(name))
         let link = path.appending("current")
-        let linked = unsafe link.withPlatformString { unsafe symlink(name, $0) }
-        guard linked == 0 else { throw .createFailed(link.string, Errno(rawValue: errno)) }
+        do throws(Errno) { try SystemFiles().link(link, to: name) } catch { throw .createFailed(link.string, error) }
         return output
     }
 }

@@ -5,8 +5,12 @@ import BluetoothLE
 ///
 /// Places on the timeline are whole nanoseconds, moments of an earlier start of the machine are dates.
 struct StateFile {
+    /// What it is called.
+    static let name = "state.json"
     /// Of the format. A reader refuses what is newer.
     static let version = 1
+    /// The longest: readers hold its values by 32 bits.
+    static let sizeMax = JSONText.sizeMax
 
     var sequence = 0
     /// No line after this number may stand anywhere; absent in files of earlier versions.

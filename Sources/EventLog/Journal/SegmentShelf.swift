@@ -1,0 +1,173 @@
+import BeaconMonitoring
+import BluetoothLE
+import SystemPackage
+
+/// The segments of a folder in the order of their lines, and which of them have to go: the oldest that are closed, once
+/// they are too old, or all have too much.
+struct SegmentShelf {
+    /// What decides over segments beside themselves.
+    struct Present {
+        var now: Instant
+        var clockOffset: ClockOffset
+        /// The machine's start.
+        var machine: String
+        /// The name of the segment that is written to, which is never deleted, and how much is written and not durable.
+        var open: String?
+        var written: Int
+        /// The number of the last durable line.
+        var durable: Int
+        /// The number up to which a publisher is done.
+        var shipped: Int
+        /// The number that the last snapshot stands at.
+        var covered: Int
+
+        /// How long ago a date was; `nil` where that can't be told.
+        func age(of date: WallDate) -> Duration? { WallDate(now, offset: clockOffset).duration(since: date) }
+    }
+
+    private static let remarkInterval: Duration = .seconds(3600)
+
+    private let options: JournalOptions
+    private let files: any FileSystemCalls
+    /// By their numbers; the last is the open one, where one is.
+    private var segments: [Segment]
+    private var lastEarlyRemark: Instant?
+
+    init(_ segments: [Segment], _ options: JournalOptions, _ files: any FileSystemCalls) {
+        self.segments = segments
+        self.options = options
+        self.files = files
+    }
+
+    /// When the last was begun.
+    var lastDate: WallDate? { segments.last?.date }
+
+    /// A segment was begun.
+    mutating func add(_ name: String) {
+        if let segment = Segment(name: name) { segments.append(segment) }
+    }
+
+    /// How large the last is.
+    mutating func setSize(_ size: Int) {
+        if let last = segments.indices.last { segments[last].size = size }
+    }
+
+    /// A segment is no longer there.
+    ///
+    /// - Returns: the number that its name begins with, where it was the last.
+    mutating func forget(_ name: String) -> Int? {
+        let first = segments.last?.name == name ? segments.last?.first : nil
+        segments.removeAll { $0.name == name }
+        return first
+    }
+
+    /// Deletes closed segments that are too old, or of which all have too much.
+    mutating func deleteSome(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
+        while let oldest = segments.first, oldest.name != present.open, isShipped(0, present),
+            last(of: 0, present) <= present.covered, isOld(0, present)
+        {
+            guard delete(&tally) else { return }
+        }
+        var size = segments.reduce(0) { $0 + $1.size } + (present.open == nil ? 0 : present.written)
+        while size > options.retainSize, let oldest = segments.first, oldest.name != present.open {
+            size -= oldest.size
+            if !isShipped(0, present) { noteUnshipped(present, &tally, &remarks) }
+            noteEarly(present, &tally, &remarks)
+            guard delete(&tally) else { return }
+        }
+    }
+
+    /// The number of the last line of a segment, or one that is not less.
+    private func last(of index: Int, _ present: Present) -> Int {
+        index + 1 < segments.count ? segments[index + 1].begins - 1 : present.durable
+    }
+
+    private func isShipped(_ index: Int, _ present: Present) -> Bool {
+        !options.waitsForShipping || last(of: index, present) <= present.shipped
+    }
+
+    private func noteUnshipped(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
+        let count = max(0, last(of: 0, present) - max(present.shipped, segments[0].begins - 1))
+        tally.counters.deletedUnshipped += count
+        remarks.say(
+            "\(segments[0].name) had to be deleted with \(count) lines that were not shipped: all have "
+                + "\(options.retainSize) octets at most")
+    }
+
+    /// Counts a segment that `retain` would have kept, and says so once an hour: what deletes it is perhaps a flood.
+    private mutating func noteEarly(_ present: Present, _ tally: inout WriteTally, _ remarks: inout RemarkLog) {
+        // Its last line is older than the next segment, by the clock of then; reading all of it would take too long here.
+        let end = segments.count > 1 ? segments[1].date : segments[0].date
+        if let age = present.age(of: end), age > options.retain { return }
+        tally.counters.deletedEarly += 1
+        if let last = lastEarlyRemark, present.now < last + Self.remarkInterval { return }
+        lastEarlyRemark = present.now
+        remarks.say(
+            "\(segments[0].name) is deleted before output.retain asks for it, because all files have more than the "
+                + "\(options.retainSize) octets of output.retain_size; \(tally.counters.deletedEarly) since the start. "
+                + "Where nothing else explains so many lines, somebody may be sending invented beacons")
+    }
+
+    /// Deletes the oldest; whether that could be done.
+    private mutating func delete(_ tally: inout WriteTally) -> Bool {
+        do throws(Errno) {
+            try files.remove(options.directory.appending(segments[0].name))
+        } catch {
+            if error != .noSuchFileOrDirectory {
+                tally.counters.failures += 1
+                return false
+            }
+        }
+        segments.removeFirst()
+        tally.counters.deletedSegments += 1
+        return true
+    }
+
+    // MARK: Age
+
+    /// Whether the last line of a segment is older than lines are kept, by its date as the clock lines correct it.
+    private mutating func isOld(_ index: Int, _ present: Present) -> Bool {
+        guard let age = lastDate(of: index, present).flatMap({ present.age(of: $0) }) else { return false }
+        return age > options.retain
+    }
+
+    /// The date of a segment's last line, as far as it is known; `nil` where it has none.
+    private mutating func lastDate(of index: Int, _ present: Present) -> WallDate? {
+        if segments[index].age == nil { segments[index].age = age(of: index, machine: present.machine) }
+        guard let age = segments[index].age else { return nil }
+        if age.machine == present.machine {
+            // This timeline goes on: what the clock shows now says when that was.
+            return WallDate(Instant(nanoseconds: age.monotonic &* 1000), offset: present.clockOffset)
+        }
+        return age.restamped ?? age.date
+    }
+
+    private func age(of index: Int, machine: String) -> Segment.Age? {
+        var parser = LineParser()
+        var age: Segment.Age?
+        guard let reader = try? SegmentReader(options.directory.appending(segments[index].name), files: files) else {
+            return nil
+        }
+        var lines = reader
+        while (try? lines.next(into: &parser.text.bytes)) ?? false {
+            guard parser.parse() else { continue }
+            age = Segment.Age(
+                machine: String(BootID.machine(of: parser.boot)), date: parser.head.date,
+                monotonic: parser.head.monotonic)
+        }
+        guard let found = age, found.machine != machine else { return age }
+        // A later line of the same start of the machine may tell that the clock was wrong.
+        var stamper = Restamping()
+        for later in segments.indices.dropFirst(index) {
+            guard stamper.read(options.directory.appending(segments[later].name), files, until: found.machine) else {
+                break
+            }
+        }
+        if let offset = stamper.offset(of: found.machine) {
+            age?.restamped = WallDate(
+                Instant(nanoseconds: found.monotonic.multipliedReportingOverflow(by: 1000).partialValue), offset: offset
+            )
+        }
+        return age
+    }
+}

@@ -1,0 +1,246 @@
+import BluetoothLE
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+@Suite struct NumberReservationTests {
+    @Test func `a number is wanted before the first line behind the last that is reserved`() {
+        let reservation = NumberReservation(40)
+        #expect(reservation.wanted(for: 40, at: .start) == nil)
+        #expect(reservation.wanted(for: 41, at: .start) == 41 + NumberReservation.count)
+    }
+
+    @Test func `what can't be said is said again after thirty seconds`() {
+        var reservation = NumberReservation(0)
+        reservation.isRefused(at: .start)
+        #expect(reservation.wanted(for: 1, at: .start + .seconds(30) - .nanoseconds(1)) == nil)
+        #expect(reservation.wanted(for: 1, at: .start + .seconds(30)) == 1 + NumberReservation.count)
+        reservation.isReserved(7)
+        #expect(reservation.wanted(for: 7, at: .start) == nil)
+        #expect(reservation.wanted(for: 8, at: .start) != nil)
+    }
+
+    @Test func `a snapshot renews it where fewer than half are left, and ends it with the journal`() {
+        let (count, half) = (NumberReservation.count, NumberReservation.count / 2)
+        let reservation = NumberReservation(count)
+        #expect(reservation.forSnapshot(at: count - half, isEnd: false) == count)
+        #expect(reservation.forSnapshot(at: count - half + 1, isEnd: false) == 2 * count - half + 1)
+        #expect(reservation.forSnapshot(at: 12, isEnd: true) == 12)
+    }
+}
+
+@Suite struct SnapshotScheduleTests {
+    private func schedule(size: Int = 1000, lines: Int = 0) -> SnapshotSchedule {
+        var schedule = SnapshotSchedule(interval: .seconds(900), size: size, lines: lines, at: .start)
+        schedule.begin()
+        schedule.isKept(size: nil)
+        return schedule
+    }
+
+    @Test func `one is due at the start, and after the interval`() {
+        let fresh = SnapshotSchedule(interval: .seconds(900), size: 0, lines: 0, at: .start)
+        #expect(fresh.isTime)
+        var schedule = schedule()
+        schedule.advance(to: .start + .seconds(900) - .nanoseconds(1))
+        #expect(!schedule.isTime)
+        schedule.advance(to: .start + .seconds(900))
+        #expect(schedule.isTime)
+        #expect(schedule.due == .start + .seconds(1800))
+    }
+
+    @Test(arguments: [(999, false), (1000, true)])
+    func `after a rotation one waits until lines weigh as much as the last did`(octets: Int, isTime: Bool) {
+        var schedule = schedule()
+        schedule.wish()
+        schedule.note(octets: octets, lines: 1)
+        #expect(schedule.isTime == isTime)
+    }
+
+    @Test(arguments: [(4999, false), (5000, true)])
+    func `so many lines want one, that no start reads more`(lines: Int, isTime: Bool) {
+        var schedule = schedule()
+        schedule.note(octets: 1_000_000, lines: lines)
+        #expect(schedule.isTime == isTime)
+    }
+
+    @Test func `what failed is tried again soon, and what is due sooner stays so`() {
+        var schedule = schedule()
+        schedule.isPutOff(until: .start + .seconds(30))
+        #expect(schedule.due == .start + .seconds(30))
+        schedule.isPutOff(until: .start + .seconds(60))
+        #expect(schedule.due == .start + .seconds(30))
+    }
+}
+
+@Suite struct RecordTableTests {
+    private func update(_ identifier: String, _ state: BeaconMonitor.Event.State = .satisfied) -> RecordTable.Update {
+        var event = Sample.event
+        (event.identifier, event.scope, event.state) = (identifier, .condition, state)
+        return .event(event, adapter: "hci0")
+    }
+
+    @Test func `N3: what was dropped is a record as soon as a snapshot says so, and not before`() throws {
+        var table = RecordTable([:])
+        let identifier = try Identifier("staff")
+        table.apply([update("staff", .satisfied)])
+        table.drop([update("staff", .unsatisfied)])
+        #expect(table.record(for: identifier)?.lastEvent.state == .satisfied)
+        #expect(table.forSnapshot[identifier]?.event.state == .unsatisfied)
+        table.snapshotIsKept()
+        #expect(table.record(for: identifier)?.lastEvent.state == .unsatisfied)
+    }
+
+    @Test func `of many events that were dropped the last of each condition is kept`() throws {
+        var table = RecordTable([:])
+        for number in 0..<10_000 {
+            table.drop([update("c\(number % 3)", number < 9_997 ? .satisfied : .unknown)])
+        }
+        table.drop([.removed("c1")])
+        table.snapshotIsKept()
+        #expect(table.identifiers.map(\.text) == ["c0", "c2"])
+        for identifier in table.identifiers { #expect(table.record(for: identifier)?.lastEvent.state == .unknown) }
+    }
+
+    @Test func `a record's adapter is the engine's of that name`() throws {
+        var table = RecordTable([:])
+        table.name(AdapterID(index: 4), "hci0")
+        table.apply([update("staff")])
+        #expect(table.record(for: try Identifier("staff"))?.lastEvent.sighting?.adapter == AdapterID(index: 4))
+    }
+}
+
+@Suite struct LineQueueTests {
+    private func queue() throws -> LineQueue {
+        let options = JournalOptions(directory: "/", stateDirectory: "/", gateway: try Identifier("lobby"))
+        return LineQueue(options, boot: BootID(machine: "aaaaaaaa", process: 1), after: 0)
+    }
+
+    private var leaving: BeaconMonitor.Event {
+        var event = Sample.event
+        (event.scope, event.state) = (.condition, .unsatisfied)
+        return event
+    }
+
+    @Test func `what is written in parts is written whole, or not at all`() throws {
+        var queue = try queue()
+        queue.append(.event(Sample.event))
+        queue.append(.condition(Sample.change))
+        let octets = queue.octets
+        var written: [UInt8] = []
+        #expect(throws: Errno.noSpace) {
+            try queue.write { bytes, before throws(Errno) in
+                #expect(before == written.count)
+                if written.count >= 20 { throw .noSpace }
+                written += bytes.prefix(10)
+                return 10
+            }
+        }
+        #expect(queue.written == 0)
+        written = []
+        try queue.write { bytes, _ throws(Errno) in
+            written += bytes.prefix(100)
+            return min(bytes.count, 100)
+        }
+        #expect(written == octets)
+        #expect(!queue.hasUnwritten && queue.written == octets.count)
+        let durable = queue.removeWritten()
+        #expect((durable.octets, durable.lines, durable.last) == (octets.count, 2, 2))
+        #expect(queue.isEmpty && queue.size == 0)
+    }
+
+    @Test func `an exit and the visit that it ends are dropped together`() throws {
+        var queue = try queue()
+        queue.append(.event(leaving))
+        let event = queue.size
+        queue.append(.visit(Sample.visit))
+        queue.append(.adapter(Sample.adapterChange))
+        let dropped = queue.dropOldest(octetsMax: queue.size - event)
+        #expect((dropped.numbered, dropped.unnumbered, dropped.updates.count) == (2, 0, 1))
+        #expect(queue.firstUnwritten == 3)
+    }
+
+    @Test func `a visit of the next turn stands alone`() throws {
+        var queue = try queue()
+        queue.append(.event(leaving))
+        let event = queue.size
+        queue.endTurn()
+        queue.append(.visit(Sample.visit))
+        let dropped = queue.dropOldest(octetsMax: queue.size - event)
+        #expect((dropped.numbered, queue.firstUnwritten) == (1, 2))
+    }
+
+    @Test func `what stands in the open segment is not dropped, and written again after a failure`() throws {
+        var queue = try queue()
+        queue.append(.event(Sample.event))
+        let octets = queue.octets
+        try queue.write { bytes, _ throws(Errno) in bytes.count }
+        #expect(queue.dropOldest(octetsMax: 0).numbered == 0)
+        queue.rewind()
+        #expect(queue.hasUnwritten && queue.octets == octets)
+        #expect(queue.dropOldest(octetsMax: 0).numbered == 1)
+    }
+}
+
+@Suite struct SegmentWriterTests {
+    private let date = WallDate(microseconds: 1_795_219_200_000_000)
+
+    @Test func `a segment whose name can't be put on the disk is none`() throws {
+        let (folder, files) = (try Folder(), FailingFiles())
+        files.failures[.synchronizeDirectory] = .ioError
+        var writer = SegmentWriter(FilePath(folder.path + "/events"), files)
+        var tally = WriteTally(start: .start)
+        #expect(throws: Errno.ioError) {
+            try writer.begin(first: 1, date: date, rotateAt: .latest, at: .start, &tally)
+        }
+        #expect(writer.name == nil && folder.segments == [] && tally.counters.segments == 0)
+        files.failures = [:]
+        #expect(try writer.begin(first: 1, date: date, rotateAt: .latest, at: .start, &tally) == folder.segments.first)
+        #expect(tally.counters.segments == 1)
+    }
+
+    @Test func `what stands behind the durable octets is cut off when it goes on`() throws {
+        let folder = try Folder()
+        var writer = SegmentWriter(FilePath(folder.path + "/events"), SystemFiles())
+        var tally = WriteTally(start: .start)
+        let name = try writer.begin(first: 1, date: date, rotateAt: .latest, at: .start, &tally)
+        let written = try [UInt8]("12345678".utf8).withUnsafeBytes { bytes throws(Errno) in
+            try writer.write(bytes, behind: 0)
+        }
+        try writer.synchronize(5, at: .start, &tally)
+        #expect((written, writer.durable) == (8, 5))
+        writer.suspend()
+        #expect(try writer.resume())
+        #expect(try folder.read("events/" + name) == "12345")
+        // Somebody cuts it: what was durable is gone.
+        try folder.write("events/" + name, "1234")
+        writer.suspend()
+        #expect(try !writer.resume())
+    }
+
+    @Test func `one that is renamed, deleted or cut has been taken away`() throws {
+        let folder = try Folder()
+        var writer = SegmentWriter(FilePath(folder.path + "/events"), SystemFiles())
+        var tally = WriteTally(start: .start)
+        let name = try writer.begin(first: 1, date: date, rotateAt: .latest, at: .start, &tally)
+        #expect(try !writer.isTakenAway())
+        let path = FilePath(folder.path + "/events/").appending(name)
+        try SystemFiles().rename(path, to: FilePath(folder.path + "/events/other"))
+        #expect(try writer.isTakenAway())
+        #expect(writer.name == name)
+        writer.close()
+        #expect(try writer.name == nil && !writer.isTakenAway())
+    }
+}
+
+@Suite struct RemarkLogTests {
+    @Test func `of many remarks the last hundred are kept, and said once`() {
+        var remarks = RemarkLog()
+        for number in 1...101 { remarks.say("\(number)") }
+        let said = remarks.removeAll()
+        #expect((said.count, said.first, said.last) == (100, "2", "101"))
+        #expect(remarks.removeAll() == [])
+    }
+}
