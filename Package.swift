@@ -40,6 +40,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "BluetoothLE", swiftSettings: ours),
+        .target(name: "JSON", dependencies: ["BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BeaconMonitoring",
             dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
@@ -69,11 +70,14 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "Captures",
-            dependencies: ["BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: [
+                "JSON", "BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: ours),
         .target(
             name: "EventLog",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CLinux",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -88,6 +92,7 @@ let package = Package(
         .target(
             name: "MQTTPublishing",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "Polling",
                 "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -107,6 +112,7 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "OperatorMessages",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -135,6 +141,7 @@ let package = Package(
         .target(
             name: "GatewayDaemon",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport", "ConfiguredScanning",
                 "ConfiguredShipping", "EventLog", "GatewayConfiguration", "Location", "OperatorMessages", "Polling",
                 "Shipping",
@@ -144,6 +151,7 @@ let package = Package(
         .target(
             name: "Replaying",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "EventLog",
                 "GatewayConfiguration", "Location",
                 .product(name: "HeapModule", package: "swift-collections"),
@@ -154,6 +162,7 @@ let package = Package(
         .target(
             name: "EventReports",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "OperatorMessages",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -161,6 +170,7 @@ let package = Package(
         .target(
             name: "Listening",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "CaptureSupport", "Captures",
                 "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "OperatorMessages", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -169,6 +179,7 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BlueZ", "BluetoothLE", "CLinux", "CommandSupport", "EventLog",
                 "GatewayConfiguration", "OperatorMessages", "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -205,6 +216,7 @@ let package = Package(
         .executableTarget(
             name: "settings-manual", dependencies: ["GatewayConfiguration"], path: "Tests/SettingsManual"),
         .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
         .testTarget(
             name: "Examples", dependencies: ["BeaconMonitoring", "BluetoothLE", "Location"],
@@ -218,6 +230,7 @@ let package = Package(
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -228,6 +241,7 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: [
+                "JSON",
                 "EventLog", "BeaconMonitoring", "BluetoothLE", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -242,6 +256,7 @@ let package = Package(
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
+                "JSON",
                 "BrokerSupport", "CLinux", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
                 "Shipping", "TestSupport",
                 "beacon-gateway-publisher",
@@ -289,11 +304,13 @@ let package = Package(
         .testTarget(
             name: "EventReportsTests",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "OperatorMessages", "ProgramSupport", "beacon-gateway",
             ]),
         .testTarget(
             name: "ListeningTests",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
                 "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages", "Polling", "ProgramSupport",
                 "beacon-gateway",
@@ -308,6 +325,7 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
+                "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "ProgramSupport", "beacon-gateway",
                 "beacon-gateway-publisher", "journal-writer",
             ]),

@@ -4,7 +4,7 @@
 /// Vol 4 Part E §7.7.65.2 and §7.7.65.13.
 public struct DeviceAddress: Sendable, Hashable {
     /// What an Address_Type octet says of the address.
-    public enum Kind: UInt8, Sendable {
+    public enum Kind: UInt8, Sendable, CaseIterable {
         case `public` = 0x00
         case random = 0x01
         /// A resolvable address that the controller resolved to a public identity address.

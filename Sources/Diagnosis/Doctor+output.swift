@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import CommandSupport
 import EventLog
+import JSON
 import OperatorMessages
 
 extension Doctor {
@@ -21,34 +22,18 @@ extension Doctor {
 
     /// The findings as one JSON object on one line: `docs/doctor.md`.
     package var json: String {
-        var buffer = LineBuffer(capacity: 4096)
-        buffer.append("{\"version\":1,\"type\":\"doctor\",\"ok\":")
-        buffer.append(isSomethingWrong ? "false" : "true")
-        buffer.append(",\"findings\":[")
-        for (index, finding) in findings.enumerated() {
-            buffer.append(index == 0 ? "{\"check\":\"" : ",{\"check\":\"")
-            buffer.append(escaped: finding.check)
-            buffer.append("\",\"state\":\"")
-            buffer.append(escaped: finding.state.rawValue)
-            buffer.append("\",\"flags\":[")
-            let flags = Diagnostics.names.enumerated().filter {
-                finding.flags.contains(Diagnostics(rawValue: 1 << UInt32($0.offset)))
+        LineBuffer.lineForTerminals { buffer in
+            buffer.write("version", 1)
+            buffer.write("type", word: "doctor")
+            buffer.write("ok", !isSomethingWrong)
+            buffer.objects("findings", findings) { buffer, finding in
+                buffer.write("check", finding.check)
+                buffer.write("state", finding.state.rawValue)
+                buffer.write("flags", finding.flags.listed)
+                buffer.write("summary", finding.summary)
+                buffer.write("remedy", finding.remedy)
             }
-            for (place, flag) in flags.enumerated() {
-                buffer.append(place == 0 ? "\"" : ",\"")
-                buffer.append(escaped: flag.element)
-                buffer.append("\"")
-            }
-            buffer.append("],\"summary\":\"")
-            buffer.append(plain: finding.summary)
-            if let remedy = finding.remedy {
-                buffer.append("\",\"remedy\":\"")
-                buffer.append(plain: remedy)
-            }
-            buffer.append("\"}")
         }
-        buffer.append("]}\n")
-        return String(decoding: buffer.bytes, as: UTF8.self)
     }
 }
 

@@ -2,6 +2,7 @@ import BeaconMonitoring
 package import CommandSupport
 import EventLog
 import GatewayConfiguration
+import JSON
 import OperatorMessages
 import SystemPackage
 
@@ -111,21 +112,22 @@ package struct Status: Sendable {
             throw ExitFailure(.serviceUnavailable, "\(remark); and what the last one left can't be read: \(error)")
         }
         guard let state else { throw ExitFailure(.serviceUnavailable, remark) }
-        var json = JSONWriter()
-        json.write("version", LineVersion.current)
-        json.write("type", "status")
-        if let name = configuration.gatewayName { json.write("gateway", name.text) }
-        json.write("boot", state.boot)
-        json.write("state", "ended")
-        json.objects("conditions", state.events) { json, event in
-            json.write("monitor", event.monitor)
-            json.write("identifier", event.identifier)
-            json.write("state", "\(event.state)")
-            json.write("date", event.date.lineText)
-        }
-        json.object("output") { json in
-            json.write("directory", configuration.output.directory)
-            json.write("sequence", state.sequence)
+        let json = LineBuffer.lineForTerminals { json in
+            json.write("version", LineVersion.current)
+            json.write("type", "status")
+            if let name = configuration.gatewayName { json.write("gateway", name.text) }
+            json.write("boot", state.boot)
+            json.write("state", "ended")
+            json.objects("conditions", state.events) { json, event in
+                json.write("monitor", event.monitor)
+                json.write("identifier", event.identifier)
+                json.write("state", "\(event.state)")
+                json.write("date", event.date.lineText)
+            }
+            json.object("output") { json in
+                json.write("directory", configuration.output.directory)
+                json.write("sequence", state.sequence)
+            }
         }
         var lines = ["not running; the last one stood at line \(state.sequence)", "conditions"]
         for event in state.events {
@@ -133,6 +135,6 @@ package struct Status: Sendable {
         }
         if state.events.isEmpty { lines.append("  none has had an event") }
         return Status(
-            json: json.finish(), page: PlainText.safe(lines: lines.joined(separator: "\n") + "\n"), remark: remark)
+            json: json, page: PlainText.safe(lines: lines.joined(separator: "\n") + "\n"), remark: remark)
     }
 }

@@ -2,6 +2,7 @@ package import BeaconMonitoring
 import BluetoothLE
 package import CommandSupport
 import EventLog
+import JSON
 package import SystemPackage
 
 /// Why something happened, told from the event files alone.

@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 package import CommandSupport
 import EventLog
+import JSON
 import SystemPackage
 
 /// Who was here when, told from the event files alone.
@@ -40,7 +41,7 @@ package struct Visits {
     package mutating func run() throws(ExitFailure) -> [String] {
         do {
             if let html = options.html { return try writePage(html) }
-            var output = LineOutput.standardOutput
+            var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             var writer = VisitsWriter(options)
             writer.begin(&output.buffer)
             let (book, remarks) = try read { stay throws(EventLogError) in

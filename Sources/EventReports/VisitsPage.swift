@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import JSON
 import OperatorMessages
 import SystemPackage
 

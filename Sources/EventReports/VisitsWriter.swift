@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import JSON
 import OperatorMessages
 
 /// Tells stays, silences and totals: as a table, as JSON lines, as CSV.
@@ -73,44 +74,38 @@ struct VisitsWriter {
 
     /// The mean with one decimal, as lines have it.
     static func mean(_ strength: Visit.Strength) -> String {
-        let tenths = (strength.sum.magnitude * 20 + UInt64(strength.count)) / (2 * UInt64(strength.count))
-        return (strength.sum < 0 && tenths > 0 ? "-" : "") + "\(tenths / 10).\(tenths % 10)"
+        var buffer = LineBuffer(capacity: 64)
+        buffer.append(tenths: strength.meanTenths)
+        return buffer.text
     }
 
     private func writeObject(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
-        buffer.append("{\"kind\":\"visit\",\"monitor\":\"")
-        buffer.append(plain: stay.monitor)
-        buffer.append(octet: UInt8(ascii: "\""))
-        append(stay.subject, into: &buffer)
-        append("arrival", stay.arrival, into: &buffer)
-        append("departure", stay.departure, into: &buffer)
-        if stay.end == .open { append("until", stay.until, into: &buffer) }
-        if let duration = stay.duration {
-            buffer.append(",\"duration\":")
-            buffer.append(seconds: duration)
+        Self.line("visit", into: &buffer) { buffer in
+            buffer.write("monitor", stay.monitor)
+            Self.write(stay.subject, into: &buffer)
+            buffer.write("arrival", stay.arrival)
+            buffer.write("departure", stay.departure)
+            if stay.end == .open { buffer.write("until", stay.until) }
+            if let duration = stay.duration { buffer.write("duration", millionths: duration) }
+            if let sightings = stay.sightings { buffer.write("sightings", sightings) }
+            if let strength = stay.strength { buffer.write(strength) }
+            buffer.write("end", stay.end.word)
         }
-        if let sightings = stay.sightings { buffer.append(",\"sightings\":\(sightings)") }
-        if let strength = stay.strength {
-            buffer.append(
-                ",\"rssi\":{\"minimum\":\(strength.minimum),\"mean\":\(Self.mean(strength)),"
-                    + "\"maximum\":\(strength.maximum)}")
-        }
-        buffer.append(",\"end\":\"\(stay.end.word)\"}\n")
     }
 
-    private func append(_ subject: VisitsBook.Subject, into buffer: inout LineBuffer) {
-        buffer.append(",\"identifier\":\"")
-        buffer.append(plain: subject.identifier.text)
-        buffer.append(octet: UInt8(ascii: "\""))
-        guard let beacon = subject.beacon else { return }
-        buffer.append(",\"beacon\":{\"uuid\":\"\(beacon.uuid)\",\"major\":\(beacon.major),\"minor\":\(beacon.minor)}")
+    private static func line(
+        _ kind: StaticString, into buffer: inout LineBuffer, _ body: (inout LineBuffer) -> Void
+    ) {
+        buffer.object { buffer in
+            buffer.write("kind", word: kind)
+            body(&buffer)
+        }
+        buffer.append(octet: 0x0A)
     }
 
-    private func append(_ key: String, _ date: WallDate?, into buffer: inout LineBuffer) {
-        guard let date else { return }
-        buffer.append(",\"\(key)\":\"")
-        buffer.append(date)
-        buffer.append(octet: UInt8(ascii: "\""))
+    private static func write(_ subject: VisitsBook.Subject, into buffer: inout LineBuffer) {
+        buffer.write("identifier", subject.identifier.text)
+        if let beacon = subject.beacon { buffer.object("beacon") { $0.write(beacon) } }
     }
 
     private func writeRecord(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
@@ -133,13 +128,13 @@ struct VisitsWriter {
         guard let date else { return "" }
         var buffer = LineBuffer(capacity: 64)
         buffer.append(date)
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        return buffer.text
     }
 
     private static func decimal(_ microseconds: Int64) -> String {
         var buffer = LineBuffer(capacity: 64)
-        buffer.append(seconds: microseconds)
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        buffer.append(millionths: microseconds)
+        return buffer.text
     }
 
     // MARK: Silences and totals
@@ -153,20 +148,12 @@ struct VisitsWriter {
                     + "\(PlainText.safe(silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"))\n"
             )
         case .json:
-            buffer.append("{\"kind\":\"silence\"")
-            if let adapter = silence.adapter {
-                buffer.append(",\"adapter\":\"")
-                buffer.append(plain: adapter)
-                buffer.append(octet: UInt8(ascii: "\""))
+            Self.line("silence", into: &buffer) { buffer in
+                buffer.write("adapter", silence.adapter)
+                buffer.write("from", silence.from)
+                buffer.write("to", silence.to)
+                buffer.write("reason", silence.reason)
             }
-            append("from", silence.from, into: &buffer)
-            append("to", silence.to, into: &buffer)
-            if let reason = silence.reason {
-                buffer.append(",\"reason\":\"")
-                buffer.append(plain: reason)
-                buffer.append(octet: UInt8(ascii: "\""))
-            }
-            buffer.append("}\n")
         case .csv: break
         }
         silences += 1
@@ -200,15 +187,17 @@ struct VisitsWriter {
         }
         if options.format == .json {
             for (subject, total) in subjects where subject.beacon != nil {
-                buffer.append("{\"kind\":\"total\"")
-                append(subject, into: &buffer)
-                append(total, into: &buffer)
+                Self.line("total", into: &buffer) { buffer in
+                    Self.write(subject, into: &buffer)
+                    Self.write(total, into: &buffer)
+                }
             }
             for condition in conditions {
-                buffer.append("{\"kind\":\"total\"")
-                append(VisitsBook.Subject(identifier: condition.identifier, beacon: nil), into: &buffer)
-                if condition.beacons > 0 { buffer.append(",\"beacons\":\(condition.beacons)") }
-                append(condition.total, into: &buffer)
+                Self.line("total", into: &buffer) { buffer in
+                    buffer.write("identifier", condition.identifier.text)
+                    if condition.beacons > 0 { buffer.write("beacons", condition.beacons) }
+                    Self.write(condition.total, into: &buffer)
+                }
             }
             return
         }
@@ -234,15 +223,15 @@ struct VisitsWriter {
             + "\(VisitsTime.text(seconds: total.duration / 1_000_000))\(more)\(open)\n"
     }
 
-    private func append(_ total: Visits.Total, into buffer: inout LineBuffer) {
-        buffer.append(",\"visits\":\(total.count),\"open\":\(total.open),\"duration\":")
-        buffer.append(seconds: total.duration)
-        append("last", total.last, into: &buffer)
-        buffer.append("}\n")
+    private static func write(_ total: Visits.Total, into buffer: inout LineBuffer) {
+        buffer.write("visits", total.count)
+        buffer.write("open", total.open)
+        buffer.write("duration", millionths: total.duration)
+        buffer.write("last", total.last)
     }
 }
 
 extension LineBuffer {
     /// Appends text as it is.
-    mutating func append(_ text: String) { append(Array(text.utf8)) }
+    mutating func append(_ text: String) { append(text: text) }
 }

@@ -5,6 +5,7 @@ import CommandSupport
 import ConfiguredShipping
 import EventLog
 import GatewayConfiguration
+import JSON
 import OperatorMessages
 import Polling
 import Shipping
@@ -158,7 +159,7 @@ extension Daemon {
         self.publishing = nil
     }
 
-    func writePublishing(to json: inout JSONWriter) {
+    func writePublishing(to json: inout LineBuffer) {
         guard let mqtt = configuration.mqtt, let process = publishing?.process else { return }
         let status = process.status
         let now = loop.now

@@ -6,6 +6,7 @@ import ConfiguredScanning
 import EventLog
 import GatewayConfiguration
 import Glibc
+import JSON
 import OperatorMessages
 import Polling
 import SystemPackage
@@ -68,52 +69,54 @@ extension Daemon {
     private func statusReport(without leftOut: Set<StatusList>) -> String {
         let now = loop.now
         let status = supervisor?.status
-        var json = JSONWriter()
-        json.write("version", LineVersion.current)
-        json.write("type", "status")
-        json.write("gateway", gateway.text)
-        json.write("boot", journal.boot.text)
-        json.write("process", Int(getpid()))
-        json.write("uptime", seconds: now - startTime)
-        json.write("started", WallDate(startTime, offset: wallClock.offset).lineText)
-        json.write("state", status?.isListening ?? false ? "listening" : "waiting")
-        json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
-        json.objects("capabilities", keptCapabilities?.needs ?? []) { json, need in
-            json.write("name", need.capability.name)
-            json.write("why", need.why)
-        }
-        if !leftOut.isEmpty { json.write("shortened", StatusList.allCases.filter(leftOut.contains).map(\.rawValue)) }
-        if let status { write(status, at: now, without: leftOut, to: &json) }
-        writeLocation(at: now, to: &json)
-        writeMonitors(leftOut.contains(.conditions) ? [] : configuration.monitors, to: &json)
-        writeOutput(to: &json)
-        writePublishing(to: &json)
-        let counters = monitor.counters
-        json.object("counters") { json in
-            json.write("reports", monitor.reports)
-            json.write("sightings", monitor.sightings)
-            json.write("reportsOfOthers", monitor.reportsOfOthers)
-            json.write("lateInputs", counters.lateInputs)
-            json.write("untrackedBeacons", counters.untrackedBeacons)
-            json.write("displacedBeacons", counters.displacedBeacons)
-            json.write("refusedBeacons", counters.refusedBeacons)
-            if let left = monitor.engine.newBeaconsLeft { json.write("newBeaconsLeft", left) }
-            if let ranging {
-                json.write("rangingLines", rangingLines)
-                json.write("rangingUnplaced", ranging.unplaced)
-                json.write("rangingUnlisted", ranging.unlisted)
+        return LineBuffer.lineForTerminals { json in
+            json.write("version", LineVersion.current)
+            json.write("type", "status")
+            json.write("gateway", gateway.text)
+            json.write("boot", journal.boot.text)
+            json.write("process", Int(getpid()))
+            json.write("uptime", seconds: now - startTime)
+            json.write("started", WallDate(startTime, offset: wallClock.offset).lineText)
+            json.write("state", status?.isListening ?? false ? "listening" : "waiting")
+            json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
+            json.objects("capabilities", keptCapabilities?.needs ?? []) { json, need in
+                json.write("name", need.capability.name)
+                json.write("why", need.why)
             }
-            json.write("reloads", reloads)
-            json.write("wakeUps", loop.wakeUps)
-            json.object("malformed") { json in
-                for (kind, count) in decoder.malformations.met { json.write(named: "\(kind)", count) }
+            if !leftOut.isEmpty {
+                json.write("shortened", StatusList.allCases.filter(leftOut.contains).map(\.rawValue))
+            }
+            if let status { write(status, at: now, without: leftOut, to: &json) }
+            writeLocation(at: now, to: &json)
+            writeMonitors(leftOut.contains(.conditions) ? [] : configuration.monitors, to: &json)
+            writeOutput(to: &json)
+            writePublishing(to: &json)
+            let counters = monitor.counters
+            json.object("counters") { json in
+                json.write("reports", monitor.reports)
+                json.write("sightings", monitor.sightings)
+                json.write("reportsOfOthers", monitor.reportsOfOthers)
+                json.write("lateInputs", counters.lateInputs)
+                json.write("untrackedBeacons", counters.untrackedBeacons)
+                json.write("displacedBeacons", counters.displacedBeacons)
+                json.write("refusedBeacons", counters.refusedBeacons)
+                if let left = monitor.engine.newBeaconsLeft { json.write("newBeaconsLeft", left) }
+                if let ranging {
+                    json.write("rangingLines", rangingLines)
+                    json.write("rangingUnplaced", ranging.unplaced)
+                    json.write("rangingUnlisted", ranging.unlisted)
+                }
+                json.write("reloads", reloads)
+                json.write("wakeUps", loop.wakeUps)
+                json.object("malformed") { json in
+                    for (kind, count) in decoder.malformations.met { json.write(named: "\(kind)", count) }
+                }
             }
         }
-        return json.finish()
     }
 
     private func write(
-        _ status: ScanStatus, at now: Instant, without leftOut: Set<StatusList>, to json: inout JSONWriter
+        _ status: ScanStatus, at now: Instant, without leftOut: Set<StatusList>, to json: inout LineBuffer
     ) {
         json.object("scanner") { json in
             json.write("backend", status.backend?.rawValue)
@@ -149,7 +152,7 @@ extension Daemon {
         }
     }
 
-    private func writeLocation(at now: Instant, to json: inout JSONWriter) {
+    private func writeLocation(at now: Instant, to json: inout LineBuffer) {
         guard let settings = configuration.location, configuration.monitorsCircles else { return }
         json.object("location") { json in
             json.write("source", settings.name)
@@ -168,7 +171,7 @@ extension Daemon {
             + "good to \(accuracy) m\(trouble)"
     }
 
-    private func writeMonitors(_ monitors: [MonitorConfiguration], to json: inout JSONWriter) {
+    private func writeMonitors(_ monitors: [MonitorConfiguration], to json: inout LineBuffer) {
         json.objects("monitors", monitors) { json, setup in
             json.write("name", setup.name.text)
             json.objects("conditions", setup.conditions) { json, condition in
@@ -184,7 +187,7 @@ extension Daemon {
         }
     }
 
-    private func writeOutput(to json: inout JSONWriter) {
+    private func writeOutput(to json: inout LineBuffer) {
         let counters = journal.counters
         let day = journal.day()
         json.object("output") { json in

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import OperatorMessages
 
 /// What `scan` shows at a moment, as lines of text.
@@ -57,7 +58,7 @@ struct ScanPage {
         lines = rows.map { row in
             let beacon = row.beacon.map { "iBeacon \($0.uuid) \($0.major) \($0.minor)" }
             return line(
-                row.address?.description ?? "anonymous", row.address?.kind.word ?? "",
+                row.address?.description ?? "anonymous", row.address?.kind.word.map { "\($0)" } ?? "",
                 row.strength.map(ScanText.tenths) ?? "-", ScanText.tenths(row.rate), ScanText.seconds(row.age),
                 row.company.map(Companies.words) ?? "",
                 [row.name, beacon].compactMap { $0 }.joined(separator: "  "))

@@ -20,20 +20,6 @@ extension ScanStatus {
     }
 }
 
-extension DeviceAddress.Kind {
-    /// As the advertisement log spells it; absent where the source did not say.
-    var word: String? {
-        switch self {
-        case .public: "public"
-        case .random: "random"
-        case .publicIdentity: "publicIdentity"
-        case .randomIdentity: "randomIdentity"
-        case .unresolved: "unresolved"
-        case .unspecified: nil
-        }
-    }
-}
-
 /// The companies that most advertisers belong to.
 ///
 /// Source: Bluetooth Assigned Numbers §7.1 (company identifiers). Others are shown by their number.

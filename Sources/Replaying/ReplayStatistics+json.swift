@@ -1,78 +1,53 @@
 import BluetoothLE
 import EventLog
+import JSON
 
 extension ReplayStatistics {
     /// The statistics as one JSON object on one line: `docs/stats.schema.json`.
     package var json: String {
         var buffer = LineBuffer(capacity: 4096)
-        buffer.append("{\"records\":")
-        buffer.append(records)
-        buffer.append(",\"reports\":")
-        buffer.append(reports)
-        buffer.append(",\"sightings\":")
-        buffer.append(sightings)
-        buffer.append(",\"events\":")
-        buffer.append(events)
-        buffer.append(",\"malformed\":{")
-        for (index, entry) in malformations.met.enumerated() {
-            buffer.append(index == 0 ? "\"" : ",\"")
-            buffer.append(escaped: "\(entry.kind)")
-            buffer.append("\":")
-            buffer.append(entry.count)
-        }
-        buffer.append("},\"reordered\":")
-        buffer.append(reordered)
-        buffer.append(",\"stepsBack\":{\"count\":")
-        buffer.append(stepsBackCount)
-        buffer.append(",\"first\":[")
-        for (index, step) in stepsBack.enumerated() {
-            buffer.append(index == 0 ? "{\"file\":\"" : ",{\"file\":\"")
-            buffer.append(escaped: step.file)
-            buffer.append("\",\"record\":")
-            buffer.append(step.record)
-            buffer.append(",\"seconds\":")
-            buffer.append(seconds: step.nanoseconds / 1000)
-            buffer.append("}")
-        }
-        buffer.append("]},\"beacons\":")
-        buffer.append(gaps?.beacons.count ?? 0)
-        buffer.append(",\"gaps\":[")
-        for (index, entry) in (gaps?.sorted ?? []).enumerated() {
-            if index > 0 { buffer.append(",") }
-            Self.append(entry.beacon, entry.gaps, to: &buffer)
-        }
-        buffer.append("]}\n")
-        return String(decoding: buffer.bytes, as: UTF8.self)
-    }
-
-    private static func append(_ beacon: BeaconIdentity, _ gaps: GapHistogram, to buffer: inout LineBuffer) {
-        buffer.append("{\"uuid\":\"")
-        buffer.append(beacon.uuid)
-        buffer.append("\",\"major\":")
-        buffer.append(Int(beacon.major))
-        buffer.append(",\"minor\":")
-        buffer.append(Int(beacon.minor))
-        buffer.append(",\"count\":")
-        buffer.append(gaps.count)
-        if let median = gaps.quantile(0.5), let p90 = gaps.quantile(0.9), let p99 = gaps.quantile(0.99) {
-            buffer.append(",\"median\":")
-            buffer.append(seconds: median / 1000)
-            buffer.append(",\"p90\":")
-            buffer.append(seconds: p90 / 1000)
-            buffer.append(",\"p99\":")
-            buffer.append(seconds: p99 / 1000)
-            buffer.append(",\"maximum\":")
-            buffer.append(seconds: gaps.maximum / 1000)
-            buffer.append(",\"histogram\":[")
-            for (index, bucket) in gaps.filled.enumerated() {
-                buffer.append(index == 0 ? "[" : ",[")
-                buffer.append(seconds: bucket.upTo / 1000)
-                buffer.append(",")
-                buffer.append(bucket.count)
-                buffer.append("]")
+        buffer.object { buffer in
+            buffer.write("records", records)
+            buffer.write("reports", reports)
+            buffer.write("sightings", sightings)
+            buffer.write("events", events)
+            buffer.object("malformed") { buffer in
+                for (kind, count) in malformations.met { buffer.write(named: "\(kind)", count) }
             }
-            buffer.append("]")
+            buffer.write("reordered", reordered)
+            buffer.object("stepsBack") { buffer in
+                buffer.write("count", stepsBackCount)
+                buffer.objects("first", stepsBack) { buffer, step in
+                    buffer.write("file", step.file)
+                    buffer.write("record", step.record)
+                    buffer.write("seconds", millionths: step.nanoseconds / 1000)
+                }
+            }
+            buffer.write("beacons", gaps?.beacons.count ?? 0)
+            buffer.objects("gaps", gaps?.sorted ?? []) { buffer, entry in
+                buffer.write(entry.beacon)
+                buffer.write(entry.gaps)
+            }
         }
-        buffer.append("}")
+        buffer.append(octet: 0x0A)
+        return buffer.text
+    }
+}
+
+extension LineBuffer {
+    fileprivate mutating func write(_ gaps: GapHistogram) {
+        write("count", gaps.count)
+        guard let median = gaps.quantile(0.5), let p90 = gaps.quantile(0.9), let p99 = gaps.quantile(0.99) else {
+            return
+        }
+        write("median", millionths: median / 1000)
+        write("p90", millionths: p90 / 1000)
+        write("p99", millionths: p99 / 1000)
+        write("maximum", millionths: gaps.maximum / 1000)
+        array("histogram", gaps.filled) { buffer, bucket in
+            buffer.array([0, 1]) { buffer, column in
+                if column == 0 { buffer.append(millionths: bucket.upTo / 1000) } else { buffer.append(bucket.count) }
+            }
+        }
     }
 }

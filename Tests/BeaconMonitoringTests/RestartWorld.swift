@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import JSON
 import SystemPackage
 
 @testable import BeaconMonitoring
@@ -507,8 +508,7 @@ struct RestartWorld {
 
     private static func text(_ event: BeaconMonitor.Event) -> String {
         var buffer = LineBuffer()
-        guard let gateway = try? Identifier("g") else { return "" }
-        LineEncoder(LineEncoder.Options(gateway: gateway)).appendBody(of: event, adapter: "-", into: &buffer)
+        buffer.write(event, adapter: "-")
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 

@@ -4,6 +4,7 @@ import Testing
 
 @testable import BeaconMonitoring
 @testable import EventLog
+@testable import JSON
 
 @Suite struct JSONTextTests {
     private func parsed(_ text: String) throws -> JSONText {

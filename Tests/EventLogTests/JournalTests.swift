@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import JSON
 import SystemPackage
 import TestSupport
 import Testing

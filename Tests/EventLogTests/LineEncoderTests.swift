@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 import Testing
 
 @testable import BeaconMonitoring

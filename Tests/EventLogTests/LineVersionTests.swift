@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import JSON
 import SystemPackage
 import Testing
 
@@ -150,7 +151,7 @@ import Testing
         let state = try StateFile(parsing: Array(old.utf8))
         var buffer = LineBuffer(capacity: 4096)
         _ = state.encode(
-            LineEncoder(LineEncoder.Options(gateway: try Identifier("lobby"))), gateway: "lobby",
+            gateway: "lobby",
             now: Instant(nanoseconds: 2_222_933_833_999), into: &buffer)
         let decimals = [
             (":3600,", ":3600.0,"), (":86400}", ":86400.0}"), (#""enterWindow":10,"#, #""enterWindow":10.0,"#),

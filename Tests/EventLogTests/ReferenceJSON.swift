@@ -1,4 +1,5 @@
 @testable import EventLog
+@testable import JSON
 
 /// A JSON text taken apart the plain way, one octet after the other, each container by a call: what the fast way is held to.
 struct ReferenceJSON {

@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 
 @testable import BeaconMonitoring
 @testable import EventLog

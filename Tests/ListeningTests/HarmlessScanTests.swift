@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import Foundation
+import JSON
 import ProgramSupport
 import Testing
 
@@ -9,9 +10,7 @@ import Testing
 /// What advertisers send, and what a terminal would make of it.
 @Suite struct HarmlessScanTests {
     @Test func `what scan shows of names and conditions is harmless, in columns and in JSON`() throws {
-        var json = JSONWriter()
-        json.write("name", HostileText.evil)
-        let text = json.finish()
+        let text = LineBuffer.lineForTerminals { $0.write("name", HostileText.evil) }
         HostileText.expectHarmless(Array(text.utf8))
         #expect(try object(text)["name"] as? String == HostileText.evil)
         let row = BeaconTable.Row(

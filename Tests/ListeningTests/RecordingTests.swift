@@ -6,6 +6,7 @@ import CommandSupport
 import EventLog
 import Foundation
 import GatewayConfiguration
+import JSON
 import Polling
 import ProgramSupport
 import SystemPackage

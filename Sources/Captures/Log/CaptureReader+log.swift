@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 
 /// Why an object of an advertisement log is no record.
 struct LogProblem: Error {
@@ -299,24 +300,9 @@ extension CaptureReader {
 
 /// The words of the advertisement log.
 enum LogWords {
-    static func word(_ kind: DeviceAddress.Kind) -> StaticString {
-        switch kind {
-        case .public: "public"
-        case .random: "random"
-        case .publicIdentity: "publicIdentity"
-        case .randomIdentity: "randomIdentity"
-        case .unresolved: "unresolved"
-        case .unspecified: "unspecified"
-        }
-    }
-
     static func addressKind(_ text: Span<UInt8>) -> DeviceAddress.Kind? {
-        if `is`(text, word(.random)) { return .random }
-        if `is`(text, word(.public)) { return .public }
-        if `is`(text, word(.publicIdentity)) { return .publicIdentity }
-        if `is`(text, word(.randomIdentity)) { return .randomIdentity }
-        if `is`(text, word(.unresolved)) { return .unresolved }
-        return `is`(text, word(.unspecified)) ? .unspecified : nil
+        for kind in DeviceAddress.Kind.allCases where `is`(text, kind.word ?? "unspecified") { return kind }
+        return nil
     }
 
     static func `is`(_ text: Span<UInt8>, _ word: StaticString) -> Bool {

@@ -1,3 +1,5 @@
+import JSON
+
 /// A value of an object, as it stands in the text.
 struct LogValue {
     enum Kind: UInt8 { case string, escapedString, number, isTrue, isFalse, null, composite }

@@ -1,3 +1,6 @@
+import BluetoothLE
+import JSON
+
 /// What the texts in an advertisement log mean: hexadecimal digits, escapes, times.
 enum LogText {
     /// What a hexadecimal digit stands for; 0xFF for anything else.
@@ -172,11 +175,7 @@ enum LogText {
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let length = month == 2 ? (isLeap ? 29 : 28) : month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31
         guard day <= length else { return nil }
-        // Years that begin with March have their leap day at the end. 400 are added so that all is positive.
-        let shifted = year + 400 - (month <= 2 ? 1 : 0)
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        // 1970-01-01 is day 719,468 from 0000-03-01; 400 years have 146,097 days.
-        return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468 - 146_097
+        return CivilDate.day(year: year, month: month, day: day)
     }
 }
 

@@ -1,3 +1,4 @@
+import JSON
 import SystemPackage
 
 /// Where a capture is written, through a buffer of fixed size; or memory that its owner empties.
@@ -66,6 +67,8 @@ final class ByteSink {
     func append(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
     }
+
+    func append(_ line: borrowing LineBuffer) { unsafe line.withBytes { unsafe buffer.append(contentsOf: $0) } }
 
     @inline(__always) func append<Number: FixedWidthInteger>(bigEndian number: Number) {
         for byte in (0..<Number.bitWidth / 8).reversed() {

@@ -1,4 +1,5 @@
 public import BluetoothLE
+import JSON
 
 /// Writes a capture that this library, btmon and Wireshark read.
 ///
@@ -21,6 +22,8 @@ public struct CaptureWriter: ~Copyable {
     /// What is written.
     public let format: Format
     let sink: ByteSink
+    // A line of the advertisement log while it is made.
+    private var line = LineBuffer(capacity: 1024)
     // The adapters that were announced: in btsnoop their indexes, in pcapng their interfaces too.
     private var places: [String: Int] = [:]
     // The controllers' addresses, by their adapters' names (rule L7).
@@ -151,12 +154,13 @@ public struct CaptureWriter: ~Copyable {
             }
             return
         }
-        beginLine(adapter, time)
-        appendReport(report)
-        sink.append(",\"data\":\"")
-        for index in 0..<data.count { sink.append(hexadecimal: data[index]) }
-        sink.append("\"}\n")
-        try sink.flushIfFull()
+        try writeLine(adapter, time) { line in
+            Self.write(report, into: &line)
+            line.key("data")
+            line.quoted { line in
+                for index in 0..<data.count { line.append(hexadecimal: data[index]) }
+            }
+        }
     }
 
     /// Writes an iBeacon that came without its bytes, with the report that it came in.
@@ -168,18 +172,11 @@ public struct CaptureWriter: ~Copyable {
             data += beacon.manufacturerData
             return try write(report, data: data.span, adapter: adapter, time: time)
         }
-        beginLine(adapter, time)
-        appendReport(report)
-        sink.append(",\"uuid\":\"")
-        sink.append(beacon.identity.uuid.description.utf8)
-        sink.append("\",\"major\":")
-        sink.append(decimal: Int(beacon.identity.major))
-        sink.append(",\"minor\":")
-        sink.append(decimal: Int(beacon.identity.minor))
-        sink.append(",\"measuredPower\":")
-        sink.append(decimal: Int(beacon.measuredPower))
-        sink.append("}\n")
-        try sink.flushIfFull()
+        try writeLine(adapter, time) { line in
+            Self.write(report, into: &line)
+            line.write(beacon.identity)
+            line.write("measuredPower", beacon.measuredPower)
+        }
     }
 
     /// Writes that `adapter` listens, or does not, from `time` on.
@@ -196,14 +193,10 @@ public struct CaptureWriter: ~Copyable {
     ) throws(CaptureError) {
         let since = listening ? nil : since
         if format == .advertisementLog {
-            beginLine(adapter, time)
-            sink.append(listening ? ",\"listening\":true" : ",\"listening\":false")
-            if let since {
-                sink.append(",\"since\":\"")
-                sink.append(time: since)
-                sink.append("\"")
+            return try writeLine(adapter, time) { line in
+                line.write("listening", listening)
+                if let since { line.write("since", dateOfNanoseconds: since.nanoseconds) }
             }
-            sink.append("}\n")
         } else {
             var payload: [UInt8] = []
             if let since {
@@ -222,11 +215,7 @@ public struct CaptureWriter: ~Copyable {
     ///
     /// In btsnoop and pcapng it is a System Note without text, which a reader takes for what it is.
     public mutating func write(timeOnly adapter: String, time: Instant) throws(CaptureError) {
-        if format == .advertisementLog {
-            beginLine(adapter, time)
-            sink.append("}\n")
-            return try sink.flushIfFull()
-        }
+        if format == .advertisementLog { return try writeLine(adapter, time) { _ in } }
         try write(opcode: Btsnoop.Opcode.systemNote, [UInt8(0)].span, adapter: adapter, time: time)
     }
 
@@ -322,31 +311,28 @@ public struct CaptureWriter: ~Copyable {
 
     // MARK: the advertisement log
 
-    private func beginLine(_ adapter: String, _ time: Instant) {
-        sink.append("{\"time\":\"")
-        sink.append(time: time)
-        sink.append("\",\"adapter\":")
-        sink.append(quoted: adapter)
-        guard let address = addresses[adapter] else { return }
-        sink.append(",\"adapterAddress\":\"")
-        sink.append(address.description.utf8)
-        sink.append("\"")
+    /// Writes a line that tells of an adapter; `body` writes what.
+    private mutating func writeLine(
+        _ adapter: String, _ time: Instant, _ body: (inout LineBuffer) -> Void
+    ) throws(CaptureError) {
+        let address = addresses[adapter]
+        line.removeAll()
+        line.object { line in
+            line.write("time", dateOfNanoseconds: time.nanoseconds)
+            line.write("adapter", adapter)
+            if let address { line.write("adapterAddress", address) }
+            body(&line)
+        }
+        line.append(octet: 0x0A)
+        sink.append(line)
+        try sink.flushIfFull()
     }
 
-    private func appendReport(_ report: AdvertisingReport) {
+    private static func write(_ report: AdvertisingReport, into line: inout LineBuffer) {
         if let address = report.address {
-            sink.append(",\"address\":\"")
-            sink.append(address.description.utf8)
-            sink.append("\"")
-            if address.kind != .unspecified {
-                sink.append(",\"addressType\":\"")
-                sink.append(LogWords.word(address.kind))
-                sink.append("\"")
-            }
+            line.write("address", address)
+            if let word = address.kind.word { line.write("addressType", word: word) }
         }
-        if let rssi = report.rssi {
-            sink.append(",\"rssi\":")
-            sink.append(decimal: Int(rssi.dBm))
-        }
+        if let rssi = report.rssi { line.write("rssi", rssi.dBm) }
     }
 }

@@ -1,9 +1,9 @@
-public import SystemPackage
+package import SystemPackage
 
 /// What a journal asks of the file system: the seam at which a test makes it fail, fill up, or lose power.
 ///
 /// Each call is one system call or two, and none is tried again here: what becomes of an error is the journal's to say.
-public protocol FileSystemCalls: AnyObject {
+package protocol FileSystemCalls: AnyObject {
     /// An open file.
     typealias Handle = Int32
 

@@ -1,5 +1,6 @@
 public import BeaconMonitoring
 import Glibc
+import JSON
 public import SystemPackage
 
 /// The right to be the one that has a state directory, a monitor's name in it (rule N1), or a folder of event files, until

@@ -1,15 +1,15 @@
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// The machine's own file system.
-public final class SystemFiles: FileSystemCalls {
+package final class SystemFiles: FileSystemCalls {
     /// It has nothing of its own.
-    public init() {}
+    package init() {}
 
     /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
     ///
     /// Who was here when is nobody's but the owner's and his group's: mode 0640, less what the umask takes.
-    public func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
+    package func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
         let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
         return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
     }
@@ -17,7 +17,7 @@ public final class SystemFiles: FileSystemCalls {
     /// Opens a plain file that is only read, and waits for nobody.
     ///
     /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device.
-    public func openForReading(_ path: FilePath) throws(Errno) -> Handle {
+    package func openForReading(_ path: FilePath) throws(Errno) -> Handle {
         // A FIFO would be waited for until somebody writes (fifo(7)).
         let file = try Self.check(
             unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
@@ -31,7 +31,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// Whether `path` still leads to an open file (stat(2), fstat(2)).
-    public func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
+    package func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
         var (found, opened) = (stat(), stat())
         _ = try Self.check(unsafe fstat(file, &opened))
         let result = unsafe path.withPlatformString { unsafe lstat($0, &found) }
@@ -45,7 +45,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// How long an open file is (fstat(2)).
-    public func size(of file: Handle) throws(Errno) -> Int {
+    package func size(of file: Handle) throws(Errno) -> Int {
         var status = stat()
         _ = try Self.check(unsafe fstat(file, &status))
         return Int(status.st_size)
@@ -54,7 +54,7 @@ public final class SystemFiles: FileSystemCalls {
     /// Reads up to `count` octets at `offset` behind what `buffer` holds (pread(2)).
     ///
     /// - Returns: how many were read; none at the end.
-    public func read(
+    package func read(
         _ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]
     ) throws(Errno) -> Int {
         var (taken, failure) = (0, Int32(0))
@@ -70,7 +70,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// Writes at `offset`; gives how many octets were, at least one (pwrite(2)).
-    public func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+    package func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
         let written = unsafe pwrite(file, bytes.baseAddress, bytes.count, off_t(offset))
         if written < 0 { throw Errno(rawValue: errno) }
         // A file that takes nothing and says nothing would be asked for ever.
@@ -79,21 +79,21 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// Cuts a file to `size` octets (ftruncate(2)).
-    public func truncate(_ file: Handle, to size: Int) throws(Errno) {
+    package func truncate(_ file: Handle, to size: Int) throws(Errno) {
         _ = try Self.check(ftruncate(file, off_t(size)))
     }
 
     /// Returns when all of a file is on the disk (fdatasync(2)).
-    public func synchronize(_ file: Handle) throws(Errno) { _ = try Self.check(fdatasync(file)) }
+    package func synchronize(_ file: Handle) throws(Errno) { _ = try Self.check(fdatasync(file)) }
 
     /// Closes a file (close(2)).
-    public func close(_ file: Handle) {
+    package func close(_ file: Handle) {
         // All that was written has been synchronised, or was said not to be.
         _ = Glibc.close(file)
     }
 
     /// Gives a file another name, in place of what has it (rename(2)).
-    public func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
+    package func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { path in
             unsafe other.withPlatformString { unsafe Self.rename(path, $0) }
         }
@@ -105,17 +105,17 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// Takes a name away (unlink(2)).
-    public func remove(_ path: FilePath) throws(Errno) {
+    package func remove(_ path: FilePath) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe unlink($0) })
     }
 
     /// Makes a link that shows `target` (symlink(2)).
-    public func link(_ path: FilePath, to target: String) throws(Errno) {
+    package func link(_ path: FilePath, to target: String) throws(Errno) {
         _ = try Self.check(unsafe path.withPlatformString { unsafe symlink(target, $0) })
     }
 
     /// What a link shows (readlink(2)).
-    public func target(of link: FilePath) throws(Errno) -> String {
+    package func target(of link: FilePath) throws(Errno) -> String {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             guard let start = buffer.baseAddress else { return -1 }
@@ -126,7 +126,7 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// The names in a folder, but for `.` and `..`, in no order (readdir(3)).
-    public func names(in directory: FilePath) throws(Errno) -> [String] {
+    package func names(in directory: FilePath) throws(Errno) -> [String] {
         guard let folder = unsafe directory.withPlatformString({ unsafe opendir($0) }) else {
             throw Errno(rawValue: errno)
         }
@@ -142,13 +142,13 @@ public final class SystemFiles: FileSystemCalls {
     }
 
     /// Makes a folder, where it is not there (mkdir(2)): mode 0750, less what the umask takes.
-    public func makeDirectory(_ path: FilePath) throws(Errno) {
+    package func makeDirectory(_ path: FilePath) throws(Errno) {
         let result = unsafe path.withPlatformString { unsafe mkdir($0, 0o750) }
         if result != 0, errno != EEXIST { throw Errno(rawValue: errno) }
     }
 
     /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
-    public func synchronizeDirectory(_ path: FilePath) throws(Errno) {
+    package func synchronizeDirectory(_ path: FilePath) throws(Errno) {
         let folder = try Self.check(
             unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
         defer { close(folder) }

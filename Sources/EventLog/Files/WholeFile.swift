@@ -1,11 +1,12 @@
-public import SystemPackage
+import JSON
+package import SystemPackage
 
 /// Small files that are read and replaced as a whole: there is the old one or the new one, after a power cut too.
-public enum WholeFile {
+package enum WholeFile {
     /// The octets of a file, at most `octetsMax`; `nil` where there is none.
     ///
     /// - Throws: `Errno` of open(2) and pread(2); `fileTooLarge` where there are more octets.
-    public static func read(
+    package static func read(
         _ path: FilePath, octetsMax: Int, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> [UInt8]? {
         let file: FileSystemCalls.Handle
@@ -24,7 +25,7 @@ public enum WholeFile {
     /// Puts `bytes` in place of what a file held: a temporary file, synchronised, renamed, the folder synchronised.
     ///
     /// - Throws: `Errno` of any of that; the old file stands then, or the new one.
-    public static func replace(
+    package static func replace(
         _ path: FilePath, with bytes: [UInt8], files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) {
         var buffer = LineBuffer(capacity: bytes.count)

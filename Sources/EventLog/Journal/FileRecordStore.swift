@@ -1,5 +1,6 @@
 public import BeaconMonitoring
 public import BluetoothLE
+import JSON
 public import SystemPackage
 
 /// A monitor's records in a folder: event files and a snapshot, as a gateway has them.

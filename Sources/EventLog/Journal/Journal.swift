@@ -1,5 +1,6 @@
 public import BeaconMonitoring
 public import BluetoothLE
+import JSON
 import SystemPackage
 
 /// The event files as the journal that they are: what was durably written is what counts (rule N3).
@@ -12,7 +13,6 @@ public final class Journal {
     private static let unsynchronizedMax = 1 << 20
     // Lines that are not numbered prove nothing: the disk may have them later.
     private static let lazyInterval: Duration = .seconds(60)
-    private static let retryLast: Duration = .seconds(30)
     private static let housekeepingInterval: Duration = .seconds(3600)
 
     /// Where it keeps what.
@@ -49,20 +49,10 @@ public final class Journal {
     /// The number up to which a publisher is done; only where ``JournalOptions/waitsForShipping`` is set.
     public var shipped = 0
 
-    /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.
-    ///
-    /// - Parameters:
-    ///   - options: where it keeps what.
-    ///   - boot: this start.
-    ///   - now: the timeline's present.
-    ///   - clockOffset: how far the wall clock is ahead.
-    ///   - isClockSynchronized: whether the kernel says that it has been set.
-    ///   - files: the file system.
-    /// - Throws: ``EventLogError`` where what is there can't be read, or was written by a newer version: going on would
-    ///   use numbers again. That nothing can be written is no error (rule N5).
-    public init(
+    /// Opens the journal of a gateway over a file system of the caller's, which a test makes fail.
+    package init(
         _ options: JournalOptions, boot: BootID, now: Instant, clockOffset: ClockOffset, isClockSynchronized: Bool,
-        files: any FileSystemCalls = SystemFiles()
+        files: any FileSystemCalls
     ) throws(EventLogError) {
         self.options = options
         self.boot = boot
@@ -218,7 +208,7 @@ public final class Journal {
         state.records = records.forSnapshot
         // While no segment is open, no number can have been given that no line tells of.
         let isEnd = isClosing || writer.name == nil
-        guard snapshots.keep(state, isEnd: isEnd, queue.encoder, at: now, &tally) else { return false }
+        guard snapshots.keep(state, isEnd: isEnd, at: now, &tally) else { return false }
         records.snapshotIsKept()
         return true
     }
@@ -253,7 +243,7 @@ public final class Journal {
         let isFull = writer.durable + queue.size > options.rotateSize
         if writer.name != nil, writer.durable + queue.written > 0, isFull { try closeSegment() }
         if writer.name == nil { try beginSegment() }
-        snapshots.reserve(queue.encoder, at: now, &tally)
+        snapshots.reserve(for: queue.sequence, at: now, &tally)
         let (start, size) = (queue.written, queue.size)
         let hasNumbers = queue.unwrittenHasNumbers
         do throws(Errno) {

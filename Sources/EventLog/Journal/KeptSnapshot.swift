@@ -1,21 +1,22 @@
-public import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
-public import SystemPackage
+import JSON
+package import SystemPackage
 
 /// The engine's state as a journal kept it last, and at which line that was; lines behind it say more.
-public struct KeptSnapshot: Sendable {
+package struct KeptSnapshot: Sendable {
     /// The state.
-    public let snapshot: MonitorSnapshot
+    package let snapshot: MonitorSnapshot
     /// The number of the last line that led to it.
-    public let sequence: Int
+    package let sequence: Int
     /// How far the wall clock was ahead of the timeline of its moments.
-    public let offset: ClockOffset
+    package let offset: ClockOffset
 
     /// Reads `state.json`, and touches nothing.
     ///
     /// - Returns: nothing where there is none.
     /// - Throws: ``EventLogError`` where it can't be read, is damaged, or was written by a newer version.
-    public static func read(from directory: FilePath) throws(EventLogError) -> KeptSnapshot? {
+    package static func read(from directory: FilePath) throws(EventLogError) -> KeptSnapshot? {
         guard let state = try StateFile.whole(in: directory) else { return nil }
         return KeptSnapshot(snapshot: state.snapshot, sequence: state.sequence, offset: state.offset)
     }

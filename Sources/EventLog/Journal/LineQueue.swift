@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 /// Lines on their way to the disk: those that wait to be written, and before them those that stand in the open segment
@@ -42,7 +43,7 @@ struct LineQueue: ~Copyable {
     }
 
     /// What turns actions into lines, and numbers them.
-    private(set) var encoder: LineEncoder
+    private var encoder: LineEncoder
     private var buffer = LineBuffer(capacity: 64 << 10)
     private var groups: [Group] = []
     /// How many octets of the buffer stand in the open segment.

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 
 /// What the lines say, put together: a snapshot, brought up to date by each line that follows it (rule N4).
 struct RecordBuilder {

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 extension Journal.Recovery {

@@ -1,4 +1,6 @@
+import BluetoothLE
 import BeaconMonitoring
+import JSON
 
 /// One event file of a folder, by its name.
 struct Segment: Hashable {

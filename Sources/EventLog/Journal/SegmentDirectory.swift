@@ -1,18 +1,19 @@
-public import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
 import Glibc
-public import SystemPackage
+import JSON
+package import SystemPackage
 
 /// A folder of event files: segments named by their first sequence and their first line's date, and the link `current`
 /// that shows the open one.
-public struct SegmentDirectory: Sendable {
+package struct SegmentDirectory: Sendable {
     /// Where it is.
-    public let path: FilePath
+    package let path: FilePath
 
     /// A folder that is made where it is not there, and must be empty.
     ///
     /// - Throws: ``EventLogError`` where it can't be made or read, or holds something.
-    public init(empty path: FilePath) throws(EventLogError) {
+    package init(empty path: FilePath) throws(EventLogError) {
         self.path = path
         let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
         if made != 0, errno != EEXIST { throw .createFailed(path.string, Errno(rawValue: errno)) }
@@ -22,7 +23,7 @@ public struct SegmentDirectory: Sendable {
     }
 
     /// The name of the segment that begins with line `sequence` at `date`.
-    public static func segmentName(first sequence: Int, date: WallDate) -> String {
+    package static func segmentName(first sequence: Int, date: WallDate) -> String {
         var buffer = LineBuffer(capacity: 1024)
         buffer.append("events-")
         buffer.append(sequence, digits: 12)
@@ -38,7 +39,7 @@ public struct SegmentDirectory: Sendable {
     /// Opens a new segment and lets `current` show it.
     ///
     /// - Throws: ``EventLogError/createFailed(_:_:)``.
-    public func open(first sequence: Int, date: WallDate) throws(EventLogError) -> LineOutput {
+    package func open(first sequence: Int, date: WallDate) throws(EventLogError) -> LineOutput {
         let name = Self.segmentName(first: sequence, date: date)
         let output = try LineOutput(creating: path.appending(name))
         let link = path.appending("current")

@@ -1,3 +1,4 @@
+import JSON
 import SystemPackage
 
 /// The event files of a folder in the order of their lines, whatever they are called.

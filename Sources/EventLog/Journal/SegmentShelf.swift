@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 /// The segments of a folder in the order of their lines, and which of them have to go: the oldest that are closed, once

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 /// Keeps `state.json`: when it is time for a snapshot, what the file says beside it, and which numbers are reserved there.
@@ -52,13 +53,13 @@ struct SnapshotKeeper {
     /// - Parameter isEnd: whether no number can have been given that no line tells of.
     /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
     mutating func keep(
-        _ state: StateFile, isEnd: Bool, _ encoder: LineEncoder, at now: Instant, _ tally: inout WriteTally
+        _ state: StateFile, isEnd: Bool, at now: Instant, _ tally: inout WriteTally
     ) -> Bool {
         var state = state
         let reserved = reservation.forSnapshot(at: state.sequence, isEnd: isEnd)
         state.reserved = reserved
         do throws(Errno) {
-            let size = try writer.write(state, encoder, at: now, &tally)
+            let size = try writer.write(state, at: now, &tally)
             schedule.isKept(size: size)
             reservation.isKept(reserved)
             sequence = state.sequence
@@ -76,10 +77,10 @@ struct SnapshotKeeper {
     ///
     /// Whoever finds the last lines gone goes on behind it (``Journal/Recovery``). That it can't be said is no reason not
     /// to keep lines (rule N5).
-    mutating func reserve(_ encoder: LineEncoder, at now: Instant, _ tally: inout WriteTally) {
-        guard let number = reservation.wanted(for: encoder.sequence, at: now) else { return }
+    mutating func reserve(for sequence: Int, at now: Instant, _ tally: inout WriteTally) {
+        guard let number = reservation.wanted(for: sequence, at: now) else { return }
         do throws(Errno) {
-            try writer.reserve(number, encoder, at: now, &tally)
+            try writer.reserve(number, at: now, &tally)
             reservation.isReserved(number)
         } catch {
             tally.counters.failures += 1

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 
 // How it is read: by whom did not write it, perhaps.
 extension StateFile {

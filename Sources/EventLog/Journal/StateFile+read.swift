@@ -1,3 +1,4 @@
+import JSON
 import SystemPackage
 
 extension StateFile {

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 
 /// What `state.json` says: a snapshot, and the number of the line that it stands at.
 ///
@@ -27,54 +28,33 @@ extension StateFile {
     /// Appends the file; the same state gives the same octets. Times that change by themselves stand before `monitors`.
     ///
     /// - Returns: how many octets stand before what changes only when something happens.
-    func encode(_ encoder: LineEncoder, gateway: String, now: Instant, into buffer: inout LineBuffer) -> Int {
-        buffer.append("{\"version\":")
-        buffer.append(Self.version)
-        buffer.append(",\"gateway\":\"")
-        buffer.append(escaped: gateway)
-        buffer.append("\",\"boot\":\"")
-        buffer.append(escaped: boot)
-        buffer.append("\",\"date\":\"")
-        buffer.append(WallDate(now, offset: offset))
-        buffer.append("\",\"monotonic\":")
-        buffer.append(Int(now.nanoseconds / 1000))
-        let varying = buffer.count
-        buffer.append(",\"sequence\":")
-        buffer.append(sequence)
-        if let reserved {
-            buffer.append(",\"reserved\":")
-            buffer.append(reserved)
-        }
-        buffer.append(",\"offset\":")
-        buffer.append(Int(offset.nanoseconds))
-        if let isSynchronized {
-            buffer.append(",\"synchronized\":")
-            buffer.append(isSynchronized ? "true" : "false")
-        }
-        appendList("monitors", snapshot.monitors, into: &buffer) { monitor, buffer in
-            buffer.append("{\"name\":\"")
-            buffer.append(escaped: monitor.name)
-            buffer.append("\",\"outageTimeout\":")
-            buffer.append(seconds: monitor.settings.outageTimeout.nanoseconds / 1000)
-            buffer.append(",\"forgetAfter\":")
-            buffer.append(seconds: monitor.settings.forgetAfter.nanoseconds / 1000)
-            buffer.append(octet: UInt8(ascii: "}"))
-        }
-        appendList("adapters", snapshot.adapters, into: &buffer) { adapter, buffer in
-            buffer.append("{\"name\":\"")
-            buffer.append(escaped: adapter.name)
-            if let address = adapter.address {
-                buffer.append("\",\"address\":\"")
-                buffer.append(address)
+    func encode(gateway: String, now: Instant, into buffer: inout LineBuffer) -> Int {
+        var varying = 0
+        buffer.object { buffer in
+            buffer.write("version", Self.version)
+            buffer.write("gateway", gateway)
+            buffer.write("boot", boot)
+            buffer.write("date", WallDate(now, offset: offset))
+            buffer.write("monotonic", now.nanoseconds / 1000)
+            varying = buffer.count
+            buffer.write("sequence", sequence)
+            if let reserved { buffer.write("reserved", reserved) }
+            buffer.write("offset", offset.nanoseconds)
+            if let isSynchronized { buffer.write("synchronized", isSynchronized) }
+            // A line each, for people.
+            buffer.objects("monitors", snapshot.monitors, onLines: true) { buffer, monitor in
+                buffer.write("name", monitor.name)
+                buffer.write("outageTimeout", seconds: monitor.settings.outageTimeout)
+                buffer.write("forgetAfter", seconds: monitor.settings.forgetAfter)
             }
-            buffer.append(octet: UInt8(ascii: "\""))
-            if let stopped = adapter.stopped { append("stopped", stopped, into: &buffer) }
-            buffer.append(octet: UInt8(ascii: "}"))
+            buffer.objects("adapters", snapshot.adapters, onLines: true) { buffer, adapter in
+                buffer.write("name", adapter.name)
+                if let address = adapter.address { buffer.write("address", address) }
+                if let stopped = adapter.stopped { buffer.write("stopped", stopped) }
+            }
+            buffer.objects("conditions", snapshot.conditions, onLines: true) { write($1, into: &$0) }
         }
-        appendList("conditions", snapshot.conditions, into: &buffer) { condition, buffer in
-            append(condition, encoder, into: &buffer)
-        }
-        buffer.append("}\n")
+        buffer.append(octet: 0x0A)
         return varying
     }
 
@@ -92,134 +72,80 @@ extension StateFile {
     }
 
     /// The text of a file that reserves numbers and knows nothing else.
-    static func text(reserving number: Int, _ encoder: LineEncoder, _ options: JournalOptions) -> [UInt8] {
+    static func text(reserving number: Int, _ options: JournalOptions) -> [UInt8] {
         var state = StateFile()
         var buffer = LineBuffer(capacity: 1024)
         state.reserved = number
-        _ = state.encode(encoder, gateway: options.gateway.text, now: Instant(nanoseconds: 0), into: &buffer)
+        _ = state.encode(gateway: options.gateway.text, now: Instant(nanoseconds: 0), into: &buffer)
         return buffer.bytes
     }
 
-    private func appendList<Element>(
-        _ key: StaticString, _ elements: [Element], into buffer: inout LineBuffer,
-        _ body: (Element, inout LineBuffer) -> Void
-    ) {
-        buffer.append(",\"")
-        buffer.append(key)
-        buffer.append("\":[")
-        for (index, element) in elements.enumerated() {
-            // A line each, for people.
-            buffer.append(index == 0 ? "\n" : ",\n")
-            body(element, &buffer)
-        }
-        buffer.append(octet: UInt8(ascii: "]"))
-    }
-
-    private func append(_ key: StaticString, _ moment: PastMoment, into buffer: inout LineBuffer) {
-        buffer.append(",\"")
-        buffer.append(key)
-        switch moment {
-        case .timeline(let instant):
-            buffer.append("\":")
-            buffer.append(Int(instant.nanoseconds))
-        case .date(let date):
-            buffer.append("\":\"")
-            buffer.append(date)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-    }
-
-    private func append(
-        _ condition: MonitorSnapshot.Condition, _ encoder: LineEncoder, into buffer: inout LineBuffer
-    ) {
-        buffer.append("{\"monitor\":\"")
-        buffer.append(escaped: condition.monitor)
-        buffer.append("\",\"identifier\":\"")
-        buffer.append(escaped: condition.identifier)
-        buffer.append(octet: UInt8(ascii: "\""))
-        encoder.append(condition.condition, into: &buffer)
-        if let settings = condition.settings { encoder.append(settings, assumed: nil, into: &buffer) }
-        buffer.append(",\"own\":")
-        append(condition.own, encoder, into: &buffer)
+    private func write(_ condition: MonitorSnapshot.Condition, into buffer: inout LineBuffer) {
+        buffer.write("monitor", condition.monitor)
+        buffer.write("identifier", condition.identifier)
+        buffer.write(condition.condition)
+        if let settings = condition.settings { buffer.write(settings, assumed: nil) }
+        buffer.object("own") { $0.write(condition.own) }
         if !condition.beacons.isEmpty {
-            appendList("beacons", condition.beacons, into: &buffer) { append($0, encoder, into: &$1) }
+            buffer.objects("beacons", condition.beacons, onLines: true) { $0.write($1) }
         }
-        if let record = records[Identifier(lookup: condition.identifier)] {
-            buffer.append(",\"lastEvent\":{\"placeholder\":")
-            buffer.append(record.isPlaceholder ? "true" : "false")
-            buffer.append(",\"time\":")
-            buffer.append(Int(record.event.time.nanoseconds))
-            buffer.append(",\"offset\":")
-            buffer.append(Int(record.event.clockOffset.nanoseconds))
+        guard let record = records[Identifier(lookup: condition.identifier)] else { return }
+        buffer.object("lastEvent") { buffer in
+            buffer.write("placeholder", record.isPlaceholder)
+            buffer.write("time", record.event.time.nanoseconds)
+            buffer.write("offset", record.event.clockOffset.nanoseconds)
             // Its `time` is the one above, of the timeline.
-            encoder.appendBody(of: record.event, adapter: record.adapter, withTime: false, into: &buffer)
-            buffer.append(octet: UInt8(ascii: "}"))
+            buffer.write(record.event, adapter: record.adapter, withTime: false)
         }
-        buffer.append(octet: UInt8(ascii: "}"))
+    }
+}
+
+extension LineBuffer {
+    /// Writes a moment: nanoseconds on the timeline, or a date.
+    fileprivate mutating func write(_ key: StaticString, _ moment: PastMoment) {
+        switch moment {
+        case .timeline(let instant): write(key, instant.nanoseconds)
+        case .date(let date): write(key, date)
+        }
     }
 
-    private func append(_ subject: MonitorSnapshot.Subject, _ encoder: LineEncoder, into buffer: inout LineBuffer) {
-        buffer.append("{\"state\":\"")
-        buffer.append(subject.state.word)
-        buffer.append(octet: UInt8(ascii: "\""))
-        if let beacon = subject.beacon { encoder.append(beacon, into: &buffer) }
-        if subject.wasSatisfied { buffer.append(",\"wasSatisfied\":true") }
+    fileprivate mutating func write(_ subject: MonitorSnapshot.Subject) {
+        write("state", word: subject.state.word)
+        if let beacon = subject.beacon { write(refinement: beacon) }
+        if subject.wasSatisfied { write("wasSatisfied", true) }
         if let previous = subject.previous {
-            buffer.append(",\"previous\":{\"state\":\"")
-            buffer.append(previous.state.word)
-            buffer.append("\",\"date\":\"")
-            buffer.append(previous.date)
-            buffer.append("\"}")
-        }
-        if let refresh = subject.lastRefresh {
-            buffer.append(",\"lastRefresh\":{\"adapter\":\"")
-            buffer.append(escaped: refresh.adapter)
-            buffer.append(octet: UInt8(ascii: "\""))
-            append("time", refresh.time, into: &buffer)
-            encoder.append(refresh.beacon, into: &buffer)
-            buffer.append(",\"measuredPower\":")
-            buffer.append(Int(refresh.measuredPower))
-            if let rssi = refresh.rssi {
-                buffer.append(",\"rssi\":")
-                buffer.append(Int(rssi.dBm))
+            object("previous") { buffer in
+                buffer.write("state", word: previous.state.word)
+                buffer.write("date", previous.date)
             }
-            if let address = refresh.address {
-                buffer.append(",\"address\":\"")
-                buffer.append(address)
-                buffer.append("\",\"addressKind\":")
-                buffer.append(Int(address.kind.rawValue))
-            }
-            buffer.append(octet: UInt8(ascii: "}"))
         }
-        if let seen = subject.lastSeen { append("lastSeen", seen, into: &buffer) }
-        if !subject.holders.isEmpty {
-            buffer.append(",\"holders\":[")
-            for (index, holder) in subject.holders.enumerated() {
-                buffer.append(index == 0 ? "\"" : ",\"")
-                buffer.append(escaped: holder)
-                buffer.append(octet: UInt8(ascii: "\""))
-            }
-            buffer.append(octet: UInt8(ascii: "]"))
-        }
-        if let visit = subject.visit { append(visit, into: &buffer) }
-        buffer.append(octet: UInt8(ascii: "}"))
+        if let refresh = subject.lastRefresh { object("lastRefresh") { $0.write(refresh) } }
+        if let seen = subject.lastSeen { write("lastSeen", seen) }
+        if !subject.holders.isEmpty { write("holders", subject.holders) }
+        if let visit = subject.visit { object("visit") { $0.write(visit) } }
     }
 
-    private func append(_ visit: MonitorSnapshot.OpenVisit, into buffer: inout LineBuffer) {
-        buffer.append(",\"visit\":{\"refreshes\":")
-        buffer.append(visit.refreshes)
-        if let arrival = visit.arrival { append("arrival", arrival, into: &buffer) }
-        if let strength = visit.strength {
-            buffer.append(",\"rssi\":{\"minimum\":")
-            buffer.append(Int(strength.minimum))
-            buffer.append(",\"sum\":")
-            buffer.append(Int(strength.sum))
-            buffer.append(",\"count\":")
-            buffer.append(strength.count)
-            buffer.append(",\"maximum\":")
-            buffer.append(Int(strength.maximum))
-            buffer.append(octet: UInt8(ascii: "}"))
+    private mutating func write(_ refresh: MonitorSnapshot.Refresh) {
+        write("adapter", refresh.adapter)
+        write("time", refresh.time)
+        write(refinement: refresh.beacon)
+        write("measuredPower", refresh.measuredPower)
+        if let rssi = refresh.rssi { write("rssi", rssi.dBm) }
+        if let address = refresh.address {
+            write("address", address)
+            write("addressKind", address.kind.rawValue)
         }
-        buffer.append(octet: UInt8(ascii: "}"))
+    }
+
+    private mutating func write(_ visit: MonitorSnapshot.OpenVisit) {
+        write("refreshes", visit.refreshes)
+        if let arrival = visit.arrival { write("arrival", arrival) }
+        guard let strength = visit.strength else { return }
+        object("rssi") { buffer in
+            buffer.write("minimum", strength.minimum)
+            buffer.write("sum", strength.sum)
+            buffer.write("count", strength.count)
+            buffer.write("maximum", strength.maximum)
+        }
     }
 }

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 /// Writes `state.json`: a temporary file, synchronised, renamed, the folder synchronised. There is the old one or the new
@@ -21,10 +22,10 @@ struct StateFileWriter {
     ///
     /// - Returns: how many octets it has; `nil` where nobody came, left or was heard since the last: the card is spared.
     mutating func write(
-        _ state: StateFile, _ encoder: LineEncoder, at now: Instant, _ tally: inout WriteTally
+        _ state: StateFile, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) -> Int? {
         var buffer = LineBuffer(capacity: 16 << 10)
-        let varying = state.encode(encoder, gateway: options.gateway.text, now: now, into: &buffer)
+        let varying = state.encode(gateway: options.gateway.text, now: now, into: &buffer)
         var hasher = Hasher()
         unsafe buffer.withBytes { unsafe hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[varying...])) }
         let hash = hasher.finalize()
@@ -39,11 +40,11 @@ struct StateFileWriter {
 
     /// Puts another reservation into the file; makes one that says nothing else, where there is none.
     func reserve(
-        _ number: Int, _ encoder: LineEncoder, at now: Instant, _ tally: inout WriteTally
+        _ number: Int, at now: Instant, _ tally: inout WriteTally
     ) throws(Errno) {
         try files.makeDirectories(options.stateDirectory)
         let bytes = try WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files)
-        let text = StateFile.text(bytes ?? [], reserving: number) ?? StateFile.text(reserving: number, encoder, options)
+        let text = StateFile.text(bytes ?? [], reserving: number) ?? StateFile.text(reserving: number, options)
         try WholeFile.replace(path, with: text, files: files)
         tally.note(bytes: text.count, synchronizations: 2, at: now)
     }

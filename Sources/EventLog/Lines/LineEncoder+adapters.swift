@@ -1,28 +1,18 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 
 // The lines of adapters, and their names in the lines of sightings.
 extension LineEncoder {
     mutating func encode(_ change: AdapterChange, into buffer: inout LineBuffer) {
-        begin("adapter", Self.topicLevel(change.adapter), into: &buffer)
-        buffer.append(",\"adapter\":\"")
-        buffer.append(escaped: change.adapter)
-        if let address = change.address {
-            buffer.append("\",\"address\":\"")
-            buffer.append(address)
+        line("adapter", Self.topicLevel(change.adapter), into: &buffer) { buffer in
+            buffer.write("adapter", change.adapter)
+            if let address = change.address { buffer.write("address", address) }
+            buffer.write("state", word: change.state.word)
+            buffer.write("since", WallDate(change.since, offset: change.clockOffset))
+            buffer.write("reason", change.reason)
+            buffer.write(change.time, change.clockOffset)
         }
-        buffer.append("\",\"state\":\"")
-        buffer.append(change.state.word)
-        buffer.append("\",\"since\":\"")
-        buffer.append(WallDate(change.since, offset: change.clockOffset))
-        buffer.append(octet: UInt8(ascii: "\""))
-        if let reason = change.reason {
-            buffer.append(",\"reason\":\"")
-            buffer.append(escaped: reason)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        appendTime(change.time, change.clockOffset, into: &buffer)
-        end(&buffer)
     }
 
     /// The name as it may stand in a topic: a capture can name its adapters as it likes, and MQTT forbids wildcards and

@@ -1,60 +1,41 @@
-public import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
+package import JSON
 
 // The `evidence` line. It is not published: no envelope, no number of its own.
 extension LineEncoder {
     /// Appends the line of what an exit rests on.
-    public func encode(_ evidence: Evidence, into buffer: inout LineBuffer) {
+    package func encode(_ evidence: Evidence, into buffer: inout LineBuffer) {
         let offset = evidence.clockOffset
-        beginUnpublished("evidence", into: &buffer)
-        buffer.append(",\"event\":")
-        buffer.append(evidence.event)
-        buffer.append(",\"monitor\":\"")
-        buffer.append(escaped: evidence.monitor)
-        buffer.append("\",\"identifier\":\"")
-        buffer.append(escaped: evidence.identifier)
-        buffer.append("\",\"rule\":\"")
-        buffer.append(escaped: evidence.rule)
-        buffer.append(octet: UInt8(ascii: "\""))
-        appendTime(evidence.time, offset, into: &buffer)
-        buffer.append(",\"holders\":[")
-        for (index, holder) in evidence.holders.enumerated() {
-            buffer.append(index == 0 ? "{\"adapter\":\"" : ",{\"adapter\":\"")
-            buffer.append(escaped: holder.adapter)
-            buffer.append("\",\"lastRefresh\":\"")
-            buffer.append(WallDate(holder.lastRefresh, offset: offset))
-            buffer.append("\",\"listened\":")
-            buffer.append(seconds: holder.listened.nanoseconds / 1000)
-            buffer.append(octet: UInt8(ascii: "}"))
-        }
-        buffer.append("],\"sightings\":[")
-        for (index, heard) in evidence.sightings.enumerated() {
-            buffer.append(index == 0 ? "{\"date\":\"" : ",{\"date\":\"")
-            buffer.append(WallDate(heard.time, offset: offset))
-            buffer.append("\",\"adapter\":\"")
-            buffer.append(escaped: heard.adapter)
-            buffer.append(octet: UInt8(ascii: "\""))
-            if let rssi = heard.rssi {
-                buffer.append(",\"rssi\":")
-                buffer.append(Int(rssi.dBm))
+        buffer.object { buffer in
+            writeHead("evidence", into: &buffer)
+            buffer.write("event", evidence.event)
+            buffer.write("monitor", evidence.monitor)
+            buffer.write("identifier", evidence.identifier)
+            buffer.write("rule", evidence.rule)
+            buffer.write(evidence.time, offset)
+            buffer.objects("holders", evidence.holders) { buffer, holder in
+                buffer.write("adapter", holder.adapter)
+                buffer.write("lastRefresh", WallDate(holder.lastRefresh, offset: offset))
+                buffer.write("listened", seconds: holder.listened)
             }
-            buffer.append(octet: UInt8(ascii: "}"))
+            buffer.objects("sightings", evidence.sightings) { buffer, heard in
+                buffer.write("date", WallDate(heard.time, offset: offset))
+                buffer.write("adapter", heard.adapter)
+                if let rssi = heard.rssi { buffer.write("rssi", rssi.dBm) }
+            }
+            buffer.object("gaps") { buffer in
+                buffer.write("count", evidence.gaps.count)
+                if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
+                if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
+                if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
+            }
         }
-        buffer.append("],\"gaps\":{\"count\":")
-        buffer.append(evidence.gaps.count)
-        let quantiles: [(StaticString, Duration?)] = [
-            (",\"median\":", evidence.gaps.median), (",\"p99\":", evidence.gaps.p99),
-            (",\"maximum\":", evidence.gaps.maximum),
-        ]
-        for case (let key, let duration?) in quantiles {
-            buffer.append(key)
-            buffer.append(seconds: duration.nanoseconds / 1000)
-        }
-        buffer.append("}}\n")
+        buffer.append(octet: 0x0A)
     }
 
     /// Appends the lines of `actions`, and beside each exit what it rests on.
-    public mutating func encode(
+    package mutating func encode(
         _ actions: ActionBuffer, evidence recorder: inout EvidenceRecorder, into buffer: inout LineBuffer
     ) {
         for action in actions.actions {

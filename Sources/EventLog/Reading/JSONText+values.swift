@@ -1,5 +1,6 @@
 package import BeaconMonitoring
 package import BluetoothLE
+package import JSON
 
 // The values of lines, read back. What is out of bounds is not there: a file is input like any other.
 extension JSONText {

@@ -27,7 +27,11 @@ public struct LineFollower: ~Copyable {
     private var copyReadAfter: Int?
 
     /// Reads on from a position in `directory`, which need not be there yet.
-    public init(_ directory: FilePath, from position: LinePosition, files: any FileSystemCalls = SystemFiles()) {
+    public init(_ directory: FilePath, from position: LinePosition) {
+        self.init(directory, from: position, files: SystemFiles())
+    }
+
+    package init(_ directory: FilePath, from position: LinePosition, files: any FileSystemCalls) {
         self.directory = directory
         self.position = position
         self.files = files

@@ -1,6 +1,7 @@
 import BluetoothLE
 import CLinux
 import Glibc
+import JSON
 
 /// What a publisher has to know of a line: where it goes, how, and which of its octets.
 ///
@@ -165,9 +166,4 @@ public struct LineMessage {
         else { return "\(stem)/\(name)" }
         return "\(stem)/\(name)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
     }
-}
-
-extension JSONText {
-    /// Where an object, an array or a word stands in the text.
-    func range(of place: Int) -> Range<Int> { Int(values[place].start)..<Int(values[place].end) }
 }

@@ -1,5 +1,6 @@
 package import BeaconMonitoring
 import BluetoothLE
+package import JSON
 
 /// Reads lines back: the octets of one in, what it says out.
 ///

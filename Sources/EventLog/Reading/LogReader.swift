@@ -2,6 +2,7 @@ public import BeaconMonitoring
 public import BluetoothLE
 import CLinux
 import Glibc
+import JSON
 public import SystemPackage
 
 /// One line of the event files, and when it really was.
@@ -101,7 +102,9 @@ public struct LogReader {
     /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
-    public init(_ places: [FilePath], files: any FileSystemCalls = SystemFiles()) throws(EventLogError) {
+    public init(_ places: [FilePath]) throws(EventLogError) { try self.init(places, files: SystemFiles()) }
+
+    package init(_ places: [FilePath], files: any FileSystemCalls) throws(EventLogError) {
         self.files = files
         var paths: [FilePath] = []
         var size = 0

@@ -1,3 +1,4 @@
+import JSON
 import SystemPackage
 
 /// Tells the lines that stand in the files twice, as a segment does that was copied within its folder.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import JSON
 import SystemPackage
 
 /// Reads a segment line by line, in constant memory.

@@ -1,9 +1,10 @@
-public import SystemPackage
+import JSON
+package import SystemPackage
 
 /// How far a publisher has shipped the lines of a gateway, as it is kept over restarts.
-public struct ShippingCheckpoint: Sendable, Hashable {
+package struct ShippingCheckpoint: Sendable, Hashable {
     /// What is wrong with a file that holds one.
-    public enum Problem: Error, Hashable, CustomStringConvertible {
+    package enum Problem: Error, Hashable, CustomStringConvertible {
         /// It can't be read.
         case unreadable(String, Errno)
         /// It is not what a publisher writes.
@@ -12,7 +13,7 @@ public struct ShippingCheckpoint: Sendable, Hashable {
         case newer(String, Int)
 
         /// What, where and what to do.
-        public var description: String {
+        package var description: String {
             switch self {
             case .unreadable(let path, let error): "\(path) can't be read: \(error)"
             case .damaged(let path):
@@ -24,16 +25,16 @@ public struct ShippingCheckpoint: Sendable, Hashable {
     }
 
     /// What the file is called in a state directory.
-    public static let fileName = "mqtt.json"
+    package static let fileName = "mqtt.json"
 
     /// The last line that the broker acknowledged, with all before it.
-    public var position: LinePosition
+    package var position: LinePosition
 
     /// The broker that was last heard to speak MQTT 5, as `host:port`; absent where none was.
-    public var five: String?
+    package var five: String?
 
     /// Makes one.
-    public init(position: LinePosition, five: String? = nil) {
+    package init(position: LinePosition, five: String? = nil) {
         self.position = position
         self.five = five
     }
@@ -41,7 +42,7 @@ public struct ShippingCheckpoint: Sendable, Hashable {
     /// Reads the one at `path`; `nil` where there is none.
     ///
     /// - Throws: ``Problem``.
-    public static func read(
+    package static func read(
         _ path: FilePath, files: any FileSystemCalls = SystemFiles()
     ) throws(Problem) -> ShippingCheckpoint? {
         let bytes: [UInt8]?
@@ -67,20 +68,16 @@ public struct ShippingCheckpoint: Sendable, Hashable {
     /// Puts it in place of what the file at `path` says; it is on the disk when this returns.
     ///
     /// - Throws: `Errno` of what writes files.
-    public func write(_ path: FilePath, files: any FileSystemCalls = SystemFiles()) throws(Errno) {
+    package func write(_ path: FilePath, files: any FileSystemCalls = SystemFiles()) throws(Errno) {
         var buffer = LineBuffer(capacity: 1024)
-        buffer.append("{\"version\":1,\"sequence\":")
-        buffer.append(position.sequence)
-        buffer.append(",\"segment\":\"")
-        buffer.append(escaped: position.segment)
-        buffer.append("\",\"offset\":")
-        buffer.append(position.offset)
-        if let five {
-            buffer.append(",\"five\":\"")
-            buffer.append(escaped: five)
-            buffer.append("\"")
+        buffer.object { buffer in
+            buffer.write("version", 1)
+            buffer.write("sequence", position.sequence)
+            buffer.write("segment", position.segment)
+            buffer.write("offset", position.offset)
+            buffer.write("five", five)
         }
-        buffer.append("}\n")
-        try WholeFile.replace(path, with: buffer.bytes, files: files)
+        buffer.append(octet: 0x0A)
+        try WholeFile.replace(path, with: buffer, files: files)
     }
 }

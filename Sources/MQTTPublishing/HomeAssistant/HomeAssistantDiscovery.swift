@@ -1,6 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
-import EventLog
+import JSON
 
 /// What Home Assistant is told of a gateway, its conditions and its beacons: topics and payloads of MQTT discovery.
 ///
@@ -13,9 +13,6 @@ struct HomeAssistantDiscovery: Sendable {
     private let prefix: String
     private let options: PresentStateOptions
     private let node: String
-    // What the messages of all entities end with: the device, and who tells of it.
-    private let ending: [UInt8]
-
     /// The entities that tell the gateway's health.
     let health = HomeAssistantHealth.all
 
@@ -30,25 +27,6 @@ struct HomeAssistantDiscovery: Sendable {
         prefix = homeAssistant.prefix
         self.options = options
         node = HomeAssistantName.part(key)
-        var buffer = LineBuffer(capacity: 1024)
-        buffer.append(",\"qos\":1,\"device\":{\"identifiers\":[\"beacon-gateway")
-        buffer.append(escaped: HomeAssistantName.separator + node)
-        buffer.append("\"],\"name\":\"")
-        buffer.append(escaped: options.gateway.text)
-        buffer.append("\",\"manufacturer\":\"beacon-gateway\",\"model\":\"Beacon gateway\"")
-        if !options.version.isEmpty {
-            buffer.append(",\"sw_version\":\"")
-            buffer.append(escaped: options.version)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        buffer.append("},\"origin\":{\"name\":\"beacon-gateway\"")
-        if !options.version.isEmpty {
-            buffer.append(",\"sw_version\":\"")
-            buffer.append(escaped: options.version)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        buffer.append("}}")
-        ending = buffer.bytes
     }
 
     /// What tells a condition's entity from the gateway's others.
@@ -81,16 +59,15 @@ struct HomeAssistantDiscovery: Sendable {
 
     /// A condition: whether somebody is there.
     func entity(of identifier: Identifier) -> [UInt8] {
-        var buffer = begin(identifier.text, object(of: identifier))
         let topic = options.stateTopic(identifier)
-        buffer.append(",\"device_class\":\"presence\"")
-        buffer.append("state_topic", topic)
-        buffer.append("value_template", HomeAssistantTemplates.presence)
-        buffer.append("json_attributes_topic", topic)
-        buffer.append("json_attributes_template", HomeAssistantTemplates.attributes)
-        appendAvailability(of: topic, into: &buffer)
-        buffer.append(ending)
-        return buffer.bytes
+        return entity(identifier.text, object(of: identifier)) { buffer in
+            buffer.write("device_class", word: "presence")
+            buffer.write("state_topic", topic)
+            buffer.write("value_template", HomeAssistantTemplates.presence)
+            buffer.write("json_attributes_topic", topic)
+            buffer.write("json_attributes_template", HomeAssistantTemplates.attributes)
+            writeAvailability(of: topic, into: &buffer)
+        }
     }
 
     /// A beacon: where it is.
@@ -98,72 +75,71 @@ struct HomeAssistantDiscovery: Sendable {
     /// Home Assistant's released versions make it of a state topic. A proposed change reads zones out of the attributes
     /// instead and warns of state topics: both are there, unless the zones alone are asked for.
     func entity(of beacon: BeaconIdentity, under identifier: Identifier) -> [UInt8] {
-        var buffer = begin("\(identifier) \(beacon.major)/\(beacon.minor)", object(of: beacon, under: identifier))
         let topic = options.trackerTopic(identifier, beacon)
-        buffer.append(",\"source_type\":\"bluetooth_le\"")
-        if options.homeAssistant?.trackers == .state {
-            buffer.append("state_topic", topic)
-            buffer.append("value_template", HomeAssistantTemplates.tracker)
+        let name = "\(identifier) \(beacon.major)/\(beacon.minor)"
+        return entity(name, object(of: beacon, under: identifier)) { buffer in
+            buffer.write("source_type", word: "bluetooth_le")
+            if options.homeAssistant?.trackers == .state {
+                buffer.write("state_topic", topic)
+                buffer.write("value_template", HomeAssistantTemplates.tracker)
+            }
+            buffer.write("json_attributes_topic", topic)
+            buffer.write("json_attributes_template", HomeAssistantTemplates.zones)
+            writeAvailability(of: topic, into: &buffer)
         }
-        buffer.append("json_attributes_topic", topic)
-        buffer.append("json_attributes_template", HomeAssistantTemplates.zones)
-        appendAvailability(of: topic, into: &buffer)
-        buffer.append(ending)
-        return buffer.bytes
     }
 
     /// Something that tells the gateway's health.
     func entity(ofHealth index: Int) -> [UInt8] {
         guard health.indices.contains(index) else { return [] }
-        let entity = health[index]
-        var buffer = begin(entity.name, "health_-\(entity.id)")
-        buffer.append(",\"entity_category\":\"diagnostic\"")
-        for (key, json) in entity.extra {
-            buffer.append(",\"")
-            buffer.append(key)
-            buffer.append("\":")
-            buffer.append(json)
+        let told = health[index]
+        return entity(told.name, "health_-\(told.id)") { buffer in
+            buffer.write("entity_category", word: "diagnostic")
+            for (key, json) in told.extra {
+                buffer.key(key)
+                buffer.append(json)
+            }
+            buffer.write("state_topic", options.statusTopic)
+            buffer.write("value_template", told.template)
+            buffer.write("expire_after", Self.statusExpiresAfter)
+            buffer.objects("availability", [options.availabilityTopic]) { $0.write("topic", $1) }
         }
-        buffer.append("state_topic", options.statusTopic)
-        buffer.append("value_template", entity.template)
-        buffer.append(",\"expire_after\":")
-        buffer.append(Self.statusExpiresAfter)
-        buffer.append(",\"availability\":[{\"topic\":\"")
-        buffer.append(escaped: options.availabilityTopic)
-        buffer.append("\"}]")
-        buffer.append(ending)
+    }
+
+    /// What all entities have around what `body` writes: their names, the device, and who tells of it.
+    private func entity(_ name: String, _ object: String, _ body: (inout LineBuffer) -> Void) -> [UInt8] {
+        let separator = HomeAssistantName.separator
+        let version = options.version.isEmpty ? nil : options.version
+        var buffer = LineBuffer(capacity: 2048)
+        buffer.object { buffer in
+            buffer.write("name", name)
+            buffer.write("unique_id", "beacon-gateway" + separator + node + separator + object)
+            body(&buffer)
+            buffer.write("qos", 1)
+            buffer.object("device") { buffer in
+                buffer.write("identifiers", ["beacon-gateway" + separator + node])
+                buffer.write("name", options.gateway.text)
+                buffer.write("manufacturer", word: "beacon-gateway")
+                buffer.write("model", word: "Beacon gateway")
+                buffer.write("sw_version", version)
+            }
+            buffer.object("origin") { buffer in
+                buffer.write("name", word: "beacon-gateway")
+                buffer.write("sw_version", version)
+            }
+        }
         return buffer.bytes
     }
 
-    private func begin(_ name: String, _ object: String) -> LineBuffer {
-        var buffer = LineBuffer(capacity: 2048)
-        buffer.append("{\"name\":\"")
-        buffer.append(escaped: name)
-        buffer.append("\",\"unique_id\":\"beacon-gateway")
-        buffer.append(escaped: HomeAssistantName.separator + node + HomeAssistantName.separator + object)
-        buffer.append(octet: UInt8(ascii: "\""))
-        return buffer
-    }
-
     /// Both the gateway has to be there and what is so has to be known.
-    private func appendAvailability(of topic: String, into buffer: inout LineBuffer) {
-        buffer.append(",\"availability\":[{\"topic\":\"")
-        buffer.append(escaped: options.availabilityTopic)
-        buffer.append("\"},{\"topic\":\"")
-        buffer.append(escaped: topic)
-        buffer.append("\",\"value_template\":\"")
-        buffer.append(escaped: HomeAssistantTemplates.availability)
-        buffer.append("\"}],\"availability_mode\":\"all\"")
-    }
-}
-
-extension LineBuffer {
-    /// Appends a key and its text to an object that has some already.
-    fileprivate mutating func append(_ key: StaticString, _ text: String) {
-        append(",\"")
-        append(key)
-        append("\":\"")
-        append(escaped: text)
-        append(octet: UInt8(ascii: "\""))
+    private func writeAvailability(of topic: String, into buffer: inout LineBuffer) {
+        let sources: [(topic: String, template: String?)] = [
+            (options.availabilityTopic, nil), (topic, HomeAssistantTemplates.availability),
+        ]
+        buffer.objects("availability", sources) { buffer, source in
+            buffer.write("topic", source.topic)
+            buffer.write("value_template", source.template)
+        }
+        buffer.write("availability_mode", word: "all")
     }
 }

@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import EventLog
+import JSON
 
 // How it is kept, and made anew of that.
 extension PresentState {
@@ -101,103 +102,68 @@ extension PresentState {
     /// It says which topics the broker may hold, so that none is forgotten there.
     package var encoded: [UInt8] {
         var buffer = LineBuffer(capacity: 65_536)
-        let encoder = LineEncoder(LineEncoder.Options(gateway: options.gateway))
-        buffer.append("{\"version\":")
-        buffer.append(Self.formatVersion)
-        buffer.append(",\"sequence\":")
-        buffer.append(sequence)
-        for (name, text) in [
-            ("key", key), ("prefix", options.prefix), ("gateway", options.gateway.text), ("program", options.version),
-        ] {
-            buffer.append(",\"")
-            buffer.append(escaped: name)
-            buffer.append("\":\"")
-            buffer.append(escaped: text)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        if let homeAssistant = options.homeAssistant {
-            buffer.append(",\"homeAssistant\":\"")
-            buffer.append(escaped: homeAssistant.prefix)
-            buffer.append("\",\"trackers\":\"")
-            buffer.append(escaped: homeAssistant.trackers.rawValue)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        buffer.append(",\"conditions\":[")
-        for (index, identifier) in conditions.keys.sorted().enumerated() {
+        buffer.object { buffer in
+            buffer.write("version", Self.formatVersion)
+            buffer.write("sequence", sequence)
+            buffer.write("key", key)
+            buffer.write("prefix", options.prefix)
+            buffer.write("gateway", options.gateway.text)
+            buffer.write("program", options.version)
+            if let homeAssistant = options.homeAssistant {
+                buffer.write("homeAssistant", homeAssistant.prefix)
+                buffer.write("trackers", homeAssistant.trackers.rawValue)
+            }
             // A line each, for people.
-            buffer.append(index == 0 ? "\n" : ",\n")
-            encode(identifier, encoder, into: &buffer)
+            buffer.objects("conditions", conditions.keys.sorted(), onLines: true) { write($1, into: &$0) }
+            let owedHealth = (0..<(homeAssistant?.health.count ?? 0)).filter { delivery.isOwed(.healthEntity($0)) }
+            buffer.array("health", owedHealth) { $0.append($1) }
+            let cleared = delivery.owed.filter { !exists($0) }.map { name(of: $0) }
+                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            buffer.array("cleared", cleared, onLines: true) { $0.string($1) }
         }
-        buffer.append("],\"health\":[")
-        let owedHealth = (0..<(homeAssistant?.health.count ?? 0)).filter { delivery.isOwed(.healthEntity($0)) }
-        for (index, entity) in owedHealth.enumerated() {
-            if index > 0 { buffer.append(octet: UInt8(ascii: ",")) }
-            buffer.append(entity)
-        }
-        buffer.append("],\"cleared\":[")
-        let cleared = delivery.owed.filter { !exists($0) }.map { name(of: $0) }
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        for (index, topic) in cleared.enumerated() {
-            buffer.append(index == 0 ? "\n\"" : ",\n\"")
-            buffer.append(escaped: topic)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        buffer.append("]}\n")
+        buffer.append(octet: 0x0A)
         return buffer.bytes
     }
 
-    private func encode(_ identifier: Identifier, _ encoder: LineEncoder, into buffer: inout LineBuffer) {
+    private func write(_ identifier: Identifier, into buffer: inout LineBuffer) {
         guard let presence = conditions[identifier] else { return }
-        buffer.append("{\"identifier\":\"")
-        buffer.append(escaped: identifier.text)
-        buffer.append("\",\"monitor\":\"")
-        buffer.append(escaped: presence.monitor)
-        buffer.append(octet: UInt8(ascii: "\""))
-        encoder.append(presence.condition, into: &buffer)
-        append(
-            presence.own, owed: [("state", .condition(identifier)), ("entity", .conditionEntity(identifier))], encoder,
+        buffer.write("identifier", identifier.text)
+        buffer.write("monitor", presence.monitor)
+        buffer.write(presence.condition)
+        write(
+            presence.own, owed: [("state", .condition(identifier)), ("entity", .conditionEntity(identifier))],
             into: &buffer)
-        for (name, beacons) in [("beacons", presence.beacons), ("away", presence.away)] where !beacons.isEmpty {
-            buffer.append(",\"")
-            buffer.append(escaped: name)
-            buffer.append("\":[")
-            for (index, beacon) in beacons.keys.sorted().enumerated() {
-                buffer.append(index == 0 ? "\n{\"beacon\":true" : ",\n{\"beacon\":true")
-                if var presence = beacons[beacon] {
-                    presence.refinement = beacon
-                    append(
-                        presence,
-                        owed: [
-                            ("state", .beacon(identifier, beacon)), ("tracker", .tracker(identifier, beacon)),
-                            ("entity", .trackerEntity(identifier, beacon)),
-                        ], encoder, into: &buffer)
-                }
-                buffer.append(octet: UInt8(ascii: "}"))
-            }
-            buffer.append(octet: UInt8(ascii: "]"))
-        }
-        buffer.append(octet: UInt8(ascii: "}"))
+        write("beacons", presence.beacons, under: identifier, into: &buffer)
+        write("away", presence.away, under: identifier, into: &buffer)
     }
 
-    private func append(
-        _ presence: SubjectPresence, owed: [(name: String, topic: PresentTopic)], _ encoder: LineEncoder,
+    private func write(
+        _ key: StaticString, _ beacons: [BeaconIdentity: SubjectPresence], under identifier: Identifier,
         into buffer: inout LineBuffer
     ) {
-        buffer.append(presence.state, since: presence.date)
-        if let sequence = presence.sequence {
-            buffer.append(",\"sequence\":")
-            buffer.append(sequence)
+        guard !beacons.isEmpty else { return }
+        buffer.objects(key, beacons.keys.sorted(), onLines: true) { buffer, beacon in
+            buffer.write("beacon", true)
+            guard var presence = beacons[beacon] else { return }
+            presence.refinement = beacon
+            write(
+                presence,
+                owed: [
+                    ("state", .beacon(identifier, beacon)), ("tracker", .tracker(identifier, beacon)),
+                    ("entity", .trackerEntity(identifier, beacon)),
+                ], into: &buffer)
         }
-        buffer.append(rest: presence, encoder)
+    }
+
+    private func write(
+        _ presence: SubjectPresence, owed: [(name: String, topic: PresentTopic)], into buffer: inout LineBuffer
+    ) {
+        buffer.write("state", word: presence.state.word)
+        if let date = presence.date { buffer.write("date", date) }
+        if let sequence = presence.sequence { buffer.write("sequence", sequence) }
+        buffer.write(rest: presence)
         let owed = owed.filter { exists($0.topic) && delivery.isOwed($0.topic) }
-        guard !owed.isEmpty else { return }
-        buffer.append(",\"owed\":[")
-        for (index, topic) in owed.enumerated() {
-            buffer.append(index == 0 ? "\"" : ",\"")
-            buffer.append(escaped: topic.name)
-            buffer.append(octet: UInt8(ascii: "\""))
-        }
-        buffer.append(octet: UInt8(ascii: "]"))
+        if !owed.isEmpty { buffer.write("owed", owed.map(\.name)) }
     }
 }
 

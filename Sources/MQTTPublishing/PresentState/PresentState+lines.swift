@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import EventLog
+import JSON
 
 /// A beacon that has left, in the order in which they did.
 struct AwayTracker: Sendable {

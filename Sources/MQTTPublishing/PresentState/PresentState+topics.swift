@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import EventLog
+import JSON
 
 // What stands under which topic.
 extension PresentState {
@@ -100,49 +101,31 @@ extension PresentStateOptions {
 struct PresentStateWriter: ~Copyable {
     private var buffer = LineBuffer(capacity: 4096)
     private let gateway: String
-    private let encoder: LineEncoder
 
-    init(_ options: PresentStateOptions) {
-        gateway = options.gateway.text
-        encoder = LineEncoder(LineEncoder.Options(gateway: options.gateway))
-    }
+    init(_ options: PresentStateOptions) { gateway = options.gateway.text }
 
     /// `docs/state.schema.json`.
     mutating func state(
         _ identifier: Identifier, _ condition: ConditionPresence, _ presence: SubjectPresence, isBeacon: Bool
     ) -> [UInt8] {
         buffer.removeAll()
-        buffer.append("{\"version\":")
-        buffer.append(LineVersion.current)
-        buffer.append(",\"type\":\"state\",\"gateway\":\"")
-        buffer.append(escaped: gateway)
-        buffer.append(octet: UInt8(ascii: "\""))
-        if let sequence = presence.sequence {
-            buffer.append(",\"sequence\":")
-            buffer.append(sequence)
+        buffer.object { [gateway] buffer in
+            buffer.write("version", LineVersion.current)
+            buffer.write("type", word: "state")
+            buffer.write("gateway", gateway)
+            if let sequence = presence.sequence { buffer.write("sequence", sequence) }
+            buffer.write("monitor", condition.monitor)
+            buffer.write("identifier", identifier.text)
+            buffer.write("scope", word: isBeacon ? "beacon" : "condition")
+            buffer.write("state", word: presence.state.word)
+            if let present = presence.state.present { buffer.write("present", present) }
+            if let date = presence.date {
+                buffer.write("date", date)
+                buffer.write(timeOf: date)
+            }
+            buffer.write(condition.condition)
+            buffer.write(rest: presence)
         }
-        buffer.append(",\"monitor\":\"")
-        buffer.append(escaped: condition.monitor)
-        buffer.append("\",\"identifier\":\"")
-        buffer.append(escaped: identifier.text)
-        buffer.append("\",\"scope\":\"")
-        buffer.append(isBeacon ? "beacon\"" : "condition\"")
-        buffer.append(",\"state\":\"")
-        buffer.append(presence.state.word)
-        buffer.append(octet: UInt8(ascii: "\""))
-        if let present = presence.state.present {
-            buffer.append(",\"present\":")
-            buffer.append(present)
-        }
-        if let date = presence.date {
-            buffer.append(",\"date\":\"")
-            buffer.append(date)
-            buffer.append(octet: UInt8(ascii: "\""))
-            buffer.append(timeOf: date)
-        }
-        encoder.append(condition.condition, into: &buffer)
-        buffer.append(rest: presence, encoder)
-        buffer.append(octet: UInt8(ascii: "}"))
         return buffer.bytes
     }
 }
@@ -159,26 +142,11 @@ extension BeaconMonitor.Event.State {
 }
 
 extension LineBuffer {
-    /// Appends a state and since when it is so, as keys of an object that has some already: as it is kept.
-    mutating func append(_ state: BeaconMonitor.Event.State, since date: WallDate?) {
-        append(",\"state\":\"")
-        append(state.word)
-        append(octet: UInt8(ascii: "\""))
-        guard let date else { return }
-        append(",\"date\":\"")
-        append(date)
-        append(octet: UInt8(ascii: "\""))
-    }
-
-    /// Appends the rest of a presence as keys of an object that has some already.
-    mutating func append(rest presence: SubjectPresence, _ encoder: LineEncoder) {
-        if let refinement = presence.refinement { encoder.append(refinement, into: &self) }
-        if let lastSeen = presence.lastSeen {
-            append(",\"lastSeen\":\"")
-            append(lastSeen)
-            append(octet: UInt8(ascii: "\""))
-        }
-        if presence.isAssumed { append(",\"assumed\":true") }
-        encoder.append(presence.diagnostics, into: &self)
+    /// Writes the rest of a presence.
+    mutating func write(rest presence: SubjectPresence) {
+        if let refinement = presence.refinement { write(refinement: refinement) }
+        if let lastSeen = presence.lastSeen { write("lastSeen", lastSeen) }
+        if presence.isAssumed { write("assumed", true) }
+        write(presence.diagnostics)
     }
 }

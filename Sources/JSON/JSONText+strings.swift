@@ -9,7 +9,7 @@ extension JSONText {
     }
 
     /// The octets of a value as they stand in the text, a string with its quotation marks.
-    func octets(_ place: Int) -> ArraySlice<UInt8> {
+    package func octets(_ place: Int) -> ArraySlice<UInt8> {
         let quote = values[place].kind == .string ? 1 : 0
         return bytes[Int(values[place].start) - quote..<Int(values[place].end) + quote]
     }
@@ -58,4 +58,7 @@ extension JSONText {
         flushPlain()
         return text
     }
+
+    /// Where an object, an array or a word stands in the text.
+    package func range(of place: Int) -> Range<Int> { Int(values[place].start)..<Int(values[place].end) }
 }

@@ -17,7 +17,7 @@ extension JSONText {
 
     /// Shows each key of the object at `object` by its place, with the place of what stands for it.
     @inline(__always)
-    func eachMember(of object: Int, _ body: (_ key: Int, _ value: Int) -> Void) {
+    package func eachMember(of object: Int, _ body: (_ key: Int, _ value: Int) -> Void) {
         guard object < used, values[object].kind == .object else { return }
         var place = object + 1
         let end = Int(values[object].next)
@@ -40,7 +40,7 @@ extension JSONText {
     }
 
     /// How many octets a value has in the text, a string without its quotation marks.
-    func length(_ place: Int) -> Int { Int(values[place].end - values[place].start) }
+    package func length(_ place: Int) -> Int { Int(values[place].end - values[place].start) }
 
     /// Whether the string at `place` is `text`, which needs no escapes.
     package func isText(_ text: StaticString, at place: Int?) -> Bool {
@@ -49,7 +49,7 @@ extension JSONText {
     }
 
     /// The same, of octets.
-    func isText(_ octets: [UInt8], at place: Int) -> Bool {
+    package func isText(_ octets: [UInt8], at place: Int) -> Bool {
         guard values[place].kind == .string else { return false }
         let start = Int(values[place].start)
         guard Int(values[place].end) - start == octets.count else { return false }
@@ -91,12 +91,12 @@ extension JSONText {
         return isNegative ? number : (number == .min ? nil : -number)
     }
 
-    func integer<Number: FixedWidthInteger>(_ place: Int?, as type: Number.Type) -> Number? {
+    package func integer<Number: FixedWidthInteger>(_ place: Int?, as type: Number.Type) -> Number? {
         integer(place).flatMap { Number(exactly: $0) }
     }
 
     /// A decimal number of seconds in microseconds, what is finer cut off.
-    func microseconds(_ place: Int?) -> Int64? {
+    package func microseconds(_ place: Int?) -> Int64? {
         guard let place, values[place].kind == .number else { return nil }
         var index = Int(values[place].start)
         let end = Int(values[place].end)
@@ -126,7 +126,7 @@ extension JSONText {
         return isNegative ? -number : number
     }
 
-    func double(_ place: Int?) -> Double? {
+    package func double(_ place: Int?) -> Double? {
         guard let place, values[place].kind == .number else { return nil }
         return Double(String(decoding: bytes[Int(values[place].start)..<Int(values[place].end)], as: UTF8.self))
     }

@@ -3,15 +3,15 @@
 /// Used again and again for lines, it allocates only where one has more values than any before it. What is not JSON is
 /// refused as a whole, so a torn line never passes for one.
 package struct JSONText: Sendable {
-    enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
+    package enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
 
     /// A value: its octets, without the quotation marks of a string.
-    struct Value: Sendable, Hashable {
-        var kind: Kind
-        var start: Int32
-        var end: Int32
+    package struct Value: Sendable, Hashable {
+        package var kind: Kind
+        package var start: Int32
+        package var end: Int32
         /// The place of the value that follows it and all that is in it.
-        var next: Int32
+        package var next: Int32
 
         static let none = Value(.null, 0, 0, next: 0)
 
@@ -25,31 +25,31 @@ package struct JSONText: Sendable {
     }
 
     /// The longest text: places are 32 bits wide.
-    static let sizeMax = 1 << 30
+    package static let sizeMax = 1 << 30
     // A line of ours has some fifty.
     private static let valuesFirst = 256
 
     /// The text. Whoever changes it parses it anew.
     package var bytes: [UInt8] = []
     /// The values, the outermost first; an object's are its keys and what they stand for, in turn.
-    private(set) var values: ContiguousArray<Value> = []
+    package private(set) var values: ContiguousArray<Value> = []
     /// How many of them are this text's.
-    private(set) var used = 0
+    package private(set) var used = 0
     /// This text's.
-    var all: ContiguousArray<Value>.SubSequence { values[..<used] }
+    package var all: ContiguousArray<Value>.SubSequence { values[..<used] }
 
     package init() {}
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Puts another text in place of this one.
-    mutating func replace(with octets: Span<UInt8>) {
+    package mutating func replace(with octets: Span<UInt8>) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(octets)
     }
 
     /// Where the last place is at which the octets of `beginning` stand.
-    func last(_ beginning: StaticString) -> Int? {
+    package func last(_ beginning: StaticString) -> Int? {
         let count = beginning.utf8CodeUnitCount
         var place = bytes.count - count
         while place >= 0 {

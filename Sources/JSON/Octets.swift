@@ -2,7 +2,7 @@ import Glibc
 
 extension [UInt8] {
     /// Adds what a span shows.
-    mutating func append(_ octets: Span<UInt8>) {
+    package mutating func append(_ octets: Span<UInt8>) {
         append(addingCapacity: octets.count) { target in
             unsafe octets.withUnsafeBytes { source in
                 unsafe target.withUnsafeMutableBufferPointer { place, filled in

@@ -1,7 +1,14 @@
 import BluetoothLE
 import Testing
 
-@testable import EventLog
+@testable import JSON
+
+/// What `body` appends to an empty buffer.
+func text(_ body: (inout LineBuffer) -> Void) -> String {
+    var buffer = LineBuffer(capacity: 0)
+    body(&buffer)
+    return buffer.text
+}
 
 @Suite struct LineBufferTests {
     @Test(arguments: [
@@ -31,9 +38,10 @@ import Testing
         (70_500_000, "70.5"), (999_999, "0.999999"), (100_000, "0.1"), (1_000_010, "1.00001"),
         (2_592_000_000_000, "2592000.0"), (Int64.max, "9223372036854.775807"), (Int64.min, "-9223372036854.775808"),
     ])
-    func `seconds are a decimal of one place to six, without other trailing zeros`(microseconds: Int64, seconds: String)
-    {
-        #expect(text { $0.append(seconds: microseconds) } == seconds)
+    func `millionths are a decimal of one place to six, without other trailing zeros`(
+        microseconds: Int64, seconds: String
+    ) {
+        #expect(text { $0.append(millionths: microseconds) } == seconds)
     }
 
     @Test(arguments: [
@@ -62,7 +70,7 @@ import Testing
         }
         buffer.append(escaped: String(repeating: "\u{1}", count: 50_000))
         #expect(
-            String(decoding: buffer.bytes, as: UTF8.self) == expected + String(repeating: #"\u0001"#, count: 50_000))
+            buffer.text == expected + String(repeating: #"\u0001"#, count: 50_000))
         buffer.removeAll()
         #expect(buffer.bytes.isEmpty)
         buffer.append([])

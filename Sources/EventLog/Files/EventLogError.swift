@@ -1,0 +1,47 @@
+public import SystemPackage
+
+/// Why lines could not be kept.
+public enum EventLogError: Error, Hashable {
+    /// A file or folder could not be made.
+    case createFailed(String, Errno)
+    /// The folder for the files of a replay holds something already.
+    case directoryNotEmpty(String)
+    /// A file could not be written on.
+    case writeFailed(String, Errno)
+    /// A file or folder could not be read.
+    case readFailed(String, Errno)
+    /// A file is of a version of its format that came after this program.
+    case newerVersion(String, Int)
+    /// A file says that a line has a number greater than any can be: the file, and of a line where it stands.
+    case numberTooGreat(String, offset: Int?)
+    /// Another process, or this one, holds what only one may have (rule N1): what, who, where.
+    case inUse(String, holder: String, lock: String)
+    /// What stands where a lock's file should be is none of ours: where, and why not.
+    case notALock(String, String)
+}
+
+extension EventLogError: CustomStringConvertible {
+    /// What, where and what to do.
+    public var description: String {
+        switch self {
+        case .createFailed(let path, let error): "\(path) can't be made: \(error)"
+        case .directoryNotEmpty(let path): "\(path) is not empty; name a new folder, or empty it"
+        case .writeFailed(let path, let error): "\(path) can't be written on: \(error)"
+        case .readFailed(let path, .illegalSeek):
+            "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
+        case .readFailed(let path, let error): "\(path) can't be read: \(error)"
+        case .newerVersion(let path, let version):
+            "\(path) has version \(version), which this program does not know; use the one that wrote it, or a newer one"
+        case .numberTooGreat(let path, let offset?):
+            "\(path) has a line at octet \(offset) whose number is greater than any can be "
+                + "(\(LinePosition.sequenceMax)): take the line out, or put the file away"
+        case .numberTooGreat(let path, nil):
+            "\(path) says that a line has a number greater than any can be (\(LinePosition.sequenceMax)): put the file "
+                + "away; the event files stand in for it"
+        case .inUse(let what, let holder, let lock):
+            "\(what) is in use by \(holder) (\(lock)); end it first, or name another folder"
+        case .notALock(let path, let why):
+            "\(path) can't be a lock: \(why); see who put it there, and remove it"
+        }
+    }
+}

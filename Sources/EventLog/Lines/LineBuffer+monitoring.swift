@@ -1,0 +1,131 @@
+package import BeaconMonitoring
+package import BluetoothLE
+package import JSON
+
+// What lines, `state.json` and present states say in the same words.
+extension LineBuffer {
+    /// Appends a date: ``append(date:)``.
+    package mutating func append(_ date: WallDate) { append(date: date.microseconds) }
+
+    /// Writes a date.
+    package mutating func write(_ key: StaticString, _ date: WallDate) { write(key, date: date.microseconds) }
+
+    /// Writes a date; nothing where there is none.
+    package mutating func write(_ key: StaticString, _ date: WallDate?) {
+        if let date { write(key, date) }
+    }
+
+    /// Writes a date as `time`: whole milliseconds since the beginning of 1970, rounded down, a number that every JSON
+    /// reader holds exactly.
+    package mutating func write(timeOf date: WallDate) { write("time", Self.split(date.microseconds, by: 1000).0) }
+
+    /// Writes a moment as `date`, `time` and `monotonic`. Without `time` it can stand where there is one of another
+    /// meaning.
+    mutating func write(_ time: Instant, _ offset: ClockOffset, withTime: Bool = true) {
+        let date = WallDate(time, offset: offset)
+        write("date", date)
+        if withTime { write(timeOf: date) }
+        write("monotonic", time.nanoseconds / 1000)
+    }
+
+    /// Writes `condition`: what is monitored.
+    package mutating func write(_ condition: Condition) {
+        object("condition") { buffer in
+            switch condition {
+            case .beacon(let identity):
+                buffer.write("uuid", identity.uuid)
+                if let major = identity.major { buffer.write("major", major) }
+                if let minor = identity.minor { buffer.write("minor", minor) }
+            case .circle(let circle):
+                // A Double's description is the shortest text that reads back as the same value.
+                buffer.array("center", [circle.latitude, circle.longitude]) { $0.append(text: $1.description) }
+                buffer.key("radius")
+                buffer.append(text: circle.radius.description)
+            }
+        }
+    }
+
+    /// Writes `refinement`: a beacon.
+    package mutating func write(refinement beacon: BeaconIdentity) { object("refinement") { $0.write(beacon) } }
+
+    /// Writes `diagnostics`: the flags by their names.
+    package mutating func write(_ diagnostics: Diagnostics) {
+        let names = Diagnostics.names.enumerated().lazy.filter { bit, _ in
+            diagnostics.contains(Diagnostics(rawValue: 1 << UInt32(bit)))
+        }
+        array("diagnostics", names) { $0.string($1.element) }
+    }
+
+    /// Writes `settings`, and what was assumed of the condition where that is known.
+    mutating func write(_ settings: ConditionSettings, assumed: BeaconMonitor.Event.State?) {
+        object("settings") { buffer in
+            if let assumed { buffer.write("assuming", word: assumed.word) }
+            buffer.write("perBeacon", settings.perBeacon)
+            if settings.strangers != .track { buffer.write("strangers", settings.strangers.rawValue) }
+            buffer.write("enterCount", settings.enterCount)
+            buffer.write("enterWindow", seconds: settings.enterWindow)
+            if let rssi = settings.enterRSSI { buffer.write("enterRSSI", rssi.dBm) }
+            if let rssi = settings.exitRSSI { buffer.write("exitRSSI", rssi.dBm) }
+            buffer.write("exitTimeout", seconds: settings.exitTimeout)
+        }
+    }
+
+    /// Writes `rssi`: how strongly a subject was heard.
+    package mutating func write(_ strength: Visit.Strength) {
+        object("rssi") { buffer in
+            buffer.write("minimum", strength.minimum)
+            buffer.key("mean")
+            buffer.append(tenths: strength.meanTenths)
+            buffer.write("maximum", strength.maximum)
+        }
+    }
+
+    /// Writes what a line says of an event after its number.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - adapter: the name of the one that heard its sighting.
+    ///   - withTime: whether `time` is there.
+    mutating func write(_ event: BeaconMonitor.Event, adapter: String, withTime: Bool = true) {
+        write(event.monitor, event.identifier, event.scope)
+        write("state", word: event.state.word)
+        write(event.time, event.clockOffset, withTime: withTime)
+        write(event.condition)
+        if let refinement = event.refinement { write(refinement: refinement) }
+        if let previous = event.previous {
+            object("previous") { buffer in
+                buffer.write("state", word: previous.state.word)
+                buffer.write("date", previous.date)
+            }
+        }
+        if let sighting = event.sighting {
+            object("sighting") { buffer in
+                if let rssi = sighting.rssi { buffer.write("rssi", rssi.dBm) }
+                buffer.write("measuredPower", sighting.measuredPower)
+                if let address = sighting.address { buffer.write("address", address) }
+                buffer.write("adapter", adapter)
+            }
+        }
+        if let lastSeen = event.lastSeen { write("lastSeen", WallDate(lastSeen, offset: event.clockOffset)) }
+        write(event.diagnostics)
+    }
+
+    /// Writes of which condition or beacon something is told.
+    mutating func write(_ monitor: String, _ identifier: String, _ scope: Scope) {
+        write("monitor", monitor)
+        write("identifier", identifier)
+        write("scope", word: scope == .beacon ? "beacon" : "condition")
+    }
+}
+
+extension BeaconMonitor.Event.State {
+    /// The state as lines spell it.
+    package var word: StaticString {
+        switch self {
+        case .unknown: "unknown"
+        case .satisfied: "satisfied"
+        case .unsatisfied: "unsatisfied"
+        case .unmonitored: "unmonitored"
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import BluetoothLE
+
+// How beacons and devices are spelled.
+extension LineBuffer {
+    /// Appends a UUID: upper case with hyphens.
+    package mutating func append(_ uuid: ProximityUUID) {
+        reserve(36)
+        // 8-4-4-4-12 digits: where two groups share a word its halves are written apart.
+        let words = (
+            Self.digits(uuid.high >> 32), Self.digits(uuid.high), Self.digits(uuid.low >> 32), Self.digits(uuid.low)
+        )
+        store(words.0, at: 0)
+        store(UInt8(ascii: "-"), at: 8)
+        store(UInt32(truncatingIfNeeded: words.1), at: 9)
+        store(UInt8(ascii: "-"), at: 13)
+        store(UInt32(truncatingIfNeeded: words.1 >> 32), at: 14)
+        store(UInt8(ascii: "-"), at: 18)
+        store(UInt32(truncatingIfNeeded: words.2), at: 19)
+        store(UInt8(ascii: "-"), at: 23)
+        store(UInt32(truncatingIfNeeded: words.2 >> 32), at: 24)
+        store(words.3, at: 28)
+        filled += 36
+    }
+
+    /// The eight hexadecimal digits of the low 32 bits of `value`, the first in the lowest octet, upper case.
+    @inline(__always)
+    private static func digits(_ value: UInt64) -> UInt64 {
+        // Each nibble to an octet of its own, then ten and more to the letters: all eight at once.
+        var nibbles = value & 0xFFFF_FFFF
+        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        let isLetter = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 7).bigEndian
+    }
+
+    /// Writes a value `offset` octets on, for which ``reserve(_:)`` made room.
+    @inline(__always)
+    private func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(storage.baseAddress! + filled + offset)
+            .storeBytes(of: value.littleEndian, as: Value.self)
+    }
+
+    /// Appends a device address: six pairs of upper-case hexadecimal digits.
+    package mutating func append(_ address: DeviceAddress) {
+        reserve(17)
+        for index in 0..<6 {
+            if index > 0 {
+                unsafe storage[filled] = UInt8(ascii: ":")
+                filled += 1
+            }
+            append(hexadecimal: UInt8(truncatingIfNeeded: address.value >> UInt64(40 - 8 * index)))
+        }
+    }
+
+    /// Writes a UUID.
+    package mutating func write(_ key: StaticString, _ uuid: ProximityUUID) {
+        self.key(key)
+        quoted { $0.append(uuid) }
+    }
+
+    /// Writes a device's address.
+    package mutating func write(_ key: StaticString, _ address: DeviceAddress) {
+        self.key(key)
+        quoted { $0.append(address) }
+    }
+
+    /// Writes what tells a beacon from others: `uuid`, `major`, `minor`.
+    package mutating func write(_ beacon: BeaconIdentity) {
+        write("uuid", beacon.uuid)
+        write("major", beacon.major)
+        write("minor", beacon.minor)
+    }
+}
+
+extension DeviceAddress.Kind {
+    /// The type as lines and the advertisement log spell it; `nil` where the source did not say.
+    package var word: StaticString? {
+        switch self {
+        case .public: "public"
+        case .random: "random"
+        case .publicIdentity: "publicIdentity"
+        case .randomIdentity: "randomIdentity"
+        case .unresolved: "unresolved"
+        case .unspecified: nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// Numbers in decimal, and octets in hexadecimal.
+extension LineBuffer {
+    /// Appends a number in decimal.
+    @inlinable @inline(__always)
+    package mutating func append(_ number: Int) {
+        reserve(20)
+        if number < 0 {
+            unsafe storage[filled] = UInt8(ascii: "-")
+            filled += 1
+        }
+        var rest = number.magnitude
+        var digits = 1
+        var bound: UInt = 10
+        while rest >= bound, digits < 20 {
+            digits += 1
+            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+            if overflow { break }
+            bound = next
+        }
+        var place = filled + digits
+        filled = place
+        while digits > 0 {
+            place -= 1
+            digits -= 1
+            unsafe storage[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    /// Appends a number of exactly `digits` decimal digits, zeros in front.
+    @inlinable @inline(__always)
+    package mutating func append(_ number: Int, digits: Int) {
+        reserve(digits)
+        var rest = number.magnitude
+        var place = filled + digits
+        while place > filled {
+            place -= 1
+            unsafe storage[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        filled += digits
+    }
+
+    /// Appends two hexadecimal digits, upper case.
+    package mutating func append(hexadecimal octet: UInt8) {
+        append(octet: Self.digit(octet >> 4))
+        append(octet: Self.digit(octet & 0xF))
+    }
+
+    /// Appends a number of tenths with its decimal: `-61.5`.
+    package mutating func append(tenths: Int) {
+        if tenths < 0 { append(octet: UInt8(ascii: "-")) }
+        append(Int(tenths.magnitude / 10))
+        append(octet: UInt8(ascii: "."))
+        append(Int(tenths.magnitude % 10))
+    }
+
+    /// Appends a decimal number of so many millionths, of one to six decimals, without more trailing zeros: `0.0`, `1.5`.
+    ///
+    /// Always with a decimal point, since readers that take a number's type from how it is written (databases that make
+    /// columns of first values) would have it change.
+    package mutating func append(millionths: Int64) {
+        if millionths < 0 { append(octet: UInt8(ascii: "-")) }
+        let magnitude = millionths.magnitude
+        append(Int(truncatingIfNeeded: magnitude / 1_000_000))
+        var fraction = Int(truncatingIfNeeded: magnitude % 1_000_000)
+        var digits = 6
+        while fraction % 10 == 0, digits > 1 {
+            fraction /= 10
+            digits -= 1
+        }
+        append(octet: UInt8(ascii: "."))
+        append(fraction, digits: digits)
+    }
+}
