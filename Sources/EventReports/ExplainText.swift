@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import CommandSupport
 import EventLog
 import OperatorMessages
 
@@ -29,18 +30,6 @@ struct ExplainText {
     private var number: String { finding.line.sequence.map { "Line \($0)" } ?? "The line" }
 
     private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
-
-    /// `30 s`, `1.25 s`, `2 h 3 min`.
-    static func text(_ duration: Duration) -> String {
-        let milliseconds = duration.nanoseconds / 1_000_000
-        if milliseconds >= 3_600_000 {
-            let minutes = milliseconds / 60_000
-            return "\(minutes / 60) h" + (minutes % 60 > 0 ? " \(minutes % 60) min" : "")
-        }
-        var fraction = String(1000 + milliseconds % 1000).dropFirst()
-        while fraction.last == "0" { fraction.removeLast() }
-        return "\(milliseconds / 1000)" + (fraction.isEmpty ? "" : ".\(fraction)") + " s"
-    }
 
     // MARK: Events
 
@@ -78,7 +67,7 @@ struct ExplainText {
             lines.append("Why: \(heard), and it was present before the gateway lost sight of it (rule L3), or")
             lines.append("     that was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
-            let window = finding.settings.map { Self.text($0.enterWindow) } ?? "enter_window"
+            let window = finding.settings.map { $0.enterWindow.inExactWords } ?? "enter_window"
             lines.append("Why: \(heard): sighting \(count) within \(window), as many as an entry needs (rule E1).")
         } else {
             lines.append("Why: \(heard) (rule E1).")
@@ -91,7 +80,7 @@ struct ExplainText {
 
     private mutating func tellExit(_ event: BeaconMonitor.Event) {
         let timeout = finding.settings?.exitTimeout
-        let silence = timeout.map { Self.text($0) } ?? "the exit timeout"
+        let silence = timeout.map { $0.inExactWords } ?? "the exit timeout"
         let threshold = finding.settings?.exitRSSI
         guard let lastSeen = event.lastSeen else {
             lines.append("Why: nothing that matches was heard for \(silence) of listening (rule X2), nor ever before.")
@@ -111,10 +100,10 @@ struct ExplainText {
         }
         lines.append(
             "     The last sighting that counted was at \(moment(lastSeen))\(by), "
-                + "\(Self.strength(event.sighting?.rssi)): \(Self.text(event.time - lastSeen)) before.")
+                + "\(Self.strength(event.sighting?.rssi)): \((event.time - lastSeen).inExactWords) before.")
         if let timeout, event.time - lastSeen > timeout + .milliseconds(1) {
             lines.append(
-                "     Between the two lie \(Self.text(event.time - lastSeen - timeout)) in which a holder did not listen: "
+                "     Between the two lie \((event.time - lastSeen - timeout).inExactWords) in which a holder did not listen: "
                     + "that time does not count (rule L1).")
         }
         tellEvidence(lastSeen: lastSeen)
@@ -139,12 +128,12 @@ struct ExplainText {
         for holder in evidence.holders {
             lines.append(
                 "  \(holder.adapter): last heard it at \(moment(holder.lastRefresh)), listened "
-                    + "\(Self.text(holder.listened)) since")
+                    + "\(holder.listened.inExactWords) since")
         }
         lines += ["", "The last sightings:"]
         var previous: Instant?
         for heard in evidence.sightings {
-            let gap = previous.map { ", \(Self.text(heard.time - $0)) after the one before" } ?? ""
+            let gap = previous.map { ", \((heard.time - $0).inExactWords) after the one before" } ?? ""
             lines.append("  \(moment(heard.time))  \(heard.adapter)  \(Self.strength(heard.rssi))\(gap)")
             previous = heard.time
         }
@@ -156,8 +145,8 @@ struct ExplainText {
         guard gaps.count > 0, let median = gaps.median, let p99 = gaps.p99, let longest = gaps.maximum else { return }
         lines += [
             "",
-            "Its silences before: \(gaps.count), half of them up to \(Self.text(median)), 99 in 100 up to "
-                + "\(Self.text(p99)), the longest \(Self.text(longest)).",
+            "Its silences before: \(gaps.count), half of them up to \(median.inExactWords), 99 in 100 up to "
+                + "\(p99.inExactWords), the longest \(longest.inExactWords).",
         ]
         if let timeout = finding.settings?.exitTimeout, longest > timeout {
             lines.append(
@@ -178,9 +167,9 @@ struct ExplainText {
         let gap = next.date.microseconds - finding.line.date(of: lastSeen).microseconds
         let away = next.date.microseconds - finding.line.date.microseconds
         lines.append(
-            "It came back at \(time.preciseText(next.date)), \(Self.text(.microseconds(away))) later. "
+            "It came back at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
                 + "\(weak.isEmpty ? "What would have avoided it" : "Or")"
-                + ": an exit_timeout above \(Self.text(.microseconds(gap))).")
+                + ": an exit_timeout above \(Duration.microseconds(gap).inExactWords).")
     }
 
     private mutating func tellOutage(_ event: BeaconMonitor.Event) {
@@ -291,7 +280,7 @@ struct ExplainText {
         lines += [
             "",
             "Why: it stepped by \(step.nanoseconds < 0 ? "-" : "")"
-                + "\(Self.text(.nanoseconds(Int64(clamping: step.nanoseconds.magnitude)))), and is "
+                + "\(Duration.nanoseconds(Int64(clamping: step.nanoseconds.magnitude)).inExactWords), and is "
                 + "\(change.isSynchronized ? "" : "not ")synchronised. Dates before it are put right by it (rule T1).",
         ]
     }

@@ -7,29 +7,8 @@ import SystemPackage
 
 /// Who was here when, told from the event files alone.
 package struct Visits {
-    /// What stays come to, of one subject.
-    struct Total {
-        var count = 0
-        /// Microseconds.
-        var duration: Int64 = 0
-        var open = 0
-        var last: WallDate?
-
-        mutating func add(_ stay: VisitsBook.Stay) {
-            count += 1
-            duration += stay.duration ?? 0
-            if stay.end == .open { open += 1 }
-            let seen = stay.departure ?? stay.until
-            last = max(last ?? seen, seen)
-        }
-    }
-
-    // Invented beacons of a year must not fill the memory.
-    static let totalsMax = 200_000
-
-    let options: VisitsOptions
-    var totals: [VisitsBook.Subject: Total] = [:]
-    var totalsLeftOut = 0
+    private let options: VisitsOptions
+    private var totals = VisitsTotals()
 
     /// Visits that have not been read.
     package init(_ options: VisitsOptions) { self.options = options }
@@ -62,7 +41,7 @@ package struct Visits {
     }
 
     /// Hands over every stay that was asked for: those that ended in the order of their ends, then those that go on.
-    mutating func read(
+    private mutating func read(
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
     ) throws -> (VisitsBook, [String]) {
         var reader = try LogReader(options.places)
@@ -77,14 +56,14 @@ package struct Visits {
             book.take(line, into: &stays)
             guard !stays.isEmpty else { return true }
             for stay in stays where isWanted(stay) {
-                count(stay)
+                totals.add(stay)
                 try body(stay)
             }
             stays.removeAll(keepingCapacity: true)
             return true
         }
         for stay in book.finish(at: nil) where isWanted(stay) {
-            count(stay)
+            totals.add(stay)
             try body(stay)
         }
         progress.end()
@@ -97,8 +76,8 @@ package struct Visits {
         if book.silencesLeftOut > 0 {
             remarks.append("\(book.silencesLeftOut) stretches in which an adapter heard nothing are left out")
         }
-        if totalsLeftOut > 0 {
-            remarks.append("\(totalsLeftOut) visits are not in the totals: more than \(Self.totalsMax) beacons")
+        if totals.leftOut > 0 {
+            remarks.append("\(totals.leftOut) visits are not in the totals: more than \(VisitsTotals.countMax) beacons")
         }
         return (book, remarks)
     }
@@ -125,18 +104,33 @@ package struct Visits {
         return true
     }
 
-    func isWanted(_ silence: VisitsBook.Silence) -> Bool {
+    private func isWanted(_ silence: VisitsBook.Silence) -> Bool {
         if let from = options.from, let end = silence.to, end <= from { return false }
         if let to = options.to, silence.from >= to { return false }
         return true
     }
 
-    private mutating func count(_ stay: VisitsBook.Stay) {
-        if totals[stay.subject] == nil, totals.count >= Self.totalsMax {
-            totalsLeftOut += 1
-            return
+    /// Writes the page; what was there under the name is replaced at once, and by nothing half done.
+    private mutating func writePage(_ path: FilePath) throws -> [String] {
+        var page = VisitsPage(options)
+        let found = try read { stay throws(EventLogError) in page.add(stay) }
+        let book = found.0
+        var remarks = found.1
+        let files = SystemFiles()
+        var temporary = path
+        temporary.removeLastComponent()
+        temporary.append(".\(path.lastComponent?.string ?? "visits").new")
+        do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {} catch {
+            throw EventLogError.createFailed(path.string, error)
         }
-        totals[stay.subject, default: Total()].add(stay)
+        var output = try LineOutput(creating: temporary)
+        try page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output)
+        try output.flush()
+        do throws(Errno) { try files.rename(temporary, to: path) } catch {
+            throw EventLogError.createFailed(path.string, error)
+        }
+        if page.leftOut > 0 { remarks.append("\(page.leftOut) visits are not drawn: too many") }
+        return remarks
     }
 }
 

@@ -57,7 +57,7 @@ struct VisitsPage {
     // MARK: The page
 
     func write(
-        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ totals: [VisitsBook.Subject: Visits.Total],
+        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
         let range = range(book)
@@ -257,18 +257,18 @@ struct VisitsPage {
         let from = options.time.text(Self.date(bar.begin))
         let to = options.time.text(Self.date(bar.end))
         guard bar.stays > 1 else { return "\(from) – \(to)" }
-        return "\(from) – \(to), \(bar.stays) visits, \(VisitsTime.text(seconds: bar.present))"
+        return "\(from) – \(to), \(bar.stays) visits, \(Duration.seconds(bar.present).asClock)"
     }
 
     // MARK: Words
 
-    private func writeTotals(_ totals: [VisitsBook.Subject: Visits.Total], into buffer: inout LineBuffer) {
+    private func writeTotals(_ totals: VisitsTotals, into buffer: inout LineBuffer) {
         buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Who</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
         buffer.append("</thead><tbody>\n")
-        for (subject, total) in totals.sorted(by: { $0.key < $1.key }).prefix(Self.rowsMax) {
+        for (subject, total) in totals.sorted.prefix(Self.rowsMax) {
             let last = total.open > 0 ? "still here" : total.last.map { options.time.text($0) } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
-            buffer.append("<td>\(VisitsTime.text(seconds: total.duration / 1_000_000))</td><td>\(last)</td></tr>\n")
+            buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
     }
@@ -291,7 +291,7 @@ struct VisitsPage {
         for stay in listed {
             let arrival = stay.arrival.map { options.time.text($0) } ?? "–"
             let departure = stay.end == .open ? "still here" : stay.departure.map { options.time.text($0) } ?? "–"
-            let duration = stay.duration.map { VisitsTime.text(seconds: $0 / 1_000_000) } ?? "–"
+            let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
             buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td></tr>\n")
@@ -335,29 +335,4 @@ struct VisitsPage {
         </style>
 
         """
-}
-
-extension Visits {
-    /// Writes the page; what was there under the name is replaced at once, and by nothing half done.
-    mutating func writePage(_ path: FilePath) throws -> [String] {
-        var page = VisitsPage(options)
-        let found = try read { stay throws(EventLogError) in page.add(stay) }
-        let book = found.0
-        var remarks = found.1
-        let files = SystemFiles()
-        var temporary = path
-        temporary.removeLastComponent()
-        temporary.append(".\(path.lastComponent?.string ?? "visits").new")
-        do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {} catch {
-            throw EventLogError.createFailed(path.string, error)
-        }
-        var output = try LineOutput(creating: temporary)
-        try page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output)
-        try output.flush()
-        do throws(Errno) { try files.rename(temporary, to: path) } catch {
-            throw EventLogError.createFailed(path.string, error)
-        }
-        if page.leftOut > 0 { remarks.append("\(page.leftOut) visits are not drawn: too many") }
-        return remarks
-    }
 }

@@ -100,13 +100,4 @@ package struct VisitsTime: Sendable {
         let seconds = unsafe isUTC || shift != nil ? timegm(&parts) : mktime(&parts)
         return WallDate(microseconds: (Int64(seconds) - (shift ?? 0)) * 1_000_000 + fraction)
     }
-
-    /// `25:34`, `3:12:07`, `2d 04:10:00`.
-    static func text(seconds: Int64) -> String {
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let (days, rest) = (seconds / 86_400, seconds % 86_400)
-        if days > 0 { return "\(days)d \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60))" }
-        if rest >= 3600 { return "\(rest / 3600):\(two(rest / 60 % 60)):\(two(rest % 60))" }
-        return "\(rest / 60):\(two(rest % 60))"
-    }
 }

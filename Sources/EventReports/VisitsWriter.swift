@@ -42,7 +42,7 @@ struct VisitsWriter {
         buffer.append(
             Self.row(
                 stay.arrival.map { time.text($0) } ?? "-", departure,
-                stay.duration.map { VisitsTime.text(seconds: $0 / 1_000_000) } ?? "-", Self.name(stay.subject),
+                stay.duration.map { Duration.microseconds($0).asClock } ?? "-", Self.name(stay.subject),
                 stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-", stay.end.word))
     }
 
@@ -160,14 +160,14 @@ struct VisitsWriter {
     }
 
     func end(
-        _ totals: [VisitsBook.Subject: Visits.Total], now: WallDate?, into buffer: inout LineBuffer
+        _ totals: VisitsTotals, now: WallDate?, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
-        let subjects = totals.sorted { $0.key < $1.key }
-        var conditions: [(identifier: Identifier, beacons: Int, total: Visits.Total)] = []
+        let subjects = totals.sorted
+        var conditions: [(identifier: Identifier, beacons: Int, total: VisitsTotals.Total)] = []
         for (subject, total) in subjects {
             if conditions.last?.identifier != subject.identifier {
-                conditions.append((subject.identifier, 0, Visits.Total()))
+                conditions.append((subject.identifier, 0, VisitsTotals.Total()))
             }
             let last = conditions.count - 1
             if subject.beacon == nil {
@@ -215,15 +215,15 @@ struct VisitsWriter {
         if let now { buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(time.zone(at: now))").\n") }
     }
 
-    private static func totalRow(_ name: String, _ total: Visits.Total, _ more: String) -> String {
+    private static func totalRow(_ name: String, _ total: VisitsTotals.Total, _ more: String) -> String {
         let name = PlainText.safe(name)
         let padding = String(repeating: " ", count: max(0, 32 - name.count))
         let open = total.open > 0 ? ", \(total.open == 1 ? "one" : "\(total.open)") still here" : ""
         return "  \(name)\(padding)  \(total.count) \(total.count == 1 ? "visit" : "visits"), "
-            + "\(VisitsTime.text(seconds: total.duration / 1_000_000))\(more)\(open)\n"
+            + "\(Duration.microseconds(total.duration).asClock)\(more)\(open)\n"
     }
 
-    private static func write(_ total: Visits.Total, into buffer: inout LineBuffer) {
+    private static func write(_ total: VisitsTotals.Total, into buffer: inout LineBuffer) {
         buffer.write("visits", total.count)
         buffer.write("open", total.open)
         buffer.write("duration", millionths: total.duration)

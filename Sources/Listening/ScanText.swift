@@ -1,4 +1,5 @@
 import BluetoothLE
+import CommandSupport
 
 /// Text for terminals, put into columns.
 enum ScanText {
@@ -55,5 +56,5 @@ enum ScanText {
     }
 
     /// A duration in seconds with a decimal.
-    static func seconds(_ duration: Duration) -> String { tenths(Int(duration.nanoseconds / 100_000_000)) + "s" }
+    static func seconds(_ duration: Duration) -> String { duration.inTenths + "s" }
 }
