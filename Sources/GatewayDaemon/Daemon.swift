@@ -234,7 +234,7 @@ package final class Daemon {
         journal.commit(at: loop.now)
         updatePublishing()
         noteTrouble()
-        for remark in journal.takeRemarks() { log(.warning, remark) }
+        for remark in journal.drainRemarks() { log(.warning, remark) }
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }

@@ -228,7 +228,7 @@ package final class Recording: ScanHandler {
 
     private func flush() {
         guard output.isBegun, writer.waiting > 0 else { return }
-        output.output.write(writer.take())
+        output.output.write(writer.drain())
         noteError()
     }
 

@@ -53,7 +53,7 @@ struct RecordingWriter: ~Copyable {
     var waiting: Int { writer.bufferedCount }
 
     /// The capture's next octets.
-    mutating func take() -> [UInt8] { writer.takeBuffered() }
+    mutating func drain() -> [UInt8] { writer.drainBuffered() }
 
     // A sum outside of the timeline's bounds is moved to the nearest: a clock that far off dates nothing anyhow.
     private func stamp(_ time: Instant) -> Instant { time + .nanoseconds(offset.nanoseconds) }

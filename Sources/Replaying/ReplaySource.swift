@@ -247,7 +247,7 @@ struct ReplaySource: ~Copyable {
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
-        let taken = reader.takeEvents(into: &batch, most: most, known: met, latest: &latest)
+        let taken = reader.readEvents(into: &batch, most: most, known: met, latest: &latest)
         guard taken > 0 else { return 0 }
         records &+= taken
         if batch.counts.structuresTruncated > 0 {
@@ -280,7 +280,7 @@ struct ReplaySource: ~Copyable {
     ) throws(ExitFailure) {
         let name = adapterName(place)
         // Its address is told before anything is heard of it.
-        if record.isUnsettled, handler.knowsAddresses(besides: name) { return }
+        if record.awaitsAddress, handler.knowsAddresses(besides: name) { return }
         while met.count <= place { met.append(false) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let address = place < addresses.count ? addresses[place] : nil

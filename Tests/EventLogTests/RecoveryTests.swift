@@ -200,7 +200,7 @@ import Testing
         #expect(
             try FileManager.default.destinationOfSymbolicLink(atPath: folder.path + "/events/current")
                 == folder.segments[0])
-        let remarks = journal.takeRemarks()
+        let remarks = journal.drainRemarks()
         #expect(remarks.count == 1 && remarks[0].contains(gone) && remarks[0].contains("lines 1 to 5"))
         #expect(journal.counters.segmentsTakenAway == 1)
         // The folder as a whole, and a file that is cut.

@@ -60,9 +60,9 @@ import Testing
         #expect(kept.last == 8 && kept.count < 6)
         #expect(journal.counters.deletedSegments == 8 - kept.count)
         #expect(journal.counters.deletedUnshipped == 8 - kept.count - 1)
-        let remarks = journal.takeRemarks()
+        let remarks = journal.drainRemarks()
         #expect(remarks.contains { $0.contains("were not shipped") })
-        #expect(journal.takeRemarks().isEmpty)
+        #expect(journal.drainRemarks().isEmpty)
     }
 
     @Test func `what size deletes before its time is counted, and said once an hour`() throws {
@@ -77,7 +77,7 @@ import Testing
         }
         #expect(journal.counters.deletedEarly == journal.counters.deletedSegments)
         #expect(journal.counters.deletedEarly > 30)
-        let remarks = journal.takeRemarks()
+        let remarks = journal.drainRemarks()
         #expect(remarks.count { $0.contains("output.retain_size") } == 1)
         // What is old enough goes without a word.
         let other = try Folder()
@@ -91,7 +91,7 @@ import Testing
             quiet.advance(to: .start + .seconds(3600 * hour))
         }
         #expect(quiet.counters.deletedSegments > 0 && quiet.counters.deletedEarly == 0)
-        #expect(quiet.takeRemarks().isEmpty)
+        #expect(quiet.drainRemarks().isEmpty)
     }
 
     /// One at each rotation, whatever it weighs, must not pass.

@@ -270,7 +270,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         for (second, hasRoom) in [true, false, false, true, true].enumerated() {
             try writer.heard(report, data: data.span, on: 0, at: at(Double(second)), hasRoom: hasRoom)
         }
-        let lines = String(decoding: writer.take(), as: UTF8.self).split(separator: "\n").map { String($0.prefix(70)) }
+        let lines = String(decoding: writer.drain(), as: UTF8.self).split(separator: "\n").map { String($0.prefix(70)) }
         #expect(lines.count == 4)
         #expect(lines[1] == #"{"time":"1970-01-01T00:00:01.000000Z","adapter":"hci0","listening":fal"#)
         #expect(lines[2].contains("00:00:03"))

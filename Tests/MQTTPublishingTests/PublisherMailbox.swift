@@ -67,7 +67,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
     var status: PublisherStatus { news.withLock { $0.status } }
 
     /// What was to be said since this was asked last.
-    func takeRemarks() -> [PublisherRemark] {
+    func drainRemarks() -> [PublisherRemark] {
         news.withLock { news in
             var remarks = news.remarks
             if news.lostRemarks > 0 {

@@ -28,7 +28,7 @@ final class RunningPublisher {
         let end = Date(timeIntervalSinceNow: seconds)
         var seen = 0
         while true {
-            remarks += mailbox.takeRemarks().map(\.text)
+            remarks += mailbox.drainRemarks().map(\.text)
             while seen < remarks.count {
                 seen += 1
                 if remarks[seen - 1].contains(text) {
@@ -44,7 +44,7 @@ final class RunningPublisher {
     func end(within seconds: TimeInterval = 30) throws {
         let end = Date(timeIntervalSinceNow: seconds)
         while mailbox.status.state != .ended { try wait(until: end, "it did not end: \(mailbox.status)") }
-        remarks += mailbox.takeRemarks().map(\.text)
+        remarks += mailbox.drainRemarks().map(\.text)
     }
 
     func stop() throws {

@@ -198,7 +198,7 @@ struct DecimalNumber {
         }
         let first = place
         while place < end, text[place] &- 0x30 < 10 {
-            take(text[place] &- 0x30, isFraction: false)
+            append(text[place] &- 0x30, isFraction: false)
             place += 1
         }
         guard place > first, text[first] != 0x30 || place == first + 1 else { return nil }
@@ -206,7 +206,7 @@ struct DecimalNumber {
             place += 1
             let fraction = place
             while place < end, text[place] &- 0x30 < 10 {
-                take(text[place] &- 0x30, isFraction: true)
+                append(text[place] &- 0x30, isFraction: true)
                 place += 1
             }
             guard place > fraction else { return nil }
@@ -231,7 +231,7 @@ struct DecimalNumber {
         guard place == end else { return nil }
     }
 
-    @inline(__always) private mutating func take(_ digit: UInt8, isFraction: Bool) {
+    @inline(__always) private mutating func append(_ digit: UInt8, isFraction: Bool) {
         if digits >= 36 {
             if digit != 0 { isCut = true }
             if !isFraction { exponent += 1 }

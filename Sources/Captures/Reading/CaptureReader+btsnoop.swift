@@ -93,7 +93,7 @@ extension CaptureReader {
             var record = CaptureRecord(
                 time: time, adapter: named ?? monitorAdapter(index), content: .hci(.event, isReceived: true),
                 payload: payload)
-            if !adapterTable.unsettled.isEmpty { look(at: &record) }
+            if !adapterTable.awaitingAddress.isEmpty { look(at: &record) }
             return record
         }
         return rareMonitorRecord(opcode: opcode, index: index, time, payload, adapter: named)
@@ -113,10 +113,10 @@ extension CaptureReader {
         if opcode == Btsnoop.Opcode.newIndex, payload.count >= 8 {
             named = newController(index, payload, named)
         } else if opcode == Btsnoop.Opcode.indexInfo, payload.count >= 6, let place = named ?? monitorAdapter(index) {
-            adapterTable.settle(place)
+            adapterTable.expectNoAddress(of: place)
             if let address = controllerAddress(payload.lowerBound) {
-                let settled = adapterTable.place(named: adapterTable.names[place], address: address)
-                if named == nil { adapterTable.move(index, to: settled) } else { named = settled }
+                let addressed = adapterTable.place(named: adapterTable.names[place], address: address)
+                if named == nil { adapterTable.move(index, to: addressed) } else { named = addressed }
             }
         }
         let content: CaptureRecord.Content =
@@ -140,7 +140,7 @@ extension CaptureReader {
             }
         var record = CaptureRecord(
             time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
-        if !adapterTable.unsettled.isEmpty { look(at: &record) }
+        if !adapterTable.awaitingAddress.isEmpty { look(at: &record) }
         return record
     }
 
@@ -162,7 +162,7 @@ extension CaptureReader {
             }
         }
         if let place = place ?? monitorAdapter(index) {
-            if address == nil { adapterTable.unsettle(place) } else { adapterTable.settle(place) }
+            if address == nil { adapterTable.expectAddress(of: place) } else { adapterTable.expectNoAddress(of: place) }
         }
         return place
     }
@@ -174,16 +174,16 @@ extension CaptureReader {
         return value == 0 ? nil : DeviceAddress(value, kind: .unspecified)
     }
 
-    // A report settles it: who is heard has no address to be told any more.
+    // A report ends the waiting: who is heard has no address to be told any more.
     @inline(never) private mutating func look(at record: inout CaptureRecord) {
-        guard let place = record.adapter, adapterTable.unsettled.contains(place) else { return }
+        guard let place = record.adapter, adapterTable.awaitingAddress.contains(place) else { return }
         let start = record.payload.lowerBound
         if case .hci(.event, _) = record.content, record.payload.count > 2, window[start] == 0x3E,
             window[start + 2] == 0x02 || window[start + 2] == 0x0D
         {
-            return adapterTable.settle(place)
+            return adapterTable.expectNoAddress(of: place)
         }
-        record.isUnsettled = true
+        record.awaitsAddress = true
     }
 
     @inline(__always) mutating func nextPacket(isH4: Bool) throws(CaptureError) -> CaptureRecord? {

@@ -1,7 +1,7 @@
 public import BluetoothLE
 
 extension CaptureReader {
-    /// Takes the records that follow, as many as are HCI events of a Linux monitor's btsnoop that were read already, of
+    /// Reads the records that follow, as many as are HCI events of a Linux monitor's btsnoop that were read already, of
     /// adapters in `known` and not earlier than `latest`, and that the batch takes.
     ///
     /// A shortcut past ``next()``, which gives everything else: most of a long capture is such events, and a record that
@@ -10,22 +10,22 @@ extension CaptureReader {
     /// - Parameters:
     ///   - batch: where the events' reports are added.
     ///   - most: how many it takes at most.
-    ///   - known: whether each adapter's records are taken, by its place.
+    ///   - known: whether each adapter's records are wanted, by its place.
     ///   - latest: the latest time so far, and then.
-    /// - Returns: how many it took.
+    /// - Returns: how many were read.
     @inline(never)
-    public mutating func takeEvents(
+    public mutating func readEvents(
         into batch: inout FrameBatch, most: Int, known: [Bool], latest: inout Instant
     ) -> Int {
         guard layout == .btsnoopMonitor, !hasPending, !hasEnded else { return 0 }
-        let taken = Self.takeEvents(
+        let count = Self.readEvents(
             of: window, from: &head, to: tail, &adapterTable, into: &batch, most: most, known: known, latest: &latest)
-        recordCount &+= taken
-        return taken
+        recordCount &+= count
+        return count
     }
 
     // A function of its parts, so that they can change while the window is borrowed.
-    private static func takeEvents(
+    private static func readEvents(
         of window: borrowing [UInt8], from head: inout Int, to tail: Int, _ adapters: inout AdapterTable,
         into batch: inout FrameBatch, most: Int, known: [Bool], latest: inout Instant
     ) -> Int {

@@ -24,7 +24,7 @@ extension CaptureReader {
                 recordCount += 1
                 if let record = try packet(time, isReceived, bytes - head, end) { return record }
             case .heading:
-                takeHeading(head, head + end)
+                readHeading(head, head + end)
                 skipLine(end)
             case .blank: skipLine(end)
             case .further, .other:
@@ -57,7 +57,7 @@ extension CaptureReader {
     }
 
     /// `device: hci0 snap_len: 1500 filter: 0xffffffff` names the adapter.
-    private mutating func takeHeading(_ start: Int, _ end: Int) {
+    private mutating func readHeading(_ start: Int, _ end: Int) {
         let word = Array("device: ".utf8)
         guard end - start > word.count, window[start..<start + word.count].elementsEqual(word) else { return }
         let first = start + word.count

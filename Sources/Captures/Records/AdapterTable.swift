@@ -17,7 +17,7 @@ struct AdapterTable {
     private(set) var addresses: [DeviceAddress?] = []
     private var withoutAddress = 0
     /// The places of controllers whose addresses are to come: the kernel does not know them when it has a new index.
-    private(set) var unsettled: Set<Int> = []
+    private(set) var awaitingAddress: Set<Int> = []
     /// The place of `hci0`, once it was asked for.
     var defaultPlace: Int?
     // The names' UTF-8 bytes, to be compared with bytes that are no String yet.
@@ -121,10 +121,10 @@ struct AdapterTable {
     var knowsAddresses: Bool { addresses.contains { $0 != nil } }
 
     /// The address of the controller at `place` is still to come.
-    mutating func unsettle(_ place: Int) { unsettled.insert(place) }
+    mutating func expectAddress(of place: Int) { awaitingAddress.insert(place) }
 
     /// What is known of the controller at `place` is all that there is.
-    mutating func settle(_ place: Int) { unsettled.remove(place) }
+    mutating func expectNoAddress(of place: Int) { awaitingAddress.remove(place) }
 
     private mutating func note(_ index: UInt16, _ place: Int?) {
         let place = Int16(place ?? -2)

@@ -36,7 +36,7 @@ public struct CaptureRecord: Sendable {
     /// The place of its adapter's name in ``CaptureReader/adapters``; absent where it belongs to none.
     public var adapter: Int?
     /// Whether its adapter's address is still to come: the kernel knows none when it has a new index (rule L7).
-    public var isUnsettled = false
+    public var awaitsAddress = false
     /// What it holds.
     public var content: Content
     /// Where its bytes stand in ``CaptureReader/window``, until the next record is read.

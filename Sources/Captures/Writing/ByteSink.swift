@@ -47,8 +47,8 @@ final class ByteSink {
     /// How many octets are in the buffer.
     var count: Int { buffer.count }
 
-    /// Takes the buffer's octets away.
-    func take() -> [UInt8] {
+    /// Gives the buffer's octets, which are in it no more.
+    func drain() -> [UInt8] {
         var taken: [UInt8] = []
         taken.reserveCapacity(Self.bufferSize)
         swap(&taken, &buffer)

@@ -91,7 +91,7 @@ public struct CaptureConverter {
     ) throws(CaptureError) {
         if !reader.hasTimes, interval == nil { throw .timesAbsent(path: reader.name) }
         while let record = try reader.next() {
-            try take(record, reader.adapterTable, reader.window.span, to: &writer)
+            try convert(record, reader.adapterTable, reader.window.span, to: &writer)
             if records & 0xFFFF == 0 { progress(reader.position) }
         }
         try finish(&writer)
@@ -99,7 +99,7 @@ public struct CaptureConverter {
 
     private mutating func lose(_ kind: ConversionLoss.Kind, _ count: Int = 1) { counts[kind.rawValue] += count }
 
-    private mutating func take(
+    private mutating func convert(
         _ record: CaptureRecord, _ table: AdapterTable, _ window: Span<UInt8>, to writer: inout CaptureWriter
     ) throws(CaptureError) {
         var record = record
@@ -110,7 +110,7 @@ public struct CaptureConverter {
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
         // Who it is will be told before anything is heard of it: it may be one that has stopped (rule L7).
-        if writer.format == .advertisementLog, record.isUnsettled, table.knowsAddresses { return }
+        if writer.format == .advertisementLog, record.awaitsAddress, table.knowsAddresses { return }
         if let adapter = record.adapter { meet(adapter, table, time, writer.format) }
         switch record.content {
         case .listening(let listens):

@@ -41,7 +41,7 @@ public struct CaptureWriter: ~Copyable {
         self.init(format, try ByteSink(path: path))
     }
 
-    /// Writes into memory, whose owner takes it away in time (``takeBuffered()``): for who must not wait for a file.
+    /// Writes into memory, whose owner takes it away in time (``drainBuffered()``): for who must not wait for a file.
     public init(format: Format) { self.init(format, ByteSink()) }
 
     private init(_ format: Format, _ sink: ByteSink) {
@@ -223,7 +223,7 @@ public struct CaptureWriter: ~Copyable {
     public var bufferedCount: Int { sink.count }
 
     /// Takes away what is buffered: the capture's next octets.
-    public mutating func takeBuffered() -> [UInt8] { sink.take() }
+    public mutating func drainBuffered() -> [UInt8] { sink.drain() }
 
     /// Writes nothing but that it was `time`, for no adapter; the advertisement log has no such line.
     public mutating func write(timeOnly time: Instant) throws(CaptureError) {

@@ -169,7 +169,7 @@ public final class Journal {
     public var counters: JournalCounters { tally.counters }
 
     /// What became of event files since this was asked last, for the log, one sentence each; at most 100, the last.
-    public func takeRemarks() -> [String] { remarks.removeAll() }
+    public func drainRemarks() -> [String] { remarks.removeAll() }
 
     /// What was written, and how often synchronised, in the last 24 hours.
     public func day() -> (bytes: Int, synchronizations: Int) { tally.day(at: now) }

@@ -58,7 +58,7 @@ public struct EvidenceRecorder {
     }
 
     // Heard so often, a beacon is one that is here.
-    private static let settledCount = 3
+    private static let regularCount = 3
     // One that has been silent for so long gives way to a new one where there is no room.
     private static let silence: Int64 = 600_000_000_000
 
@@ -66,7 +66,7 @@ public struct EvidenceRecorder {
     private var slots: ContiguousArray<Slot> = []
     private var places: [BeaconIdentity: Int32] = [:]
     private var passing = List()
-    private var settled = List()
+    private var regular = List()
     private var adapters: [UInt16: Listening] = [:]
     private var settings: [Identifier: ConditionSettings] = [:]
     private var owed: Evidence?
@@ -197,7 +197,7 @@ public struct EvidenceRecorder {
         }
         var place = Int(passing.oldest)
         if place < 0 {
-            place = Int(settled.oldest)
+            place = Int(regular.oldest)
             let count = slots[place].count
             guard time - slots[place].sightings[(count - 1) % Self.sightingsMax].time > Self.silence else { return nil }
         }
@@ -210,21 +210,21 @@ public struct EvidenceRecorder {
     }
 
     private mutating func link(_ place: Int) {
-        let isSettled = slots[place].count >= Self.settledCount
-        var list = isSettled ? settled : passing
+        let isRegular = slots[place].count >= Self.regularCount
+        var list = isRegular ? regular : passing
         slots[place].newer = -1
         slots[place].older = list.newest
         if list.newest >= 0 { slots[Int(list.newest)].newer = Int32(place) } else { list.oldest = Int32(place) }
         list.newest = Int32(place)
-        if isSettled { settled = list } else { passing = list }
+        if isRegular { regular = list } else { passing = list }
     }
 
     private mutating func unlink(_ place: Int) {
-        let isSettled = slots[place].count >= Self.settledCount
-        var list = isSettled ? settled : passing
+        let isRegular = slots[place].count >= Self.regularCount
+        var list = isRegular ? regular : passing
         let (newer, older) = (slots[place].newer, slots[place].older)
         if newer >= 0 { slots[Int(newer)].older = older } else { list.newest = older }
         if older >= 0 { slots[Int(older)].newer = newer } else { list.oldest = newer }
-        if isSettled { settled = list } else { passing = list }
+        if isRegular { regular = list } else { passing = list }
     }
 }

@@ -147,7 +147,7 @@ public struct LineFollower: ~Copyable {
     /// At the end of a segment: whether there is more to read, in it or in a later one.
     private mutating func goOn() throws(Errno) -> Bool {
         guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
-        damaged += reader?.takeOverlong() ?? 0
+        damaged += reader?.drainOverlong() ?? 0
         if size < end {
             rewind()
             return size > 0

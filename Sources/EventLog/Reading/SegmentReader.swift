@@ -38,7 +38,7 @@ struct SegmentReader: ~Copyable {
     func size() throws(Errno) -> Int { try files.size(of: file) }
 
     /// How many lines were too long since this was asked last.
-    mutating func takeOverlong() -> Int {
+    mutating func drainOverlong() -> Int {
         defer { overlong = 0 }
         return overlong
     }

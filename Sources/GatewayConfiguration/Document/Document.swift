@@ -12,7 +12,7 @@ struct Document {
         /// A scalar in quotes, or a block scalar: never "no value".
         case quoted
         /// What has been reported as a mistake already: an alias, or what a syntax error took away.
-        case refused
+        case reported
     }
 
     /// One node.
@@ -56,7 +56,7 @@ struct Document {
     func end(of node: Int) -> Int {
         switch nodes[node].kind {
         case .mapping, .sequence: Int(nodes[node].extent)
-        case .plain, .quoted, .refused: node + 1
+        case .plain, .quoted, .reported: node + 1
         }
     }
 

@@ -45,7 +45,7 @@ struct DocumentBuilder {
         mistakes.report(
             at: offset, "an alias (*) has no use here",
             hint: "write the value out, or set a default under monitor; or quote a value that begins with *")
-        return add(.refused, offset: offset)
+        return add(.reported, offset: offset)
     }
 
     /// A mapping or sequence begins; `false`: read no further.
@@ -112,7 +112,7 @@ struct DocumentBuilder {
         while let last = open.last {
             if last.isMapping, !last.expectsKey {
                 document.nodes.append(
-                    Document.Node(offset: document.nodes[last.node].offset, text: 0, extent: 0, kind: .refused))
+                    Document.Node(offset: document.nodes[last.node].offset, text: 0, extent: 0, kind: .reported))
             }
             document.nodes[last.node].isOpen = true
             end()

@@ -81,7 +81,7 @@ struct Reader {
     /// Whether a node is a scalar with a value; reported where it is not.
     mutating func isScalar(_ node: Int, called name: @autoclosure () -> String) -> Bool {
         switch document.kind(of: node) {
-        case .refused: return false
+        case .reported: return false
         case .mapping, .sequence:
             mistakes.report(
                 at: document.offset(of: node),

@@ -71,7 +71,7 @@ extension Reader {
     private mutating func isMapping(_ node: Int, called name: String) -> Bool {
         switch document.kind(of: node) {
         case .mapping: return true
-        case .refused: return false
+        case .reported: return false
         case .sequence:
             mistakes.report(at: document.offset(of: node), "\(name) is a list", hint: "expected a map, key: value")
         case .plain, .quoted:
@@ -89,7 +89,7 @@ extension Reader {
     mutating func list(at node: Int, called name: String, example: String) -> Document.Children? {
         switch document.kind(of: node) {
         case .sequence: return document.children(of: node)
-        case .refused: return nil
+        case .reported: return nil
         case .mapping:
             mistakes.report(
                 at: document.offset(of: node), "\(name) is a map", hint: "expected a list, such as \(example)")
