@@ -15,7 +15,10 @@ extension LineBuffer {
 
     /// Appends an array: `body` writes the value of each element.
     ///
-    /// - Parameter onLines: whether each stands on a line of its own, for people.
+    /// - Parameters:
+    ///   - elements: the elements.
+    ///   - onLines: whether each stands on a line of its own, for people.
+    ///   - body: writes one.
     @inlinable @inline(__always)
     package mutating func array<Element>(
         _ elements: some Sequence<Element>, onLines: Bool = false, _ body: (inout LineBuffer, Element) -> Void
@@ -110,7 +113,7 @@ extension LineBuffer {
             filled += 1
         }
         unsafe storage[filled] = UInt8(ascii: "\"")
-        unsafe (storage.baseAddress! + filled + 1).update(from: key.utf8Start, count: size)
+        unsafe (storage + filled + 1).update(from: key.utf8Start, count: size)
         unsafe storage[filled + size + 1] = UInt8(ascii: "\"")
         unsafe storage[filled + size + 2] = UInt8(ascii: ":")
         filled += size + 3

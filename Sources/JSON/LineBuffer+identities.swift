@@ -37,7 +37,7 @@ extension LineBuffer {
     /// Writes a value `offset` octets on, for which ``reserve(_:)`` made room.
     @inline(__always)
     private func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
-        unsafe UnsafeMutableRawPointer(storage.baseAddress! + filled + offset)
+        unsafe UnsafeMutableRawPointer(storage + filled + offset)
             .storeBytes(of: value.littleEndian, as: Value.self)
     }
 

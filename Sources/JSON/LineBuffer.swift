@@ -2,7 +2,8 @@
 ///
 /// Safe to use: every write makes room first, and what is handed out are the octets written.
 @safe package struct LineBuffer: ~Copyable {
-    @usableFromInline var storage: UnsafeMutableBufferPointer<UInt8>
+    @usableFromInline var storage: UnsafeMutablePointer<UInt8>
+    @usableFromInline var capacity: Int
     @usableFromInline var filled = 0
     /// Whether a character may stand in a JSON string as it is, where not all may that RFC 8259 lets.
     let mayStand: (@Sendable (Unicode.Scalar) -> Bool)?
@@ -12,10 +13,13 @@
 
     /// An empty buffer; it grows where one line needs more than `capacity`.
     ///
-    /// - Parameter mayStand: which characters stand in JSON strings as they are; the others are escaped. Without it, all
-    ///   that RFC 8259 §7 lets.
+    /// - Parameters:
+    ///   - capacity: how many octets it holds at first.
+    ///   - mayStand: which characters stand in JSON strings as they are; the others are escaped. Without it, all that
+    ///     RFC 8259 §7 lets.
     package init(capacity: Int = 65_536, mayStand: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
-        unsafe storage = .allocate(capacity: max(capacity, 1024))
+        self.capacity = max(capacity, 1024)
+        unsafe storage = .allocate(capacity: self.capacity)
         self.mayStand = mayStand
     }
 
@@ -28,13 +32,13 @@
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try unsafe body(UnsafeRawBufferPointer(start: storage.baseAddress, count: filled))
+        try unsafe body(UnsafeRawBufferPointer(start: storage, count: filled))
     }
 
     /// The octets that wait, as an array.
-    package var bytes: [UInt8] { unsafe Array(storage[..<filled]) }
+    package var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: filled)) }
     /// The octets that wait, as text.
-    package var text: String { unsafe String(decoding: storage[..<filled], as: UTF8.self) }
+    package var text: String { unsafe String(decoding: UnsafeBufferPointer(start: storage, count: filled), as: UTF8.self) }
 
     /// Forgets what waits and keeps the memory.
     package mutating func removeAll() { filled = 0 }
@@ -42,8 +46,8 @@
     /// Forgets the first `size` octets that wait.
     package mutating func removeFirst(_ size: Int) {
         let size = min(max(size, 0), filled)
-        guard size > 0, let start = unsafe storage.baseAddress else { return }
-        unsafe start.update(from: start + size, count: filled - size)
+        guard size > 0 else { return }
+        unsafe storage.update(from: storage + size, count: filled - size)
         filled -= size
     }
 
@@ -54,13 +58,14 @@
     /// Makes room for `size` octets more.
     @inlinable @inline(__always)
     mutating func reserve(_ size: Int) {
-        if unsafe storage.count - filled < size { grow(size) }
+        if capacity - filled < size { grow(size) }
     }
 
     @usableFromInline @inline(never)
     mutating func grow(_ size: Int) {
-        let larger = unsafe UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(storage.count * 2, filled + size))
-        _ = unsafe larger.update(fromContentsOf: storage[..<filled])
+        capacity = max(capacity * 2, filled + size)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        unsafe larger.update(from: storage, count: filled)
         unsafe storage.deallocate()
         unsafe storage = larger
     }
@@ -72,7 +77,7 @@
     package mutating func append(_ text: StaticString) {
         let size = text.utf8CodeUnitCount
         reserve(size)
-        unsafe (storage.baseAddress! + filled).update(from: text.utf8Start, count: size)
+        unsafe (storage + filled).update(from: text.utf8Start, count: size)
         filled += size
     }
 
@@ -82,7 +87,7 @@
         text.withUTF8 { octets in
             guard let start = octets.baseAddress else { return }
             reserve(octets.count)
-            unsafe (storage.baseAddress! + filled).update(from: start, count: octets.count)
+            unsafe (storage + filled).update(from: start, count: octets.count)
             filled += octets.count
         }
     }
@@ -92,7 +97,7 @@
         reserve(octets.count)
         unsafe octets.withUnsafeBufferPointer { source in
             guard let start = source.baseAddress else { return }
-            unsafe (storage.baseAddress! + filled).update(from: start, count: source.count)
+            unsafe (storage + filled).update(from: start, count: source.count)
         }
         filled += octets.count
     }
@@ -101,7 +106,7 @@
     @inline(__always)
     mutating func append(_ text: InlineArray<20, UInt8>) {
         reserve(20)
-        unsafe UnsafeMutableRawPointer(storage.baseAddress! + filled)
+        unsafe UnsafeMutableRawPointer(storage + filled)
             .storeBytes(of: text, as: InlineArray<20, UInt8>.self)
         filled += 20
     }

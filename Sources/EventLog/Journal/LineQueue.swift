@@ -162,6 +162,7 @@ struct LineQueue: ~Copyable {
     /// Hands what is unwritten to `body`, again and again from where it stopped; all of it is written then, or none.
     ///
     /// - Parameter body: is given octets and how many stand before them; gives how many it wrote.
+    /// - Throws: what `body` throws.
     mutating func write(
         _ body: (_ octets: UnsafeRawBufferPointer, _ before: Int) throws(Errno) -> Int
     ) throws(Errno) {

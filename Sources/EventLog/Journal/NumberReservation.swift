@@ -21,7 +21,10 @@ struct NumberReservation {
 
     /// What a snapshot says that stands at `sequence`.
     ///
-    /// - Parameter isEnd: whether no number can have been given that no line tells of: no segment is open, or will be.
+    /// - Parameters:
+    ///   - sequence: the number of the last line.
+    ///   - isEnd: whether no number can have been given that no line tells of: no segment is open, or will be.
+    /// - Returns: the greatest number that is reserved then.
     func forSnapshot(at sequence: Int, isEnd: Bool) -> Int {
         if isEnd { return sequence }
         return last - sequence < Self.count / 2 ? sequence + Self.count : last

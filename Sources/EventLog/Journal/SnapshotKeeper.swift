@@ -50,7 +50,11 @@ struct SnapshotKeeper {
 
     /// Keeps a snapshot, where all lines that led to it are durable.
     ///
-    /// - Parameter isEnd: whether no number can have been given that no line tells of.
+    /// - Parameters:
+    ///   - state: what is kept; numbers are reserved in it besides.
+    ///   - isEnd: whether no number can have been given that no line tells of.
+    ///   - now: the present.
+    ///   - tally: what counts it.
     /// - Returns: whether it is kept; where not, the one before stands, and it is tried again.
     mutating func keep(
         _ state: StateFile, isEnd: Bool, at now: Instant, _ tally: inout WriteTally
