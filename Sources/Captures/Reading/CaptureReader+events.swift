@@ -1,4 +1,4 @@
-public import BluetoothLE
+package import BluetoothLE
 
 extension CaptureReader {
     /// Reads the records that follow, as many as are HCI events of a Linux monitor's btsnoop that were read already, of
@@ -14,7 +14,7 @@ extension CaptureReader {
     ///   - latest: the latest time so far, and then.
     /// - Returns: how many were read.
     @inline(never)
-    public mutating func readEvents(
+    package mutating func readEvents(
         into batch: inout FrameBatch, most: Int, known: [Bool], latest: inout Instant
     ) -> Int {
         guard layout == .btsnoopMonitor, !hasPending, !hasEnded else { return 0 }

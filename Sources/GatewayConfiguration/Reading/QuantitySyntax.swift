@@ -115,7 +115,7 @@ extension Duration {
 extension Duration {
     /// The duration that `text` spells as a setting does (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the bounds of
     /// rule C7; `nil` where it spells none.
-    public init?(setting text: String) {
+    package init?(setting text: String) {
         guard let duration = try? ScalarSyntax.duration(Array(text.utf8)[...], in: SettingBounds.duration) else {
             return nil
         }
