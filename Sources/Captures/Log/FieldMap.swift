@@ -20,7 +20,7 @@ public struct FieldMap: Sendable, Hashable {
 
     private(set) var names: [[String]] = LogField.allCases.map(\.defaultNames)
 
-    /// Our own log's names.
+    /// The names that the advertisement log has itself.
     public init() {}
 
     /// What `text` says, in the syntax of `--fields`.

@@ -75,11 +75,11 @@ extension CaptureDamage: CustomStringConvertible {
 
 /// The damage that was met in a capture: the first of it in words, all of it in number.
 public struct CaptureDamages: Sendable, Hashable {
-    /// How many are kept in words.
+    /// How many places are described; those beyond are counted.
     public static let keptMax = 16
     /// The first ones, at most ``keptMax``.
     public private(set) var first: [CaptureDamage] = []
-    /// How many there were in all.
+    /// How many places were damaged in all.
     public private(set) var total = 0
     /// Whether nothing was wrong.
     public var isEmpty: Bool { total == 0 }

@@ -25,7 +25,7 @@ public struct CaptureOptions: Sendable {
     /// ``CaptureReader/recordBytesMax``.
     public var windowSize: Int
 
-    /// Makes options.
+    /// Options for a capture whose log has our own names, read by windows of `windowSize` octets.
     public init(fields: FieldMap = FieldMap(), windowSize: Int = 64 * 1024) {
         self.fields = fields
         self.windowSize = windowSize

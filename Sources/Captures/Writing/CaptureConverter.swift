@@ -20,9 +20,9 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
         case reportsWithoutAdapter
     }
 
-    /// What was lost.
+    /// What could not be said in the format that is written.
     public let kind: Kind
-    /// How often.
+    /// How many records that concerns.
     public let count: Int
 
     /// What was lost, in words.

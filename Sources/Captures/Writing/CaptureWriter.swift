@@ -19,7 +19,7 @@ public struct CaptureWriter: ~Copyable {
     /// The longest packet that is written; a longer one is not one of HCI.
     public static let packetBytesMax = 1024 * 1024 - 64
 
-    /// What is written.
+    /// The format that is written.
     public let format: Format
     let sink: ByteSink
     // A line of the advertisement log while it is made.

@@ -15,9 +15,9 @@ public final class Journal {
     private static let lazyInterval: Duration = .seconds(60)
     private static let housekeepingInterval: Duration = .seconds(3600)
 
-    /// Where it keeps what.
+    /// Where it keeps its files, how long, and what may be lost.
     public let options: JournalOptions
-    /// This start.
+    /// What tells this start from the others, as lines have it.
     public let boot: BootID
     /// What was found when it was opened.
     public private(set) var recovery: Recovery
@@ -165,7 +165,7 @@ public final class Journal {
     public var trouble: String? { lineTrouble ?? snapshots.trouble }
     /// Whether it is lines that can't be kept, which wait in memory then; `false` where it is records alone.
     public var linesWait: Bool { lineTrouble != nil }
-    /// What it has counted.
+    /// What it has counted since it was opened.
     public var counters: JournalCounters { tally.counters }
 
     /// What became of event files since this was asked last, for the log, one sentence each; at most 100, the last.

@@ -10,7 +10,7 @@ public struct JournalCounters: Sendable, Hashable {
     public var synchronizations = 0
     /// How often `state.json` was written.
     public var snapshots = 0
-    /// Segments that were opened.
+    /// Segments that were begun since the journal was opened.
     public var segments = 0
     /// Numbered lines that were dropped because they could not be kept and too many waited: the gaps in `sequence`.
     public var dropped = 0

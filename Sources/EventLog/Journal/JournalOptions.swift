@@ -23,7 +23,7 @@ public struct JournalOptions: Sendable {
     public var envelope = true
     /// How large a segment may grow, in octets, before the next line opens another.
     public var rotateSize = 64 << 20
-    /// How old a segment may grow.
+    /// How old a segment may grow before the next line opens another.
     public var rotateInterval: Duration = .seconds(86_400)
     /// How long closed segments are kept, by the dates of their last lines.
     public var retain: Duration = .seconds(30 * 86_400)
@@ -38,7 +38,7 @@ public struct JournalOptions: Sendable {
     /// Whether a publisher says with ``Journal/shipped`` what it is done with; else every closed segment counts as shipped.
     public var waitsForShipping = false
 
-    /// The defaults.
+    /// A journal with the defaults, in two folders that are made where they are not there.
     public init(directory: FilePath, stateDirectory: FilePath, gateway: Identifier) {
         self.directory = directory
         self.stateDirectory = stateDirectory
@@ -77,7 +77,7 @@ public struct BootID: Sendable, Hashable {
         return BootID(machine: String(decoding: text, as: UTF8.self), process: .random(in: 0 ... .max))
     }
 
-    /// The text in lines.
+    /// Both, as lines have them: `9f3c2a11-04d1b7e2`.
     public var text: String { "\(machine)-\(process)" }
 
     /// The part of a line's `boot` that names the machine's start.

@@ -5,7 +5,7 @@ package import SystemPackage
 
 /// The engine's state as a journal kept it last, and at which line that was; lines behind it say more.
 package struct KeptSnapshot: Sendable {
-    /// The state.
+    /// The state that the engine begins from.
     package let snapshot: MonitorSnapshot
     /// The number of the last line that led to it.
     package let sequence: Int

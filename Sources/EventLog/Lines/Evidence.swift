@@ -5,33 +5,33 @@ public import BluetoothLE
 public struct Evidence: Sendable, Hashable {
     /// An adapter that held the subject.
     public struct Holder: Sendable, Hashable {
-        /// Its name.
+        /// The name that lines call it by.
         public var adapter: String
         /// The last sighting of its that was strong enough.
         public var lastRefresh: Instant
-        /// How long it listened since.
+        /// How long it listened since that sighting.
         public var listened: Duration
     }
 
     /// One of the last sightings.
     public struct Heard: Sendable, Hashable {
-        /// When.
+        /// When it was heard, on the timeline.
         public var time: Instant
-        /// By whom.
+        /// The name of the adapter that heard it.
         public var adapter: String
-        /// How strong; absent where the controller did not know.
+        /// How strongly it was heard; absent where the controller did not know.
         public var rssi: RSSI?
     }
 
     /// How long the beacon was silent between sightings since it has been followed.
     public struct Gaps: Sendable, Hashable {
-        /// How many.
+        /// How many silences there were.
         public var count: Int
-        /// Half of them were shorter.
+        /// What half of them did not exceed; absent without any.
         public var median: Duration?
-        /// 99 of a hundred were.
+        /// What 99 of a hundred did not exceed; absent without any.
         public var p99: Duration?
-        /// The longest.
+        /// The longest of them; absent without any.
         public var maximum: Duration?
     }
 
@@ -43,15 +43,15 @@ public struct Evidence: Sendable, Hashable {
     public var identifier: String
     /// The rule that decided: `X2` silence, `X1` sightings too weak to count, `L2` an outage.
     public var rule: String
-    /// When, on the timeline.
+    /// When the exit was, on the timeline.
     public var time: Instant
-    /// The wall clock against it then.
+    /// How far the wall clock was ahead of the timeline then.
     public var clockOffset: ClockOffset
     /// Who held the subject; at most eight.
     public var holders: [Holder]
     /// The last sightings of the beacon that was heard last, oldest first; at most ``EvidenceRecorder/sightingsMax``.
     public var sightings: [Heard]
-    /// Its silences.
+    /// How long that beacon was silent between its sightings.
     public var gaps: Gaps
 }
 

@@ -12,7 +12,7 @@ public struct LinePosition: Sendable, Hashable {
     public var sequence: Int
     /// The name of the segment that the next line should stand in; empty where that is not known.
     public var segment: String
-    /// Where in it, in octets.
+    /// Where the next line should begin in that segment, in octets.
     public var offset: Int
 
     /// Makes a position; by its number alone unless more is known.

@@ -7,7 +7,7 @@ public import SystemPackage
 
 /// One line of the event files, and when it really was.
 public struct LogLine {
-    /// What it says.
+    /// What a line says, by its type.
     public enum Entry: Sendable {
         /// A subject's new state.
         case event(BeaconMonitor.Event)
@@ -33,12 +33,12 @@ public struct LogLine {
     public var time: Instant
     /// What its dates are to be printed with: what later `clock` lines say, else what they were printed with.
     public var offset: ClockOffset
-    /// What they were printed with.
+    /// What its dates were printed with.
     public var printedOffset: ClockOffset
     /// The name of an adapter that its event names.
     public var adapter: String
 
-    /// When it was made.
+    /// When it was made, by the wall clock as later lines correct it.
     public var date: WallDate { WallDate(time, offset: offset) }
 
     /// The date of a moment on the line's timeline; what lies before its beginning stays as it was printed.

@@ -2,14 +2,14 @@ public import BluetoothLE
 
 /// A beacon that has a name (rule P4).
 public struct NamedBeacon: Sendable, Hashable {
-    /// Which it is.
+    /// What it sends: UUID, major and minor.
     public var beacon: BeaconIdentity
     /// What people call it: 1 to 128 octets without control characters. Two may be called alike: somebody's two badges.
     public var name: String
     /// Which group it belongs to, where it does: as a name.
     public var group: String?
 
-    /// Makes one.
+    /// A beacon with its name, and a group where it belongs to one.
     public init(_ beacon: BeaconIdentity, name: String, group: String? = nil) {
         self.beacon = beacon
         self.name = name
@@ -19,17 +19,17 @@ public struct NamedBeacon: Sendable, Hashable {
 
 /// The beacons that have names, each once.
 public struct BeaconNames: Sendable, Hashable {
-    /// The most that there can be.
+    /// How many beacons can have names.
     public static let countMost = 100_000
 
     /// All of them, in the order in which they were named.
     public private(set) var all: [NamedBeacon] = []
     private var places: [BeaconIdentity: Int32] = [:]
 
-    /// Nobody has a name.
+    /// A list without any beacon.
     public init() {}
 
-    /// How many there are.
+    /// How many beacons have names.
     public var count: Int { all.count }
 
     /// The beacons without their names: what decides (rule P4).

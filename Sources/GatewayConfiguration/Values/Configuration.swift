@@ -47,9 +47,9 @@ public struct EngineConfiguration: Sendable, Hashable {
     public enum DeafAfter: Sendable, Hashable {
         /// The file does not say: ``EngineConfiguration/liveDeafAfter`` live, never in a replay.
         case unset
-        /// Never.
+        /// No silence is too long: an adapter is never taken to be deaf.
         case off
-        /// 1 ms … 30 d.
+        /// So long a silence is too long: 1 ms … 30 d.
         case after(Duration)
     }
 

@@ -21,7 +21,7 @@ public struct MQTTConfiguration: Sendable, Hashable {
     public enum Version: String, Sendable, Hashable, CaseIterable {
         /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
         case auto
-        /// 5 alone.
+        /// MQTT 5, and no older one where the broker does not know it.
         case five = "5"
         /// 3.1.1 alone, in which a broker can't say that it denies a topic.
         case three = "3.1.1"

@@ -53,7 +53,7 @@ public struct Mistakes: Error, Sendable, Hashable {
 
     /// The first ``listedMost`` of them; never none.
     public let listed: [Mistake]
-    /// How many there are beyond those.
+    /// How many mistakes there are beyond those that are listed.
     public let more: Int
 }
 

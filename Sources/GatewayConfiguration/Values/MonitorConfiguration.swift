@@ -14,7 +14,7 @@ public struct MonitorConfiguration: Sendable {
 
 /// One condition, the monitor's defaults worked in.
 public struct ConditionConfiguration: Sendable, Hashable {
-    /// What it is called.
+    /// The condition's name, unique in the file.
     public var identifier: Identifier
     /// What is monitored.
     public var condition: Condition

@@ -18,9 +18,9 @@ public struct ScannerConfiguration: Sendable, Hashable {
     public enum Mode: String, Sendable, Hashable, CaseIterable {
         /// As the backend does best.
         case auto
-        /// They are not.
+        /// Advertisers are not asked for more.
         case passive
-        /// They are.
+        /// Advertisers are asked for their scan responses.
         case active
         /// They are not, and it is listened a part of the time only.
         case lowPower = "low_power"
@@ -80,7 +80,7 @@ public enum LocationConfiguration: Sendable, Hashable {
 
 /// A GPX file that stands for the gateway's own place.
 public struct GPXConfiguration: Sendable, Hashable {
-    /// An absolute path.
+    /// The absolute path of the track.
     public var file: String
     /// How many times as fast it is played, 0.01 … 1000.
     public var speed = 1.0
