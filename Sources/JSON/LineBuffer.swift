@@ -38,7 +38,9 @@
     /// The octets that wait, as an array.
     package var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: filled)) }
     /// The octets that wait, as text.
-    package var text: String { unsafe String(decoding: UnsafeBufferPointer(start: storage, count: filled), as: UTF8.self) }
+    package var text: String {
+        unsafe String(decoding: UnsafeBufferPointer(start: storage, count: filled), as: UTF8.self)
+    }
 
     /// Forgets what waits and keeps the memory.
     package mutating func removeAll() { filled = 0 }
