@@ -122,9 +122,8 @@ import Testing
 
     private static func retained(_ folder: TestFolder) throws -> PublisherOptions.Retained {
         let options = PresentStateOptions(prefix: "beacons", gateway: try Identifier("lobby"), version: "1")
-        return .topics(
-            "beacons/lobby", file: FilePath(folder.file("mqtt-state.json")),
-            make: { _ in PresentState(options, lastWritten: 0) }, adopt: { _ in })
+        return PublisherOptions.Retained(
+            stem: "beacons/lobby", file: FilePath(folder.file("mqtt-state.json")), state: options, lastWritten: 0)
     }
 
     @Test(arguments: ["CONNACK", "property", "PUBACK", "DISCONNECT"])

@@ -32,10 +32,9 @@ struct ConditionLifeTests {
             #expect(try Child(BrokerTools.publish, mark).wait() == 0)
             var options = PublisherOptions(folder, port: broker.port)
             let present = try PresentOptions.make()
-            options.retained = .topics(
-                "beacons/lobby", file: FilePath(folder.file("present.json")),
-                make: { bytes in bytes.flatMap { try? PresentState(present, decoding: $0) } ?? PresentState(present) },
-                adopt: { _ in })
+            options.retained = PublisherOptions.Retained(
+                stem: "beacons/lobby", file: FilePath(folder.file("present.json")), state: present,
+                lastWritten: .max)
             publisher = try RunningPublisher(options)
             try publisher.remark(with: "takes lines from 1 on")
         }

@@ -21,7 +21,7 @@ enum PublisherThread {
         var status = mailbox.status
         do {
             let loop = try EventLoop()
-            let publisher = try Publisher(options, on: loop, mailbox: mailbox, files: files)
+            let publisher = try Publisher(options, on: loop, owner: mailbox, files: files)
             try publisher.start()
             try loop.run()
             loop.beforeWaiting = nil

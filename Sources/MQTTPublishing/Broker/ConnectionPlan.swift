@@ -31,6 +31,7 @@ package struct ConnectionPlan: Sendable {
     private let choice: PublisherOptions.VersionChoice
     private var random: SplitMix
     private var failures = 0
+    private var refusals = 0
     private var unanswered = 0
     private var connectedAt: Instant?
     private var triesThree = false
@@ -137,8 +138,18 @@ package struct ConnectionPlan: Sendable {
         if !wasSteady, case .lost = trouble { soonEnds += 1 } else { soonEnds = 0 }
     }
 
-    /// How long to wait after a refusal on a connection that goes on.
-    package mutating func refusalDelay(_ refusals: Int) -> Duration {
+    /// The broker refused a message on a connection that goes on.
+    ///
+    /// - Returns: for how long it is not tried again.
+    package mutating func refused() -> Duration {
+        defer { refusals += 1 }
+        return refusalDelay(refusals)
+    }
+
+    /// The broker has taken what it had refused.
+    package mutating func refusalIsOver() { refusals = 0 }
+
+    mutating func refusalDelay(_ refusals: Int) -> Duration {
         jittered(options.firstForSomebody, options.lastForSomebody, refusals)
     }
 

@@ -44,23 +44,10 @@ extension PublisherOptions {
                 trackers: HomeAssistantOptions.Trackers(rawValue: settings.homeAssistantTrackers) ?? .state)
         }
         present.beaconsMax = settings.beaconsMax
-        let (folded, lastWritten) = (present, settings.lastWritten)
-        // What can't be read is as good as none: the lines tell too.
-        let kept = try? KeptSnapshot.read(from: directory)
-        adoptsAt = kept?.sequence
-        retained = .topics(
-            "\(prefix)/\(gateway)", file: directory.appending("mqtt-state.json"),
-            make: { bytes in
-                // What can't be used is as good as none: all is said anew.
-                if let bytes, let state = try? PresentState(folded, decoding: bytes, lastWritten: lastWritten) {
-                    return state
-                }
-                return PresentState(folded, lastWritten: lastWritten)
-            },
-            adopt: { topics in
-                guard let kept, var state = topics as? PresentState else { return }
-                state.adopt(kept.snapshot, at: kept.sequence, offset: kept.offset)
-                topics = state
-            })
+        retained = Retained(
+            stem: "\(prefix)/\(gateway)", file: directory.appending("mqtt-state.json"), state: present,
+            lastWritten: settings.lastWritten,
+            // What can't be read is as good as none: the lines tell too.
+            kept: try? KeptSnapshot.read(from: directory))
     }
 }

@@ -89,7 +89,7 @@ package final class PublisherService {
             }
         }
         do {
-            let publisher = try Publisher(options, on: loop, mailbox: link)
+            let publisher = try Publisher(options, on: loop, owner: link)
             self.publisher = publisher
             if saidHolder { link.say(PublisherRemark(isTrouble: false, text: "\(options.checkpoint) is free")) }
             try publisher.start()

@@ -1,3 +1,4 @@
+package import EventLog
 package import SystemPackage
 
 /// Where lines are published, and how.
@@ -29,20 +30,30 @@ package struct PublisherOptions: Sendable {
         case three = "3.1.1"
     }
 
-    /// What is done with present states and availability.
-    package enum Retained: Sendable {
-        /// Lines alone.
-        case none
-        /// The gateway's own topics: `availability` with its last will, `status`, and what `make` folds out of the lines.
-        ///
-        /// - Parameters:
-        ///   - topics: the levels that they have in common, such as `beacons/lobby`.
-        ///   - file: where the fold is kept over restarts.
-        ///   - make: makes the fold, of what ``RetainedTopics/encoded`` gave; anew where that is absent or can't be used.
-        ///   - adopt: once the fold has taken the lines that were there at the start: has it take what no line tells.
-        case topics(
-            String, file: FilePath, make: @Sendable ([UInt8]?) -> any RetainedTopics,
-            adopt: @Sendable (inout any RetainedTopics) -> Void)
+    /// What is retained at the broker beside the lines: the gateway's `availability` with its last will, its `status`, and
+    /// the present states.
+    package struct Retained: Sendable {
+        /// The levels that the topics have in common, such as `beacons/lobby`.
+        package var stem: String
+        /// Where it is kept over restarts what was said.
+        package var file: FilePath
+        /// Under which topics states stand, and for whom.
+        package var state: PresentStateOptions
+        /// The number of the last line that was there at the start.
+        package var lastWritten: Int
+        /// What the gateway knew when it last kept that; the lines behind it say more. Absent where it can't be read.
+        package var kept: KeptSnapshot?
+
+        /// What is retained under these topics.
+        package init(
+            stem: String, file: FilePath, state: PresentStateOptions, lastWritten: Int, kept: KeptSnapshot? = nil
+        ) {
+            self.stem = stem
+            self.file = file
+            self.state = state
+            self.lastWritten = lastWritten
+            self.kept = kept
+        }
     }
 
     /// The folder of the event files.
@@ -74,10 +85,8 @@ package struct PublisherOptions: Sendable {
     ///
     /// So many, at most, come twice after a cut or a kill. 2 … 32,768.
     package var window = 1000
-    /// What is done with present states and availability.
-    package var retained = Retained.none
-    /// At which line the fold takes what no line tells; absent: behind the last one that is there.
-    package var adoptsAt: Int?
+    /// What is retained at the broker; absent: nothing, there are lines alone.
+    package var retained: Retained?
     /// Ships from this number on, whatever the checkpoint says.
     package var from: Int?
     /// Whether it waits for more at the end of the lines; else it ends there.

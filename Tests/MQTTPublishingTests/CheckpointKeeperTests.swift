@@ -1,0 +1,52 @@
+import BrokerSupport
+import EventLog
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import MQTTPublishing
+
+/// How far lines were shipped, on the disk.
+@Suite struct CheckpointKeeperTests {
+    private static func window(_ count: Int, of capacity: Int) -> ShippingWindow {
+        var window = ShippingWindow(after: LinePosition(sequence: 0), capacity: capacity)
+        for number in 1...count { window.setAside(LinePosition(sequence: number)) }
+        return window
+    }
+
+    @Test func `what is kept is read again, and what is the same is not kept again`() throws {
+        let folder = try TestFolder()
+        let path = FilePath(folder.file("mqtt.json"))
+        var keeper = CheckpointKeeper(path, five: nil, FailingFiles())
+        var window = Self.window(7, of: 10)
+        #expect(keeper.isStale(window))
+        try keeper.keep(&window)
+        #expect(!keeper.isStale(window) && window.unkept == 0)
+        let news = [keeper.note(five: "broker:1883"), keeper.note(five: "broker:1883")]
+        #expect(news == [true, false])
+        #expect(keeper.isStale(window))
+        try keeper.keep(&window)
+        let kept = try ShippingCheckpoint.read(path)
+        #expect(kept?.position.sequence == 7 && kept?.five == "broker:1883")
+    }
+
+    @Test func `where it can't be kept it says how far shipping goes, and then that it has stopped`() throws {
+        let folder = try TestFolder()
+        let files = FailingFiles()
+        files.failures[.rename] = .readOnlyFileSystem
+        var keeper = CheckpointKeeper(FilePath(folder.file("mqtt.json")), five: nil, files)
+        var window = Self.window(9, of: 10)
+        #expect(keeper.trouble(window) == nil)
+        #expect(throws: Errno.readOnlyFileSystem) { try keeper.keep(&window) }
+        #expect(window.unkept == 9)
+        #expect(keeper.trouble(window)?.hasSuffix("at most 10 lines are sent until it can") == true)
+        window.setAside(LinePosition(sequence: 10))
+        #expect(
+            keeper.trouble(window)?.hasSuffix("10 lines were sent past it, and shipping has stopped until it can")
+                == true)
+        files.failures = [:]
+        try keeper.keep(&window)
+        #expect(keeper.trouble(window) == nil)
+    }
+}

@@ -1,0 +1,63 @@
+import BluetoothLE
+import Shipping
+import Testing
+
+@testable import MQTTPublishing
+
+/// What an operator reads of a publisher, and how often.
+@Suite struct PublisherReportTests {
+    private static let start = Instant(nanoseconds: 1_000_000_000_000)
+    private static func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
+    private static let away = BrokerTrouble.unreachable("broker:1883", "Connection refused")
+
+    @Test func `a trouble that goes on is said once an hour, and stands in the status all the time`() {
+        let report = PublisherReport(at: Self.start)
+        for second in 0..<3600 { report.say(Self.away, at: Self.at(second)) }
+        #expect(report.takeRemarks().count == 1)
+        #expect(report.status.trouble?.hasPrefix("the broker at broker:1883 can't be reached") == true)
+        report.say(Self.away, at: Self.at(3600))
+        #expect(report.takeRemarks().map(\.isTrouble) == [true])
+    }
+
+    @Test func `its end is said once, and another beginning within the hour is not`() {
+        let report = PublisherReport(at: Self.start)
+        report.recovered("it takes lines")
+        #expect(report.takeRemarks().map(\.text) == ["it takes lines"])
+        report.recovered("it takes lines")
+        report.say(Self.away, at: Self.at(1))
+        report.recovered("it takes lines")
+        report.say(Self.away, at: Self.at(2))
+        report.recovered("it takes lines")
+        #expect(report.takeRemarks().map(\.isTrouble) == [true, false])
+        #expect(report.status.trouble == nil)
+    }
+
+    @Test func `what is wrong with files is said when it changes, and is over by its own words`() {
+        let report = PublisherReport(at: Self.start)
+        for _ in 0..<9 { report.note(.checkpoint, "it can't be written") }
+        report.note(.events, "they can't be read")
+        #expect(report.localTrouble == "they can't be read" && report.hasTrouble(with: .checkpoint))
+        report.note(.events, nil)
+        report.note(.checkpoint, nil)
+        report.note(.checkpoint, nil)
+        #expect(
+            report.takeRemarks().map(\.text) == [
+                "it can't be written", "they can't be read", "over: they can't be read", "over: it can't be written",
+            ])
+        #expect(report.localTrouble == nil)
+    }
+
+    @Test func `each line that is set aside counts, and ten an hour are said`() {
+        let report = PublisherReport(at: Self.start)
+        for number in 0..<1000 { report.noteSetAside("line \(number)", at: Self.at(number)) }
+        #expect(report.status.setAside == 1000 && report.takeRemarks().count == 10)
+        report.noteSetAside("line 1000", at: Self.at(3600))
+        #expect(report.takeRemarks().count == 1)
+    }
+
+    @Test func `more kinds of trouble than are remembered are said again rather than never`() {
+        let report = PublisherReport(at: Self.start)
+        for number in 0..<40 { report.say(.ended(UInt8(number), "x"), at: Self.start) }
+        #expect(report.takeRemarks().count == 40)
+    }
+}
