@@ -217,27 +217,26 @@ let package = Package(
             name: "settings-manual", dependencies: ["GatewayConfiguration"], path: "Tests/SettingsManual"),
         .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
-        .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE"]),
+        .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "Examples", dependencies: ["BeaconMonitoring", "BluetoothLE", "Location"],
             path: "docs/library.docc/Examples"),
         .testTarget(
             name: "BlueZTests",
             dependencies: [
-                "BlueZ", "BeaconScanning", "BluetoothLE", "Polling",
+                "BlueZ", "BeaconScanning", "BluetoothLE", "Polling", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "EventLog",
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "BeaconMonitoringFoundationTests",
             dependencies: ["BeaconMonitoringFoundation", "BeaconMonitoring", "BluetoothLE"]),
-        .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE"]),
+        .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "EventLogTests",
             dependencies: [
@@ -247,7 +246,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "LocationTests",
-            dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling"]),
+            dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling", "TestSupport"]),
         .target(
             name: "TestSupport",
             dependencies: ["EventLog", .product(name: "SystemPackage", package: "swift-system")],
@@ -264,7 +263,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GatewayConfigurationTests",
-            dependencies: ["GatewayConfiguration", "BeaconMonitoring", "BluetoothLE", "settings-manual"]),
+            dependencies: ["GatewayConfiguration", "BeaconMonitoring", "BluetoothLE", "settings-manual", "TestSupport"]),
         // What tests of the program have in common: they run it as it is shipped, and what it talks to.
         .target(
             name: "ProgramSupport",

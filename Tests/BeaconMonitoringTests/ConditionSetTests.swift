@@ -1,4 +1,5 @@
 import BluetoothLE
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring

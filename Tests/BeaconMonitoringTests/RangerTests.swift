@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -112,7 +113,7 @@ private struct Ranged {
 
     @Test func `noise of whole dBm has no bias, and a variance divided by the number of readings`() {
         let seed = UInt64(ProcessInfo.processInfo.environment["RANGING_SEED"] ?? "") ?? .random(in: 0 ... .max)
-        var random = Seed(state: seed)
+        var random = SeededGenerator(state: seed)
         var world = Ranged()
         // Ten readings a second, −67…−54 alike: mean −60.5, variance (14² − 1) / 12 = 16.25.
         for tenth in 0..<20_000 { world.hear(rssi: .random(in: -67 ... -54, using: &random), at: Double(tenth) / 10) }
@@ -244,7 +245,7 @@ private struct Ranged {
 
     @Test func `the same input tells the same, however often it is woken`() {
         let seed = UInt64(ProcessInfo.processInfo.environment["RANGING_SEED"] ?? "") ?? .random(in: 0 ... .max)
-        var random = Seed(state: seed)
+        var random = SeededGenerator(state: seed)
         var (lazy, eager) = (Ranged(), Ranged())
         var time = 10.0
         for _ in 0..<3000 {
@@ -261,19 +262,6 @@ private struct Ranged {
         }
         #expect(lazy.told == eager.told, "seed \(seed)")
         #expect(lazy.told.count > 100)
-    }
-}
-
-/// A generator whose seed can be printed and given again (SplitMix64).
-private struct Seed: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }
 

@@ -1,5 +1,6 @@
 import EventLog
 import SystemPackage
+import TestSupport
 
 /// A disk in memory that loses what was not synchronised when its power goes, and a process that can be killed at any
 /// call which changes something.

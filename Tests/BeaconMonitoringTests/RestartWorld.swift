@@ -2,6 +2,7 @@ import BluetoothLE
 import Foundation
 import JSON
 import SystemPackage
+import TestSupport
 
 @testable import BeaconMonitoring
 @testable import EventLog

@@ -1,22 +1,7 @@
 import BluetoothLE
+import TestSupport
 
 @testable import BeaconMonitoring
-
-/// SplitMix64: the same numbers for a seed on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { next() % 100 < UInt64(percent) }
-    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[Int(next() % UInt64(elements.count))] }
-}
 
 /// Makes worlds in which ties and exact boundaries happen all the time: every duration and every step of time is a few
 /// of the same coarse seconds, sometimes a nanosecond off.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 extension SeededGenerator {
     /// What a random test begins with: `BEACON_SEED`, or another each time.

@@ -1,24 +1,13 @@
 import BeaconScanning
 import BluetoothLE
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BlueZ
 
 /// The session with anything happening in any order. `BEACON_SEED` repeats a run, `BEACON_ROUNDS` makes it longer.
 @Suite struct DBusChaosTests {
-    struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        // SplitMix64.
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
-    }
-
     static let errors = [
         "org.bluez.Error.InProgress", "org.bluez.Error.NotReady", "org.bluez.Error.Failed", "org.bluez.Error.Busy",
         "org.bluez.Error.AlreadyExists", "org.freedesktop.DBus.Error.AccessDenied",
@@ -30,7 +19,7 @@ import Testing
         var session: DBusSession
         var now = Instant(nanoseconds: 1_000_000_000_000)
         var open: [DBusRequest] = []
-        var dice: Dice
+        var dice: SeededGenerator
         var listening: Set<Int> = []
         var present: Set<Int> = []
         var isConnected = false
@@ -195,7 +184,8 @@ import Testing
         for round in 0..<(environment["BEACON_ROUNDS"].flatMap(UInt64.init) ?? 300) {
             let seed = first &+ round
             var world = World(
-                session: DBusSession(options: .init(mayPowerCycle: true, devicesMax: 16)), dice: Dice(state: seed))
+                session: DBusSession(options: .init(mayPowerCycle: true, devicesMax: 16)),
+                dice: SeededGenerator(state: seed))
             world.isConnected = true
             world.feed { $0.connected(at: $1, into: &$2) }
             for _ in 0..<300 {

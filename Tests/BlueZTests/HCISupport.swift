@@ -1,6 +1,7 @@
 import BeaconScanning
 import BluetoothLE
 import Foundation
+import TestSupport
 
 @testable import BlueZ
 
@@ -40,20 +41,8 @@ enum HCITest {
     static let seed =
         ProcessInfo.processInfo.environment["BEACON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
 
-    /// SplitMix64: the same numbers everywhere.
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-            return z ^ z >> 31
-        }
-    }
-
     /// Bytes changed, cut, doubled or put in.
-    static func mutate(_ octets: [UInt8], _ generator: inout Generator) -> [UInt8] {
+    static func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var octets = octets
         for _ in 0..<Int.random(in: 1...6, using: &generator) where !octets.isEmpty {
             let index = octets.indices.randomElement(using: &generator) ?? 0

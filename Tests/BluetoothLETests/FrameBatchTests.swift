@@ -1,4 +1,5 @@
 import BluetoothLE
+import TestSupport
 import Testing
 
 /// What a decoder hands over, one after another.

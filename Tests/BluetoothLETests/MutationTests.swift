@@ -1,4 +1,5 @@
 import BluetoothLE
+import TestSupport
 import Testing
 
 /// What bytes hold, read a second time and naively: an iBeacon is where its bytes are.

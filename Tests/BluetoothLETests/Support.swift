@@ -21,18 +21,6 @@ func fixture<Line: Decodable>(_ name: String, of type: Line.Type) throws -> [Lin
 let testSeed =
     ProcessInfo.processInfo.environment["BEACON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
 
-/// SplitMix64: the same numbers everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
-    }
-}
-
 /// An AD structure.
 func ad(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
 

@@ -1,6 +1,7 @@
 import BluetoothLE
 import Captures
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct GeneratedCaptureTests {
@@ -69,7 +70,7 @@ import Testing
         let seed = environment("CAPTURES_SEED", default: Int.random(in: 0..<1_000_000))
         let count = environment("CAPTURES_MUTATIONS", default: 300)
         print("CAPTURES_SEED=\(seed) (\(format))")
-        var random = Seeded(state: UInt64(truncatingIfNeeded: seed))
+        var random = SeededGenerator(state: UInt64(truncatingIfNeeded: seed))
         let capture = try Generated(format, reports: 40, seed: 3, "--per-event", "3").bytes
         for _ in 0..<count {
             var bytes = capture

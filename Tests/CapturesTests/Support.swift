@@ -22,18 +22,6 @@ func environment(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
 }
 
-/// A generator whose seed can be printed and given again (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 /// What a capture gives, as something that can be compared.
 struct Contents: Equatable {
     /// A record: its time, adapter and content in numbers, then its payload.

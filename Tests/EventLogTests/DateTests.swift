@@ -1,6 +1,7 @@
 import BluetoothLE
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -44,19 +45,11 @@ import Testing
     @Test func `random dates are Foundation's`() {
         let seed =
             ProcessInfo.processInfo.environment["BEACON_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
-        var state = seed
-        func random() -> UInt64 {
-            // SplitMix64.
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
+        var random = SeededGenerator(state: seed)
         let formatter = ISO8601DateFormatter()
         for _ in 0..<5000 {
-            let seconds = Int64(random() % 9_000_000_000)
-            let fraction = Int64(random() % 1_000_000)
+            let seconds = Int64(random.next() % 9_000_000_000)
+            let fraction = Int64(random.next() % 1_000_000)
             let expected =
                 formatter.string(from: Date(timeIntervalSince1970: Double(seconds))).dropLast()
                 + "." + String(fraction + 1_000_000).dropFirst() + "Z"

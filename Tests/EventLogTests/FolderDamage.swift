@@ -1,5 +1,6 @@
 import Foundation
 import SystemPackage
+import TestSupport
 
 @testable import BeaconMonitoring
 @testable import EventLog
@@ -14,7 +15,7 @@ enum FolderDamage: CustomStringConvertible {
     case doubled(String, as: String)
 
     /// Any of them, by chance.
-    init(_ folder: Folder, _ random: inout FolderRandom) {
+    init(_ folder: Folder, _ random: inout SeededGenerator) {
         let segments = folder.segments
         let name = random.pick(segments)
         let size = max(1, (try? folder.octets("events/" + name).count) ?? 1)
@@ -36,7 +37,7 @@ enum FolderDamage: CustomStringConvertible {
         }
     }
 
-    func apply(_ folder: Folder, _ random: inout FolderRandom) throws {
+    func apply(_ folder: Folder, _ random: inout SeededGenerator) throws {
         switch self {
         case .zeros(let name, let range):
             try folder.change(name) { bytes in for place in range where place < bytes.count { bytes[place] = 0 } }
@@ -79,22 +80,6 @@ enum FolderDamage: CustomStringConvertible {
         case .doubled(let name, let copy): "\(name) doubled as \(copy)"
         }
     }
-}
-
-/// Numbers by chance, the same for the same seed (SplitMix64).
-struct FolderRandom {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
-    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
 extension Folder {

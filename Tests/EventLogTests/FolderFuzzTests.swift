@@ -61,7 +61,7 @@ import Testing
 struct FolderWorld {
     private(set) var damage: [FolderDamage] = []
     private(set) var isRefused = false
-    private var random: FolderRandom
+    private var random: SeededGenerator
     private let folder: Folder
     /// The lines by their numbers, and how many were given.
     private var lines: [Int: [UInt8]] = [:]
@@ -70,7 +70,7 @@ struct FolderWorld {
     private let files = FailingFiles()
 
     init(seed: UInt64) throws {
-        random = FolderRandom(state: seed &* 0x1000_0001)
+        random = SeededGenerator(state: seed &* 0x1000_0001)
         folder = try Folder()
         closes = random.below(3) == 0
         files.synchronizes = false

@@ -1,5 +1,6 @@
 import BluetoothLE
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -34,7 +35,7 @@ import Testing
 
     @Test func `whatever becomes of a line, it is taken apart as octet by octet`() throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["JSON_SEED"] ?? "") ?? .random(in: 0..<1_000_000)
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(state: seed)
         var event = Sample.event
         event.identifier = "a \"b\" \\ é"
         var lines = [
@@ -135,18 +136,5 @@ import Testing
             #expect(isLine)
             #expect(parser.visit()?.strength == Sample.visit.strength)
         }
-    }
-}
-
-/// Numbers from a seed (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

@@ -1,20 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import GatewayConfiguration
 
 @Suite struct MutationTests {
-    /// SplitMix64, so that a seed gives the same run everywhere.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
-        }
-    }
-
     private static let fragments = [
         ":", ": ", "- ", "\n", "\t", "{", "}", "[", "]", "\"", "'", "#", "&a ", "*a", "!b ", "|\n", ">\n", "? ",
         "---\n",
@@ -33,7 +23,7 @@ import Testing
         let seed = environment["MUTATION_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
         let rounds = environment["MUTATION_ROUNDS"].flatMap(Int.init) ?? 1500
         print("MUTATION_SEED=\(seed)")
-        var random = Generator(state: seed)
+        var random = SeededGenerator(state: seed)
         let original = try Self.seedText()
         var refused = 0
         for _ in 0..<rounds {
@@ -52,7 +42,7 @@ import Testing
         #expect(refused > rounds / 4)
     }
 
-    private static func mutate(_ bytes: inout [UInt8], using random: inout Generator) {
+    private static func mutate(_ bytes: inout [UInt8], using random: inout SeededGenerator) {
         guard !bytes.isEmpty else { return }
         let place = Int.random(in: 0..<bytes.count, using: &random)
         let length = min(Int.random(in: 1...40, using: &random), bytes.count - place)
@@ -69,7 +59,7 @@ import Testing
     }
 
     @Test func `random octets are more than nothing and less than a configuration`() {
-        var random = Generator(state: 7)
+        var random = SeededGenerator(state: 7)
         for _ in 0..<500 {
             let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)

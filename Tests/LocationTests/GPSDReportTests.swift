@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Location
@@ -36,7 +37,7 @@ import Testing
     }
 
     @Test func `nothing that is sent traps`() {
-        var random = SeededGenerator(state: SeededGenerator.seed)
+        var random = SeededGenerator(state: SeededGenerator.wanted ?? 20_261_121)
         for _ in 0..<20_000 { _ = GPSDReport(mutated(Array(Self.position.utf8), &random)) }
     }
 }

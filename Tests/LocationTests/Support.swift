@@ -3,6 +3,7 @@ import BluetoothLE
 import Foundation
 import Location
 import Polling
+import TestSupport
 
 /// Seconds on the timeline.
 func at(_ seconds: Double) -> Instant { Instant(nanoseconds: 1_000_000_000_000 + Int64(seconds * 1e9)) }
@@ -35,24 +36,6 @@ final class Notes: LocationHandler {
 
     var reasons: [String] {
         changes.compactMap { if case .unavailable(_, let reason) = $0 { reason } else { nil } }
-    }
-}
-
-/// SplitMix64: the same numbers for a seed on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The seed of this run: `BEACON_SEED`, or one that the failure prints.
-    static var seed: UInt64 {
-        ProcessInfo.processInfo.environment["BEACON_SEED"].flatMap { UInt64($0) } ?? 20_261_121
     }
 }
 

@@ -4,6 +4,7 @@ import Glibc
 import MQTTPublishing
 import Shipping
 import SystemPackage
+import TestSupport
 import Testing
 
 /// What a site's network and machines do to a gateway, at random by seed.
@@ -40,7 +41,7 @@ import Testing
     func `stopped, cut, stalled and killed at random, every line comes, in order, and few twice`() throws {
         let count = number("BEACON_EVENTS", default: 5000)
         let seed = UInt64(number("BEACON_SEED", default: 1))
-        var random = SeededNumbers(state: seed)
+        var random = SeededGenerator(state: seed)
         let folder = try TestFolder()
         let files = try EventFiles(folder.file("events"), linesPerSegment: 1777)
         let broker = try Broker(folder)

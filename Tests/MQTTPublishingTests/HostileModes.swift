@@ -1,6 +1,7 @@
 import BrokerSupport
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What a broker can do to a client, each by a name: one session, after which the connection is closed.
@@ -222,7 +223,7 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
     /// Octets by chance: a session of packets that are nearly right, or of nothing at all.
     static func random(_ seed: UInt64) -> HostileMode {
         HostileMode("seed \(seed)") { link in
-            var random = SeededNumbers(state: seed)
+            var random = SeededGenerator(state: seed)
             if random.next() % 4 == 0 {
                 // Nothing that is like MQTT.
                 if random.next() % 2 == 0 { _ = link.packet(milliseconds: 2000) }
@@ -259,7 +260,7 @@ struct HostileMode: Sendable, CustomTestStringConvertible {
     ]
 
     /// One to three octets otherwise, or the end cut off; the ids of PUBACKs stay those of messages that nobody sent.
-    private static func damaged(_ packet: [UInt8], _ random: inout SeededNumbers) -> [UInt8] {
+    private static func damaged(_ packet: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var packet = packet
         for _ in 0...(random.next() % 3) {
             let index = Int(random.next() % UInt64(packet.count))

@@ -1,5 +1,6 @@
 import BrokerSupport
 import Foundation
+import TestSupport
 import Testing
 
 extension BrokerTools {
@@ -12,15 +13,11 @@ func number(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
 }
 
-/// A generator whose seed can be printed and given again (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
+extension SeededGenerator {
+    /// One whose seed is printed: that of `BEACON_SEED`, or one by chance.
+    static func printed(_ test: StaticString = #function) -> SeededGenerator {
+        let seed = wanted ?? .random(in: 0...99_999)
+        print("\(test): BEACON_SEED=\(seed)")
+        return SeededGenerator(state: seed)
     }
 }

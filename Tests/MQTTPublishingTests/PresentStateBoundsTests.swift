@@ -1,30 +1,11 @@
 import BluetoothLE
 import EventLog
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
 @testable import MQTTPublishing
-
-/// A generator whose seed can be printed and given again (SplitMix64).
-struct PresentSeed: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    /// With the seed of the environment variable SEED, or one that is printed.
-    static func fromEnvironment(_ test: StaticString = #function) -> PresentSeed {
-        let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...99_999)
-        print("\(test): SEED=\(seed)")
-        return PresentSeed(state: seed)
-    }
-}
 
 /// What it does where there is too much, and with lines that nobody meant.
 @Suite struct PresentStateBoundsTests {
@@ -161,7 +142,7 @@ struct PresentSeed: RandomNumberGenerator {
     func `random lines, mutated ones and random acknowledgements never trap, and the broker ends with what is so`()
         throws
     {
-        var random = PresentSeed.fromEnvironment()
+        var random = SeededGenerator.printed()
         for _ in 0..<20 {
             var options = try PresentOptions.make(homeAssistant: Bool.random(using: &random))
             options.trackersMax = Int.random(in: 0...4, using: &random)

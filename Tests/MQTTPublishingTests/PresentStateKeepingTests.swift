@@ -1,6 +1,7 @@
 import BluetoothLE
 import EventLog
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -167,7 +168,7 @@ import Testing
         for length in stride(from: 0, to: encoded.count - 1, by: 7) {
             #expect(throws: PresentStateError.self) { try PresentState(options, decoding: Array(encoded[..<length])) }
         }
-        var random = PresentSeed.fromEnvironment()
+        var random = SeededGenerator.printed()
         for _ in 0..<300 {
             var bytes = encoded
             for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -5,6 +5,7 @@ import Glibc
 import Polling
 import Shipping
 import SystemPackage
+import TestSupport
 import Testing
 
 /// The publisher as a process: what becomes of it, and of those who rely on it.
@@ -14,7 +15,7 @@ import Testing
     @Test func `killed again and again while lines come, it costs no line, and few come twice`() throws {
         let kills = number("BEACON_CHILD_KILLS", default: 25)
         let seed = UInt64(number("BEACON_SEED", default: 1))
-        var random = SeededNumbers(state: seed)
+        var random = SeededGenerator(state: seed)
         let folder = try TestFolder()
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker, topic: "beacons/lobby/event/#")

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Polling
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Shipping
@@ -115,7 +116,7 @@ import Testing
         let status = PublisherStatus(since: .earliest).message
         #expect(try PublisherSettings(settings.message[...]) == settings)
         #expect(PublisherStatus(status[...]) == PublisherStatus(since: .earliest))
-        var random = SeededNumbers(state: 7)
+        var random = SeededGenerator(state: 7)
         for whole in [settings.message, status] {
             for count in 0..<whole.count {
                 #expect(PublisherStatus(whole[..<count]) == nil)
