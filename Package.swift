@@ -215,7 +215,8 @@ let package = Package(
             ], path: "Tests/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual", dependencies: ["GatewayConfiguration"], path: "Tests/SettingsManual"),
-        .testTarget(name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring"]),
+        .testTarget(
+            name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(

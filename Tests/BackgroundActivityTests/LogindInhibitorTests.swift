@@ -1,76 +1,30 @@
 import BackgroundActivity
 import BeaconMonitoring
 import Foundation
+import TestSupport
 import Testing
 
 /// A private bus, with a stand-in for systemd-logind on it where it is started.
 private final class LogindWorld {
-    static let daemon = "/usr/bin/dbus-daemon"
-    static let python = "/usr/bin/python3"
-    static let mock = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/dbus/logind_mock.py").path
-
-    static let canRun: Bool = {
-        guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.isExecutableFile(atPath: python)
-        else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
-
-    // sockaddr_un holds 107 octets.
-    let folder = URL(fileURLWithPath: "/tmp/bgl-\(UUID().uuidString.prefix(8))")
-    var address: String { "unix:path=\(folder.path)/bus" }
-    private let bus = Process()
-    private let busInput = Pipe()
+    private let bus: PrivateBus
+    var address: String { bus.address }
     private var logind: Process?
     private let input = Pipe()
     private let output = Pipe()
     private var rest: [UInt8] = []
 
-    init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let configuration = folder.appendingPathComponent("bus.conf")
-        try """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig><type>custom</type><listen>\(address)</listen><auth>EXTERNAL</auth>
-        <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
-        <allow send_type="signal"/><allow send_type="method_return"/><allow send_type="error"/>
-        <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
-        <allow receive_type="error"/></policy></busconfig>
-        """.write(to: configuration, atomically: true, encoding: .utf8)
-        // It is killed when its input ends: by us, or because the tests were killed themselves.
-        bus.executableURL = URL(fileURLWithPath: "/bin/sh")
-        bus.arguments = [
-            "-c",
-            #""$0" --config-file="$1" --nofork --nopidfile --print-address=1 & cat >/dev/null; kill -9 $!; wait 2>/dev/null"#,
-            Self.daemon, configuration.path,
-        ]
-        let printed = Pipe()
-        bus.standardInput = busInput
-        bus.standardOutput = printed
-        try bus.run()
-        #expect(!printed.fileHandleForReading.availableData.isEmpty)
-    }
+    init() throws { bus = try PrivateBus() }
 
     deinit {
         try? input.fileHandleForWriting.close()
         logind?.waitUntilExit()
-        try? busInput.fileHandleForWriting.close()
-        bus.waitUntilExit()
-        try? FileManager.default.removeItem(at: folder)
     }
 
     func startLogind(_ arguments: String...) throws {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.python)
-        process.arguments = [Self.mock] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": address]) { $1 }
+        process.executableURL = URL(fileURLWithPath: PrivateBus.python)
+        process.arguments = [PrivateBus.script("logind_mock.py")] + arguments
+        process.environment = bus.environment
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -103,7 +57,7 @@ private final class LogindWorld {
     }
 }
 
-@Suite(.enabled(if: LogindWorld.canRun, "dbus-daemon, python3-dbus or python3-gi is missing"))
+@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"))
 struct LogindInhibitorTests {
     @Test func `a session holds a lock that logind knows, until it is invalidated`() throws {
         let world = try LogindWorld()

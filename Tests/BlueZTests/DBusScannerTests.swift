@@ -2,12 +2,13 @@ import BeaconScanning
 import BluetoothLE
 import Foundation
 import Polling
+import TestSupport
 import Testing
 
 @testable import BlueZ
 
 /// The scanner against a stand-in for bluetoothd on a real, private bus.
-@Suite(.enabled(if: DBusTools.areThere, DBusTools.reason), .serialized)
+@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"), .serialized)
 struct DBusScannerTests {
     private let beacon = DeviceAddress(0xC000_0000_0001, kind: .random)
 

@@ -1,12 +1,13 @@
 import BeaconScanning
 import BluetoothLE
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BlueZ
 
 /// The watchdog's ladder, and messages that no bluetoothd sends.
-@Suite(.enabled(if: DBusTools.areThere, DBusTools.reason), .serialized)
+@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"), .serialized)
 struct DBusStepTests {
     @Test func `a restarted scan stops listening until it runs again`() throws {
         let world = try DBusWorld()

@@ -3,31 +3,10 @@ import BluetoothLE
 import Foundation
 import Polling
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import BlueZ
-
-/// What the scanner's tests need beside it.
-enum DBusTools {
-    static let daemon = "/usr/bin/dbus-daemon"
-    static let python = "/usr/bin/python3"
-    static let mock = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/dbus/bluez_mock.py").path
-
-    /// A private bus, and Python's bindings for the stand-in on it.
-    static let areThere: Bool = {
-        guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.isExecutableFile(atPath: python)
-        else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
-    static let reason: Comment = "dbus-daemon, python3-dbus or python3-gi is missing"
-}
 
 /// What a handler was told, in order.
 final class Recorder: ScanHandler {
@@ -97,17 +76,14 @@ final class Recorder: ScanHandler {
 final class DBusWorld {
     let loop: EventLoop
     let recorder = Recorder()
-    let folder: URL
-    let address: String
+    private let bus: PrivateBus
+    var address: String { bus.address }
     private var said: [[String: Any]] = []
-    private var daemon: Process?
-    private var daemonInput: FileHandle?
     private var mock: Process?
     private var mockInput: FileHandle?
     private var mockOutput: FileHandle?
     private var watch: EventLoop.Watch?
     private var rest: [UInt8] = []
-    private let policy: String
 
     static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"
     static let structure: [UInt8] =
@@ -120,63 +96,19 @@ final class DBusWorld {
     // machine's.
     init(policy: String = "", startsBus: Bool = true, offset: @escaping () -> Duration = { .zero }) throws {
         loop = try EventLoop { BootClock.now + offset() }
-        self.policy = policy
-        // sockaddr_un holds 107 octets.
-        folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")
-        address = "unix:path=\(folder.path)/bus"
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        if startsBus { try startBus() }
+        bus = try PrivateBus(policy: policy, isStarted: startsBus)
     }
 
-    deinit {
-        killMock()
-        killBus()
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { killMock() }
 
-    func startBus() throws {
-        let configuration = folder.appendingPathComponent("bus.conf")
-        try """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig><type>custom</type><listen>\(address)</listen><auth>EXTERNAL</auth>
-        <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
-        <allow send_type="signal"/><allow send_type="method_return"/><allow send_type="error"/>
-        <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
-        <allow receive_type="error"/>\(policy)</policy></busconfig>
-        """.write(to: configuration, atomically: true, encoding: .utf8)
-        // A killed one leaves its socket behind.
-        try? FileManager.default.removeItem(atPath: folder.path + "/bus")
-        let process = Process()
-        // It is killed when its input ends: by us, or because the tests were killed themselves.
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = [
-            "-c",
-            #""$0" --config-file="$1" --nofork --nopidfile --print-address=1 & cat >/dev/null; kill -9 $!; wait 2>/dev/null"#,
-            DBusTools.daemon, configuration.path,
-        ]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        daemon = process
-        daemonInput = input.fileHandleForWriting
-        // It prints its address once it listens.
-        #expect(!output.fileHandleForReading.availableData.isEmpty)
-    }
-
-    func killBus() {
-        guard let daemon else { return }
-        try? daemonInput?.close()
-        daemon.waitUntilExit()
-        self.daemon = nil
-    }
+    func startBus() throws { try bus.start() }
+    func killBus() { bus.kill() }
 
     func startMock(_ adapters: String = #"[{"index":0}]"#) throws {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: DBusTools.python)
-        process.arguments = [DBusTools.mock, adapters]
-        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SYSTEM_BUS_ADDRESS": address]) { $1 }
+        process.executableURL = URL(fileURLWithPath: PrivateBus.python)
+        process.arguments = [PrivateBus.script("bluez_mock.py"), adapters]
+        process.environment = bus.environment
         let (input, output) = (Pipe(), Pipe())
         process.standardInput = input
         process.standardOutput = output
