@@ -269,7 +269,7 @@ let package = Package(
         .target(
             name: "ProgramSupport",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling",
+                "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/ProgramSupport"),
         .testTarget(
@@ -299,7 +299,7 @@ let package = Package(
             name: "ReplayingTests",
             dependencies: [
                 "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayConfiguration", "ProgramSupport",
-                "Replaying", "beacon-gateway",
+                "Replaying", "beacon-gateway", "TestSupport",
             ]),
         .testTarget(
             name: "EventReportsTests",
@@ -313,7 +313,7 @@ let package = Package(
                 "JSON",
                 "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
                 "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages", "Polling", "ProgramSupport",
-                "beacon-gateway",
+                "beacon-gateway", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
@@ -327,7 +327,7 @@ let package = Package(
             dependencies: [
                 "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "ProgramSupport", "beacon-gateway",
-                "beacon-gateway-publisher", "journal-writer",
+                "beacon-gateway-publisher", "journal-writer", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

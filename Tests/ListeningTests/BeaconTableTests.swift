@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import GatewayConfiguration
 import ProgramSupport
+import TestSupport
 import Testing
 
 @testable import Listening
@@ -99,7 +100,7 @@ import Testing
     @Test func `places stay right while others leave and come`() {
         let seed = UInt64(environment("SCAN_SEED", default: Int.random(in: 0..<1_000_000)))
         print("SCAN_SEED=\(seed)")
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(state: seed)
         var table = BeaconTable()
         var last: [UInt16: Double] = [:]
         for step in 0..<3000 {

@@ -10,6 +10,7 @@ import JSON
 import Polling
 import ProgramSupport
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import GatewayDaemon
@@ -194,7 +195,7 @@ func comparable(_ lines: [String]) throws -> [String] {
         let (name, format) = Self.formats[index]
         for round in 0..<environment("RECORD_ROUNDS", default: 6) {
             let seed = UInt64(environment("RECORD_SEED", default: Int.random(in: 0..<1_000_000))) &+ UInt64(round)
-            var random = Seeded(state: seed)
+            var random = SeededGenerator(state: seed)
             let (world, config) = try world("\(round)-\(name)", format)
             var time = 0.0
             for _ in 0..<120 {

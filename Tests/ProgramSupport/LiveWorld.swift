@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Lines that a child writes, read as they come; a child that says nothing for a minute has failed.
@@ -49,18 +50,12 @@ package final class LineReader {
 
 /// A private bus with a stand-in for bluetoothd on it.
 package final class LiveWorld {
-    package static let daemon = "/usr/bin/dbus-daemon"
-    package static let mock = Fixtures.tests.appendingPathComponent("Fixtures/dbus/bluez_mock.py").path
-    package static let canRun =
-        Tool.isThere(daemon)
-        && (try? run(Tool.python, ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]).status)
-            == 0
-    package static let reason: Comment = "dbus-daemon, python3-dbus or python3-gi is missing"
+    package static let canRun = PrivateBus.canRun
+    package static let reason: Comment = "\(PrivateBus.reason)"
 
-    // sockaddr_un holds 107 octets.
-    package let folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")
-    package var address: String { "unix:path=\(folder.path)/bus" }
-    private let bus = Process()
+    private let bus: PrivateBus
+    package var folder: URL { bus.folder }
+    package var address: String { bus.address }
     private let standIn = Process()
     private let input = Foundation.Pipe()
     private let said: LineReader
@@ -69,28 +64,10 @@ package final class LiveWorld {
     package static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"
 
     package init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let configuration = folder.appendingPathComponent("bus.conf")
-        try """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig><type>custom</type><listen>unix:path=\(folder.path)/bus</listen><auth>EXTERNAL</auth>
-        <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
-        <allow send_type="signal"/><allow send_type="method_return"/><allow send_type="error"/>
-        <allow receive_type="method_call"/><allow receive_type="signal"/><allow receive_type="method_return"/>
-        <allow receive_type="error"/></policy></busconfig>
-        """.write(to: configuration, atomically: true, encoding: .utf8)
-        bus.executableURL = URL(fileURLWithPath: Self.daemon)
-        bus.arguments = ["--config-file=\(configuration.path)", "--nofork", "--nopidfile", "--print-address=1"]
-        let printed = Foundation.Pipe()
-        bus.standardOutput = printed
-        try bus.run()
-        _ = try LineReader(printed.fileHandleForReading).next()
-        standIn.executableURL = URL(fileURLWithPath: Tool.python)
-        standIn.arguments = [Self.mock, #"[{"index":0}]"#]
-        standIn.environment = ProcessInfo.processInfo.environment.merging(
-            ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path)/bus"]
-        ) { $1 }
+        bus = try PrivateBus()
+        standIn.executableURL = URL(fileURLWithPath: PrivateBus.python)
+        standIn.arguments = [PrivateBus.script("bluez_mock.py"), #"[{"index":0}]"#]
+        standIn.environment = bus.environment
         let output = Foundation.Pipe()
         standIn.standardInput = input
         standIn.standardOutput = output
@@ -100,11 +77,9 @@ package final class LiveWorld {
     }
 
     deinit {
-        for process in [standIn, bus] where process.isRunning {
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
-        try? FileManager.default.removeItem(at: folder)
+        guard standIn.isRunning else { return }
+        kill(standIn.processIdentifier, SIGKILL)
+        standIn.waitUntilExit()
     }
 
     /// One report of a beacon by the stand-in; with `minor`, of another beacon.

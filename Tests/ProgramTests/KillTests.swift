@@ -1,5 +1,6 @@
 import Foundation
 import ProgramSupport
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -24,7 +25,7 @@ import Testing
     }
 
     private static func live(seed: UInt64, kills: Int) throws {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(state: seed)
         let scratch = try Scratch()
         var (acknowledged, start) = (0, 1000)
         for kill in 0..<kills {
