@@ -36,11 +36,16 @@ import Testing
     }
 
     @Test(arguments: [Int64.min, -1, .max])
-    func `readings out of this world do not trap`(reading: Int64) {
+    func `readings out of this world do not trap, and those that follow are judged as ever`(reading: Int64) {
         var detector = SuspendDetector(now: at(1), suspended: reading)
-        _ = detector.check(now: at(0), suspended: 0)
-        _ = detector.check(now: at(2), suspended: .max)
-        _ = detector.check(now: at(3), suspended: .min)
+        let stretches = [
+            detector.check(now: at(0), suspended: 0), detector.check(now: at(2), suspended: .max),
+            detector.check(now: at(3), suspended: .min),
+        ].compactMap(\.self)
+        #expect(stretches.allSatisfy { $0.start <= $0.end && $0.suspended >= SuspendDetector.shortest })
+        // The smallest reading is the truest.
+        #expect(detector.check(now: at(4), suspended: .min + 30_000_000)?.suspended == .milliseconds(30))
+        #expect(detector.check(now: at(5), suspended: .min + 30_000_000) == nil)
     }
 }
 

@@ -94,6 +94,7 @@ extension WatchdogLadder {
     @Test func `at the top no pause is longer than five seconds`() {
         var ladder = climber()
         let steps = ladder.climb(to: 3_600)
+        #expect(steps.count > 3_600 / 5)
         for (earlier, later) in zip(steps, steps.dropFirst()) { #expect(later.0 - earlier.0 <= 5) }
     }
 

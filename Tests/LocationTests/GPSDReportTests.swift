@@ -36,8 +36,21 @@ import Testing
         #expect(GPSDReport(Array(text.utf8)) == nil)
     }
 
-    @Test func `nothing that is sent traps`() {
+    @Test func `what is sent damaged is a report or none, and traps nobody`() {
         var random = SeededGenerator(state: SeededGenerator.wanted ?? 20_261_121)
-        for _ in 0..<20_000 { _ = GPSDReport(mutated(Array(Self.position.utf8), &random)) }
+        let position = Array(Self.position.utf8)
+        let keys = GPSDReport(position)?.values.count ?? 0
+        #expect(keys > 5)
+        var (reports, none) = (0, 0)
+        for _ in 0..<20_000 {
+            guard let report = GPSDReport(mutated(position, &random)) else {
+                none += 1
+                continue
+            }
+            reports += 1
+            // A change splits a key at most.
+            #expect(report.values.count <= keys + 6)
+        }
+        #expect(reports > 1000 && none > 1000, "\(reports) were reports, \(none) none")
     }
 }

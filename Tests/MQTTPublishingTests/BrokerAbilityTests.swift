@@ -55,7 +55,7 @@ import Testing
         }
         try world.run { publisher in
             #expect(world.waits(for: 40))
-            while publisher.status.shipped < 40 { try publisher.pause() }
+            try publisher.until("it has come that far") { publisher.status.shipped >= 40 }
         }
         let broker = world.broker
         #expect(broker.came.now.connects.map(\.version) == Array(repeating: 5, count: 7))
@@ -113,7 +113,7 @@ import Testing
         try world.run { publisher in
             let said = try publisher.remark(with: "does not speak this version of MQTT")
             #expect(said.contains("mqtt.protocol"), "\(said)")
-            while world.broker.came.now.connects.count < 3 { try publisher.pause() }
+            try publisher.until("it has come that far") { world.broker.came.now.connects.count >= 3 }
         }
         #expect(Set(world.broker.came.now.connects.map(\.version)) == [version == .five ? 5 : 4])
     }
@@ -157,7 +157,9 @@ import Testing
             #expect(world.waits(for: 50))
             // What is shipped may be deleted: the fold is kept all the same.
             publisher.mailbox.tell(status: Array("{}".utf8))
-            while publisher.status.released < 50, publisher.status.shipped < 50 { try publisher.pause() }
+            try publisher.until("it has come that far") {
+                publisher.status.released >= 50 || publisher.status.shipped >= 50
+            }
         }
         let came = broker.came.now
         if how == "CONNACK" {
@@ -203,7 +205,7 @@ import Testing
             let said = try publisher.remark(with: "line 2 can't be published to any broker")
             #expect(said.contains("no topic that MQTT has"), "\(said)")
             #expect(world.waits(for: 6))
-            while publisher.status.shipped < 10 { try publisher.pause() }
+            try publisher.until("it has come that far") { publisher.status.shipped >= 10 }
             #expect(publisher.status.setAside == 4)
             #expect(publisher.status.missed == 0 && publisher.status.damaged == 0)
         }
@@ -239,7 +241,7 @@ import Testing
             let said = try publisher.remark(with: "it acknowledged nothing for")
             #expect(said.contains("does not answer"), "\(said)")
             #expect(world.waits(for: 20))
-            while publisher.status.shipped < 20 { try publisher.pause() }
+            try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
         }
         #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
         #expect(world.broker.came.now.connects.count == 2)
@@ -270,7 +272,7 @@ import Testing
         try world.files.append(81) { "beacons/lobby/event/staff/\(uuid)/100/\($0)" }
         try world.run { publisher in
             #expect(world.waits(for: 81))
-            while publisher.status.shipped < 81 { try publisher.pause() }
+            try publisher.until("it has come that far") { publisher.status.shipped >= 81 }
             // The first alone; then all the others, which nothing kept back.
             #expect(publisher.status.repeated == 0)
         }

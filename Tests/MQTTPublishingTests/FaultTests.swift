@@ -110,13 +110,13 @@ import Testing
         try publisher.remark(with: "takes lines from 1 on")
         try files.append(count / 3)
         // Some are under way, some are acknowledged.
-        while proxy.acknowledged.count < 100 { try publisher.pause() }
+        try publisher.until("some are acknowledged") { proxy.acknowledged.count >= 100 }
         let connections = proxy.connections
         broker.stop(SIGKILL)
         try broker.start()
         try files.append(count - count / 3)
         let subscriber = try Subscriber(broker)
-        while publisher.status.shipped < count { try publisher.pause() }
+        try publisher.until("all are shipped") { publisher.status.shipped >= count }
         try publisher.stop()
         let last = files.sequence
         let came = Set(subscriber.settled(last))
@@ -133,17 +133,21 @@ import Testing
 }
 
 extension RunningPublisher {
-    /// A moment.
-    func pause() throws {
-        var poll = pollfd(fd: -1, events: 0, revents: 0)
-        _ = Glibc.poll(&poll, 1, 2)
+    /// Looks every moment until something is so; a minute, and it is a failure.
+    func until(_ what: String, _ isSo: () -> Bool) throws {
+        for _ in 0..<30_000 {
+            if isSo() { return }
+            var poll = pollfd(fd: -1, events: 0, revents: 0)
+            _ = Glibc.poll(&poll, 1, 2)
+        }
+        throw NothingCame(description: "never: \(what); \(status)")
     }
 }
 
 extension Subscriber {
     /// All that came, once the number `last` did.
     func settled(_ last: Int) -> [Int] {
-        while !all.contains(last) {
+        for _ in 0..<6000 where !all.contains(last) {
             var poll = pollfd(fd: -1, events: 0, revents: 0)
             _ = Glibc.poll(&poll, 1, 10)
         }

@@ -74,6 +74,7 @@ import Testing
             read.deliver(to: &broker)
             #expect(broker.topics("beacons/lobby/").allSatisfy { $0.hasPrefix("site/") })
             #expect(broker.topics("\(prefix)/\(gateway)/").count == before.topics("beacons/lobby/").count)
+            #expect(!broker.topics("homeassistant/").isEmpty)
             #expect(broker.topics("homeassistant/") == before.topics("homeassistant/"))
             for topic in broker.topics("homeassistant/") {
                 #expect(broker.retained[topic]?.contains("\(prefix)/\(gateway)/availability") ?? false)

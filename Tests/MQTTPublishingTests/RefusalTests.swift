@@ -96,7 +96,7 @@ import Testing
         options.backOff.lastForSomebody = .milliseconds(500)
         let publisher = try RunningPublisher(options)
         #expect(subscriber.wait(for: 20))
-        while publisher.status.shipped < 20 { try publisher.pause() }
+        try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
         try folder.write("rights", "topic readwrite beacons/lobby/event/staff\n")
         broker.signal(SIGHUP)
         try broker.line(with: "Reloading config")
@@ -108,7 +108,7 @@ import Testing
         broker.signal(SIGHUP)
         try publisher.remark(with: "the broker takes line 21")
         #expect(subscriber.wait(for: 120))
-        while publisher.status.shipped < 120 { try publisher.pause() }
+        try publisher.until("it has come that far") { publisher.status.shipped >= 120 }
         try publisher.stop()
         let came = subscriber.all
         let first = try #require(came.firstIndex(of: 21))

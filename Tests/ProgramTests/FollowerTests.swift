@@ -87,7 +87,10 @@ struct FollowerTests {
                             clockOffset: .zero)))
                 journal.commit(at: start)
                 // What the follower is done with may be deleted; it is not waited for but here.
-                while journal.sequence - (try followed().last ?? 0) > 50, process.isRunning { usleep(1000) }
+                for _ in 0..<60_000 where journal.sequence - (try followed().last ?? 0) > 50 && process.isRunning {
+                    usleep(1000)
+                }
+                try #require(journal.sequence - (try followed().last ?? 0) <= 50, "the follower does not follow")
                 journal.shipped = try followed().last ?? 0
                 journal.advance(to: start)
             }

@@ -21,7 +21,9 @@ import Testing
         let scratch = try Scratch()
         let config = try scratch.write(
             "c.yaml", ExpectedCondition.configuration(conditions, exitTimeout: job.timeout))
-        for scanner in Set(expected.compactMap { $0["scanner"] as? String }).sorted() {
+        let scanners = Set(expected.compactMap { $0["scanner"] as? String }).sorted()
+        #expect(scanners.count > 1)
+        for scanner in scanners {
             let found = try Gateway.replay([
                 "--config", config, "--adapter", scanner, "--reorder", "10s", "--fields", Fixtures.roomFields,
                 Fixtures.path(job.name),
