@@ -14,22 +14,6 @@ struct RestartWorld {
         var description: String
     }
 
-    /// How the journal of a world is set, by its seed.
-    struct Plan {
-        var durability: JournalOptions.Durability
-        var rotateSize: Int
-        var retainSize: Int
-        var envelope: Bool
-
-        init(seed: UInt64) {
-            var random = SeededGenerator(state: seed)
-            durability = random.pick([.event, .event, .every(.seconds(2))])
-            rotateSize = random.pick([2_000, 6_000, 1 << 20])
-            retainSize = random.pick([1 << 30, 1 << 30, 20_000])
-            envelope = random.chance(50)
-        }
-    }
-
     /// A process that lives: engine, journal and model.
     private struct Life {
         var engine: MonitorEngine
@@ -72,41 +56,11 @@ struct RestartWorld {
     private(set) var kills = 0
 
     init(_ script: Script) {
-        self.script = Self.onMicroseconds(script)
+        self.script = script.onMicroseconds()
         plan = Plan(seed: script.seed)
         disk = SimulatedDisk(seed: script.seed &+ 77)
         offset = self.script.clockOffset
         now = self.script.start
-    }
-
-    /// Lines hold microseconds, and what is remembered of them alone no more: times here are whole ones.
-    private static func onMicroseconds(_ script: Script) -> Script {
-        func micro(_ nanoseconds: Int64) -> Int64 {
-            let milli = (nanoseconds + 500_000) / 1_000_000 * 1_000_000
-            return milli + (nanoseconds - milli) * 1000
-        }
-        func micro(_ instant: Instant) -> Instant { Instant(nanoseconds: micro(instant.nanoseconds)) }
-        var script = script
-        script.clockOffset = ClockOffset(nanoseconds: script.clockOffset.nanoseconds / 1000 * 1000)
-        script.steps = script.steps.map { step in
-            switch step {
-            case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
-                .add(condition, identifier, monitor: monitor, assuming: assuming, settings, at: micro(time))
-            case .remove(let identifier, let time): .remove(identifier, at: micro(time))
-            case .name(let beacons, let time): .name(beacons, at: micro(time))
-            case .heard(let name, let time): .heard(name, at: micro(time))
-            case .sighted(let name, let beacon, let rssi, let time): .sighted(name, beacon, rssi, at: micro(time))
-            case .listening(let kind, let name, let reason, let time):
-                .listening(kind, name, reason: reason, at: micro(time))
-            case .advance(let time): .advance(to: micro(time))
-            case .located(let north, let accuracy, let time):
-                .located(north: north, accuracy: accuracy, at: micro(time))
-            case .source(let kind, let reason, let time): .source(kind, reason: reason, at: micro(time))
-            case .clockOffset(let offset): .clockOffset(ClockOffset(nanoseconds: offset.nanoseconds / 1000 * 1000))
-            case .monitor, .adapter, .left, .ambient, .deafness: step
-            }
-        }
-        return script
     }
 
     // MARK: A life
@@ -137,7 +91,8 @@ struct RestartWorld {
         guard survived >= durable else {
             throw Failure(description: "line \(durable) was durable, and \(survived) is the last after the restart")
         }
-        let left = try checkFiles()
+        let left = try LinesLeft(
+            on: disk, in: Self.events, expecting: lines, durable: durable, mayHaveHoles: powerWasCut)
         // Behind the last line nothing but a power cut leaves what numbers have to keep clear of.
         guard survived == left.last || survived > left.last && powerWasCut else {
             throw Failure(description: "numbers go on after \(survived), and \(left.last) is the last line")
@@ -145,8 +100,9 @@ struct RestartWorld {
         lines = lines.filter { left.contains($0.key) }
         let memory = remembered(from: left)
         if starts > 1, memory != nil || journal.recovery.snapshot != nil {
-            try check(journal.recovery.snapshot ?? MonitorSnapshot(), memory?.snapshot ?? MonitorSnapshot())
-            try checkRecords(journal)
+            try RestartComparison.check(
+                journal.recovery.snapshot ?? MonitorSnapshot(), memory?.snapshot ?? MonitorSnapshot())
+            try RestartComparison.checkRecords(of: journal, after: lines)
         }
         durable = survived
         let begun = try endedVisit(journal, after: left.last)
@@ -364,7 +320,7 @@ struct RestartWorld {
     private var deadBegin: (start: UInt32, sequence: Int, time: Instant) = (0, 0, .earliest)
 
     /// What a new process has to know: the snapshot that is on the disk, and what the lines after it say.
-    private mutating func remembered(from left: Left) -> RestartMemory? {
+    private mutating func remembered(from left: LinesLeft) -> RestartMemory? {
         // Another file is that of the process that died, or one before it that a power cut has brought back.
         let file = disk.contents("\(Self.state)/state.json")
         if let candidate, let file, file != candidate.before, isOfTheDead(file) { takeCandidate() }
@@ -401,118 +357,6 @@ struct RestartWorld {
         for adapter in life.engine.knownAdapters { deadNames[adapter.index] = life.engine.name(of: adapter) }
     }
 
-    // MARK: What is checked
-
-    /// The lines that are in the files.
-    private struct Left {
-        var numbers: Set<Int> = []
-        /// The first that has not been deleted for its age.
-        var first = Int.max
-        var last = 0
-
-        func contains(_ number: Int) -> Bool { number < first ? number <= last : numbers.contains(number) }
-    }
-
-    /// Every line of every file is what it had to be, in order, and all that was durable is there.
-    ///
-    /// What was not durable may have holes: no whole line behind one is taken back.
-    private func checkFiles() throws -> Left {
-        var left = Left()
-        for name in disk.list("\(Self.events)") {
-            guard let segment = Segment(name: name), let bytes = disk.contents("\(Self.events)/\(name)") else {
-                continue
-            }
-            guard bytes.isEmpty || bytes.last == 0x0A || powerWasCut else {
-                throw Failure(description: "\(name) ends in the middle of a line")
-            }
-            if segment.first <= left.last { throw Failure(description: "\(name) follows line \(left.last)") }
-            left.first = min(left.first, segment.first)
-            left.last = max(left.last, segment.first - 1)
-            for line in bytes.split(separator: 0x0A) {
-                var parser = LineParser()
-                parser.text = JSONText(Array(line[(line.lastIndex(of: 0).map { $0 + 1 } ?? line.startIndex)...]))
-                guard parser.parse(), parser.passedOver == 0, let number = parser.head.sequence else {
-                    // A hole of a power cut stays where it is.
-                    if powerWasCut { continue }
-                    throw Failure(description: "not a line: \(String(decoding: line, as: UTF8.self))")
-                }
-                guard number > left.last else {
-                    throw Failure(description: "line \(number) follows line \(left.last)")
-                }
-                guard lines[number] == String(decoding: parser.text.bytes, as: UTF8.self) + "\n" else {
-                    throw Failure(
-                        description: "line \(number) is \(String(decoding: line, as: UTF8.self)), expected "
-                            + "\(lines[number] ?? "none")")
-                }
-                left.numbers.insert(number)
-                left.last = number
-            }
-        }
-        if let lost = lines.keys.filter({ $0 <= durable && !left.contains($0) }).min() {
-            throw Failure(description: "line \(lost) was durable, and is not in the files")
-        }
-        return left
-    }
-
-    private func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
-        let (left, right) = (Self.comparable(found), Self.comparable(expected))
-        guard left.conditions == right.conditions else {
-            let place = zip(left.conditions, right.conditions).first { $0 != $1 }
-            throw Failure(
-                description: "remembered is\n  \(place.map { "\($0.0)" } ?? "\(left.conditions.map(\.identifier))")\n"
-                    + "expected\n  \(place.map { "\($0.1)" } ?? "\(right.conditions.map(\.identifier))")")
-        }
-        guard left.adapters == right.adapters else {
-            throw Failure(description: "adapters are\n  \(left.adapters)\nexpected\n  \(right.adapters)")
-        }
-    }
-
-    /// What decides: adapters that hold something, by name, and of a condition's last refresh not which beacon's.
-    private static func comparable(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
-        var snapshot = snapshot
-        var holders: Set<String> = []
-        for index in snapshot.conditions.indices {
-            for subject in [snapshot.conditions[index].own] + snapshot.conditions[index].beacons {
-                holders.formUnion(subject.holders)
-            }
-            let condition = snapshot.conditions[index].condition
-            snapshot.conditions[index].own.lastRefresh?.beacon = condition.anyBeacon
-        }
-        snapshot.endVisits()
-        snapshot.adapters = snapshot.adapters.filter { holders.contains($0.name) }.sorted { $0.name < $1.name }
-        return snapshot
-    }
-
-    /// `record(for:)` gives what the last line of the condition said.
-    private func checkRecords(_ journal: Journal) throws {
-        var last: [Identifier: String] = [:]
-        for (_, line) in lines.sorted(by: { $0.key < $1.key }) {
-            var parser = LineParser()
-            parser.text = JSONText(Array(line.utf8.dropLast()))
-            guard parser.parse() else { continue }
-            if let event = parser.event(), parser.head.kind == .event, event.scope == .condition {
-                last[Identifier(lookup: event.identifier)] = Self.text(event)
-            } else if let change = parser.conditionChange(), change.kind != .changed {
-                last[Identifier(lookup: change.identifier)] =
-                    change.kind == .removed ? nil : Self.text(BeaconMonitor.Record(beginning: change).lastEvent)
-            }
-        }
-        for identifier in Set(last.keys).union(journal.recordIdentifiers) {
-            let record = journal.record(for: identifier).map { Self.text($0.lastEvent) }
-            guard record == last[identifier] else {
-                throw Failure(
-                    description:
-                        "the record of \(identifier) is \(record ?? "none"), expected \(last[identifier] ?? "none")")
-            }
-        }
-    }
-
-    private static func text(_ event: BeaconMonitor.Event) -> String {
-        var buffer = LineBuffer()
-        buffer.write(event, adapter: "-")
-        return String(decoding: buffer.bytes, as: UTF8.self)
-    }
-
     // MARK: A run
 
     /// Runs the script, killed at the calls of each process that are listed; the last one lives.
@@ -541,14 +385,5 @@ struct RestartWorld {
         }
         calls.append(disk.calls)
         return calls
-    }
-}
-
-extension MonitorSnapshot {
-    /// Ends the visits that an exit has ended, whether their lines came to be or not.
-    fileprivate mutating func endVisits() {
-        for index in conditions.indices where conditions[index].own.state == .unsatisfied {
-            conditions[index].own.visit = nil
-        }
     }
 }

@@ -1,0 +1,82 @@
+import BluetoothLE
+import Foundation
+import JSON
+import SystemPackage
+import TestSupport
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// What is remembered after a start, against what had to be.
+enum RestartComparison {
+    /// Whether two snapshots decide the same.
+    ///
+    /// - Throws: ``RestartWorld/Failure`` with the first difference.
+    static func check(_ found: MonitorSnapshot, _ expected: MonitorSnapshot) throws {
+        let (left, right) = (Self.comparable(found), Self.comparable(expected))
+        guard left.conditions == right.conditions else {
+            let place = zip(left.conditions, right.conditions).first { $0 != $1 }
+            throw RestartWorld.Failure(
+                description: "remembered is\n  \(place.map { "\($0.0)" } ?? "\(left.conditions.map(\.identifier))")\n"
+                    + "expected\n  \(place.map { "\($0.1)" } ?? "\(right.conditions.map(\.identifier))")")
+        }
+        guard left.adapters == right.adapters else {
+            throw RestartWorld.Failure(description: "adapters are\n  \(left.adapters)\nexpected\n  \(right.adapters)")
+        }
+    }
+
+    /// What decides: adapters that hold something, by name, and of a condition's last refresh not which beacon's.
+    private static func comparable(_ snapshot: MonitorSnapshot) -> MonitorSnapshot {
+        var snapshot = snapshot
+        var holders: Set<String> = []
+        for index in snapshot.conditions.indices {
+            for subject in [snapshot.conditions[index].own] + snapshot.conditions[index].beacons {
+                holders.formUnion(subject.holders)
+            }
+            let condition = snapshot.conditions[index].condition
+            snapshot.conditions[index].own.lastRefresh?.beacon = condition.anyBeacon
+        }
+        snapshot.endVisits()
+        snapshot.adapters = snapshot.adapters.filter { holders.contains($0.name) }.sorted { $0.name < $1.name }
+        return snapshot
+    }
+
+    /// `record(for:)` gives what the last line of the condition said.
+    static func checkRecords(of journal: Journal, after lines: [Int: String]) throws {
+        var last: [Identifier: String] = [:]
+        for (_, line) in lines.sorted(by: { $0.key < $1.key }) {
+            var parser = LineParser()
+            parser.text = JSONText(Array(line.utf8.dropLast()))
+            guard parser.parse() else { continue }
+            if let event = parser.event(), parser.head.kind == .event, event.scope == .condition {
+                last[Identifier(lookup: event.identifier)] = Self.text(event)
+            } else if let change = parser.conditionChange(), change.kind != .changed {
+                last[Identifier(lookup: change.identifier)] =
+                    change.kind == .removed ? nil : Self.text(BeaconMonitor.Record(beginning: change).lastEvent)
+            }
+        }
+        for identifier in Set(last.keys).union(journal.recordIdentifiers) {
+            let record = journal.record(for: identifier).map { Self.text($0.lastEvent) }
+            guard record == last[identifier] else {
+                throw RestartWorld.Failure(
+                    description:
+                        "the record of \(identifier) is \(record ?? "none"), expected \(last[identifier] ?? "none")")
+            }
+        }
+    }
+
+    private static func text(_ event: BeaconMonitor.Event) -> String {
+        var buffer = LineBuffer()
+        buffer.write(event, adapter: "-")
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+}
+
+extension MonitorSnapshot {
+    /// Ends the visits that an exit has ended, whether their lines came to be or not.
+    mutating func endVisits() {
+        for index in conditions.indices where conditions[index].own.state == .unsatisfied {
+            conditions[index].own.visit = nil
+        }
+    }
+}

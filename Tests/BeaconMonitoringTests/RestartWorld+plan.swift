@@ -1,0 +1,20 @@
+import EventLog
+import TestSupport
+
+extension RestartWorld {
+    /// How the journal of a world is set, by its seed.
+    struct Plan {
+        var durability: JournalOptions.Durability
+        var rotateSize: Int
+        var retainSize: Int
+        var envelope: Bool
+
+        init(seed: UInt64) {
+            var random = SeededGenerator(state: seed)
+            durability = random.pick([.event, .event, .every(.seconds(2))])
+            rotateSize = random.pick([2_000, 6_000, 1 << 20])
+            retainSize = random.pick([1 << 30, 1 << 30, 20_000])
+            envelope = random.chance(50)
+        }
+    }
+}
