@@ -38,8 +38,7 @@ struct DBusScannerTests {
         let filter = world.calls("SetDiscoveryFilter").first?["filter"] as? [String: String]
         #expect(filter == ["Transport": "s:le", "DuplicateData": "b:1", "RSSI": "n:-127"])
         #expect(world.calls.compactMap { $0["call"] as? String }.suffix(2) == ["SetDiscoveryFilter", "StartDiscovery"])
-        #expect(scanner.mayBeThinned(on: 0))
-        #expect(world.recorder.obstacles == [])
+        #expect(scanner.mayBeThinned(on: 0) && world.recorder.obstacles == [])
     }
 
     @Test func `L5: a report without manufacturer specific data is a report, without data`() throws {

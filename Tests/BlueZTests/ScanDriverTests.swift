@@ -23,8 +23,7 @@ import Testing
         #expect(radio.told == [])
         radio.answer(to: radio.sent.removeFirst())
         #expect(radio.told == [.listening(adapter: 0, reason: "it scans")])
-        #expect(!radio.driver.isThinned)
-        #expect(radio.driver.nextDeadline == nil)
+        #expect(!radio.driver.isThinned && radio.driver.nextDeadline == nil)
         #expect(
             radio.driver.ending == .setScanEnable(false, filtersDuplicates: false, isExtended: isExtended))
     }

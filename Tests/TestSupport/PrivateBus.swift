@@ -49,6 +49,7 @@ package final class PrivateBus {
     /// - Parameters:
     ///   - policy: more rules, as dbus-daemon(1) writes them.
     ///   - isStarted: whether it runs from the beginning.
+    /// - Throws: ``Problem``, and what starts processes and makes folders.
     package init(policy: String = "", isStarted: Bool = true) throws {
         self.policy = policy
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
