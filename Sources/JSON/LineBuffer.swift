@@ -53,6 +53,9 @@
         filled -= size
     }
 
+    /// Takes back the octet that was appended last.
+    package mutating func removeLast() { filled = max(0, filled - 1) }
+
     /// Whether `octet` was appended last.
     @inlinable @inline(__always)
     func ends(with octet: UInt8) -> Bool { unsafe filled > 0 && storage[filled - 1] == octet }

@@ -1,6 +1,7 @@
 import BluetoothLE
 import EventLog
 import Foundation
+import JSON
 import Testing
 
 @testable import BeaconMonitoring

@@ -11,8 +11,8 @@ import TestSupport
 struct LinesLeft {
     private(set) var numbers: Set<Int> = []
     /// The first that has not been deleted for its age.
-    private var first = Int.max
-    private var last = 0
+    private(set) var first = Int.max
+    private(set) var last = 0
 
     /// Reads every line of every file: each is what it had to be, in order, and all that was durable is there.
     ///

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    private func mutated(_ bytes: [UInt8], using random: inout Seeded) -> [UInt8] {
+    private func mutated(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             // Half of the time near the beginning, where the headers are.

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import JSON
 import SystemPackage
 
 /// Which events of a monitor its subscribers have still to handle, and the last that they handled of each condition, in a
@@ -101,9 +102,7 @@ final class DeliveryFile {
     func keep(_ actions: ActionBuffer, events: [KeptEvent], adapterName: (AdapterID) -> String) {
         for case .condition(let change) in actions.actions where change.kind == .removed {
             records[Identifier(lookup: change.identifier)] = nil
-            buffer.append("{\"removed\":\"")
-            buffer.append(escaped: change.identifier)
-            buffer.append("\"}\n")
+            line { $0.write("removed", change.identifier) }
         }
         for kept in events {
             let adapter = kept.event.sighting.map { adapterName($0.adapter) } ?? ""
@@ -121,22 +120,17 @@ final class DeliveryFile {
     /// Takes note that events were handled. It waits for no disk: a mark that is lost has its event come once more.
     func handled(_ numbers: [Int]) {
         for number in numbers { handled(number) }
-        append("{\"handled\":[", numbers)
+        append("handled", numbers)
     }
 
     /// Lets go of events that nobody has handled: they make no record.
     func forget(_ numbers: [Int]) {
         for number in numbers { unhandled[number] = nil }
-        append("{\"forgotten\":[", numbers)
+        append("forgotten", numbers)
     }
 
-    private func append(_ beginning: StaticString, _ numbers: [Int]) {
-        buffer.append(beginning)
-        for (place, number) in numbers.enumerated() {
-            if place > 0 { buffer.append(octet: UInt8(ascii: ",")) }
-            buffer.append(number)
-        }
-        buffer.append("]}\n")
+    private func append(_ key: StaticString, _ numbers: [Int]) {
+        line { buffer in buffer.array(key, numbers) { $0.append($1) } }
         flush(durably: false)
     }
 
@@ -170,15 +164,19 @@ final class DeliveryFile {
         let adapter = AdapterID(index: 1)
         encoder.name(adapter, entry.adapter)
         event.sighting?.adapter = adapter
-        buffer.append("{")
-        if isRecord { buffer.append("\"record\":true,") }
-        if let crossing = entry.kept.crossing {
-            buffer.append(crossing == .entry ? "\"crossing\":\"entry\"," : "\"crossing\":\"exit\",")
+        line { buffer in
+            if isRecord { buffer.write("record", true) }
+            if let crossing = entry.kept.crossing { buffer.write("crossing", word: crossing == .entry ? "entry" : "exit") }
+            buffer.key("payload")
+            encoder.encode(.event(event), into: &buffer)
+            // Without the line's end.
+            buffer.removeLast()
         }
-        buffer.append("\"payload\":")
-        encoder.encode(.event(event), into: &buffer)
-        buffer.dropLast()
-        buffer.append("}\n")
+    }
+
+    private func line(_ members: (inout LineBuffer) -> Void) {
+        buffer.object(members)
+        buffer.append(octet: 0x0A)
     }
 
     private func read() throws(Errno) {

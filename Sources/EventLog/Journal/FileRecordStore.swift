@@ -39,7 +39,7 @@ public final class FileRecordStore: RecordStore {
             options, boot: try BootID.current(), now: now, clockOffset: offset, isClockSynchronized: true)
         deliveries = try DeliveryFile(
             folder.appending(DeliveryFile.fileName), of: monitor, boot: journal.boot, clockOffset: offset,
-            records: journal.records)
+            records: journal.storedRecords)
         self.journal = journal
         noteTrouble(at: now)
         return journal.recovery.snapshot

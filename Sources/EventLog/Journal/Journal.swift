@@ -22,6 +22,9 @@ public final class Journal {
     /// What was found when it was opened.
     public private(set) var recovery: Recovery
 
+    /// How long what could not be written waits at most for the next try.
+    static let retryLast: Duration = .seconds(30)
+
     private var queue: LineQueue
     private var writer: SegmentWriter
     private var shelf: SegmentShelf
@@ -35,7 +38,7 @@ public final class Journal {
     /// When what was written has to be durable.
     private var synchronizeAt: Instant?
     private var retryAt: Instant?
-    private var backOff = BackOff(first: .seconds(1), most: .seconds(30))
+    private var backOff = BackOff(first: .seconds(1), most: retryLast)
     private var housekeepAt: Instant
     /// Why lines can't be kept at present.
     private var lineTrouble: String?
@@ -179,6 +182,9 @@ public final class Journal {
 
     /// The identifiers for which there is a record.
     public var recordIdentifiers: [Identifier] { records.identifiers }
+
+    /// The records as a snapshot has them.
+    var storedRecords: [Identifier: RecordBuilder.StoredRecord] { records.forSnapshot }
 
     // MARK: Snapshots
 
