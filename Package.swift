@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "BeaconMonitoringFoundation", targets: ["BeaconMonitoringFoundation"]),
+        .library(name: "BeaconMonitoringTesting", targets: ["BeaconMonitoringTesting"]),
         .library(name: "BackgroundActivity", targets: ["BackgroundActivity"]),
         .library(name: "Captures", targets: ["Captures"]),
         .library(name: "EventLog", targets: ["EventLog"]),
@@ -48,6 +49,9 @@ let package = Package(
         // The one target that may import Foundation.
         .target(
             name: "BeaconMonitoringFoundation", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
+        // For tests of whoever uses the libraries; no product that runs has it.
+        .target(
+            name: "BeaconMonitoringTesting", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BackgroundActivity",
             dependencies: ["BeaconMonitoring", "CDBus", .product(name: "SystemPackage", package: "swift-system")],
@@ -220,7 +224,8 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(
-            name: "Examples", dependencies: ["BeaconMonitoring", "BluetoothLE", "Location"],
+            name: "Examples",
+            dependencies: ["BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "Location"],
             path: "docs/library.docc/Examples"),
         .testTarget(
             name: "BlueZTests",
@@ -231,7 +236,7 @@ let package = Package(
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "TestSupport",
+                "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "JSON", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import Testing
 
@@ -88,7 +89,7 @@ import Testing
         var late = site.monitor.ranging(for: condition).makeAsyncIterator()
         #expect(await late.next() == nil)
 
-        var monitor: BeaconMonitor? = try BeaconMonitor("ranging discarded", clock: ManualClock())
+        var monitor: BeaconMonitor? = try BeaconMonitor("ranging discarded", clock: HandClock())
         var orphan = try #require(monitor).ranging(for: condition).makeAsyncIterator()
         monitor = nil
         #expect(await orphan.next() == nil)

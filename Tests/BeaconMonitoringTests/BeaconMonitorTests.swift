@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
     // MARK: Names
 
     @Test func `N1: a second monitor of one name is an error that names it`() throws {
-        let first = try BeaconMonitor("N1 twice", clock: ManualClock())
-        #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: ManualClock()) }
-        _ = try BeaconMonitor("N1 another", clock: ManualClock())
+        let first = try BeaconMonitor("N1 twice", clock: HandClock())
+        #expect(throws: MonitorError.nameTaken("N1 twice")) { try BeaconMonitor("N1 twice", clock: HandClock()) }
+        _ = try BeaconMonitor("N1 another", clock: HandClock())
         withExtendedLifetime(first) {}
     }
 
@@ -17,39 +18,39 @@ import Testing
         var settings = MonitorSettings()
         settings.forgetAfter = settings.outageTimeout
         #expect(throws: MonitorError.self) {
-            try BeaconMonitor("N1 refused", clock: ManualClock(), settings: settings)
+            try BeaconMonitor("N1 refused", clock: HandClock(), settings: settings)
         }
-        _ = try BeaconMonitor("N1 refused", clock: ManualClock())
+        _ = try BeaconMonitor("N1 refused", clock: HandClock())
     }
 
     @Test func `N1: a monitor that was discarded frees its name at once, a thousand times`() async throws {
         for _ in 0..<1000 {
-            let monitor = try BeaconMonitor("N1 discarded", clock: ManualClock())
+            let monitor = try BeaconMonitor("N1 discarded", clock: HandClock())
             try await monitor.add(.anyA, identifier: "lobby")
         }
     }
 
     @Test func `N1: a subscriber keeps no discarded monitor alive, and its events end`() async throws {
-        var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: ManualClock())
+        var monitor: BeaconMonitor? = try BeaconMonitor("N1 subscriber", clock: HandClock())
         var events = try #require(monitor).events.makeAsyncIterator()
         monitor = nil
-        _ = try BeaconMonitor("N1 subscriber", clock: ManualClock())
+        _ = try BeaconMonitor("N1 subscriber", clock: HandClock())
         #expect(try await events.next() == nil)
     }
 
     @Test func `N1: a monitor that ended frees its name at once and never its successor's`() async throws {
-        var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: ManualClock())
+        var first: BeaconMonitor? = try BeaconMonitor("N1 ended", clock: HandClock())
         await first?.end()
-        let second = try BeaconMonitor("N1 ended", clock: ManualClock())
+        let second = try BeaconMonitor("N1 ended", clock: HandClock())
         await first?.end()
         first = nil
-        #expect(throws: MonitorError.nameTaken("N1 ended")) { try BeaconMonitor("N1 ended", clock: ManualClock()) }
+        #expect(throws: MonitorError.nameTaken("N1 ended")) { try BeaconMonitor("N1 ended", clock: HandClock()) }
         withExtendedLifetime(second) {}
     }
 
     @Test func `N1: a monitor whose loop was cancelled frees its name when it is discarded`() async throws {
         for _ in 0..<100 {
-            let clock = ManualClock()
+            let clock = HandClock()
             let monitor = try BeaconMonitor("N1 loop", clock: clock)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { [monitor] in try await monitor.run() }
@@ -187,9 +188,9 @@ import Testing
         #expect(entered.clockOffset == ClockOffset(nanoseconds: 1_000_000_000_000_000))
         // The wall clock steps; nothing leaves by it, and what was printed stays as it was.
         site.clock.setOffset(.seconds(-500))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(30))
+        await site.heard(at: .seconds(30))
         #expect(await site.monitor.record(for: "lobby")?.lastEvent == entered)
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(31))
+        await site.heard(at: .seconds(31))
         let left = try #require(await site.monitor.record(for: "lobby")?.lastEvent)
         #expect(left.state == .unsatisfied)
         #expect(left.date == WallDate(World.start + .seconds(31 - 500), offset: .zero))
@@ -236,25 +237,6 @@ import Testing
             await expect(.unsatisfied(at: .seconds(5)), from: &events)
         }
         #expect(site.clock.sleepers == 0)
-    }
-
-    @Test func `T5: the loop has the sources drained before a deadline is handled`() async throws {
-        let site = try await Site("T5")
-        try await site.lobby()
-        await site.sighted(at: .zero)
-        async let run: Void = site.monitor.run {
-            // One that lay in a source's buffer, and one that came while it was drained.
-            await site.sighted(at: .seconds(29))
-            await site.sighted(at: .seconds(31))
-        }
-        await site.clock.sleeperStands(at: .seconds(30))
-        site.clock.set(.seconds(30))
-        // A deadline may be early: what the first of them moved to is looked at before the second's.
-        await site.clock.sleeperStands(at: .seconds(59))
-        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
-        #expect(await site.monitor.counters.lateInputs == 0)
-        await site.monitor.end()
-        try await run
     }
 
     @Test func `a monitor's loop runs once at a time`() async throws {

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 import Synchronization
 
@@ -30,11 +31,11 @@ struct Entered: Sendable, Hashable {
 /// The one that is built here.
 struct Ours: Design {
     let monitor: BeaconMonitor
-    private let clock: ManualClock
+    private let clock: HandClock
     private let adapter: AdapterID
 
     static func open(_ name: String, limit: Int) async throws -> Ours {
-        let clock = ManualClock()
+        let clock = HandClock()
         var settings = EngineSettings()
         settings.conditionLimit = limit
         let monitor = try BeaconMonitor(name, clock: clock, engine: settings)

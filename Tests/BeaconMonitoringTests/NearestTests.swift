@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import TestSupport
 import Testing
@@ -25,11 +26,13 @@ import Testing
         try LocationFix(time: World.start + time, coordinate: place(east: east), horizontalAccuracy: accuracy)
     }
 
-    private static func monitor(_ name: String, limit: Int = 0) throws -> BeaconMonitor {
+    private static func monitor(
+        _ name: String, limit: Int = 0, clock: HandClock = HandClock()
+    ) throws -> BeaconMonitor {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
         settings.conditionLimit = limit
-        return try BeaconMonitor(name, clock: ManualClock(), engine: settings)
+        return try BeaconMonitor(name, clock: clock, engine: settings)
     }
 
     @Test func `the nearest are monitored, and swapped as the gateway moves`() async throws {
@@ -84,10 +87,12 @@ import Testing
     }
 
     @Test func `what the gateway is in stays until it has said that it left`() async throws {
-        let monitor = try Self.monitor("nearest exit")
+        let clock = HandClock()
+        let monitor = try Self.monitor("nearest exit", clock: clock)
         let row = try Self.row(30)
         var events = monitor.events.makeAsyncIterator()
         func go(to east: Double, at time: Duration) async throws -> [String] {
+            clock.set(time)
             let fix = try Self.fix(east: east, at: time)
             let changes = try await monitor.monitorNearest(1, of: row, to: fix)
             await monitor.located(fix)
@@ -115,7 +120,7 @@ import Testing
         try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 0))
         await site.sighted(.a(0), at: .seconds(1))
         #expect(try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 10_000)) == [])
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(31))
+        await site.heard(at: .seconds(31))
         #expect(
             try await site.monitor.monitorNearest(1, of: places, to: Self.fix(east: 10_000)).map(\.identifier)
                 == ["0", "2"])

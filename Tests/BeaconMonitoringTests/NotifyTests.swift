@@ -15,14 +15,14 @@ import Testing
         var iterator = events.makeAsyncIterator()
         let (started, stopped) = (ListeningChange.Kind.started, ListeningChange.Kind.stopped(since: nil))
         await site.sighted(at: .seconds(1))
-        await site.monitor.listening(ListeningChange(stopped, adapter: site.adapter), at: World.start + .seconds(10))
-        await site.monitor.listening(ListeningChange(started, adapter: site.adapter), at: World.start + .seconds(80))
+        await site.listening(stopped, at: .seconds(10))
+        await site.listening(started, at: .seconds(80))
         await site.sighted(at: .seconds(81))
         // It leaves at 111, comes back, and is gone when the adapter is back.
         await site.sighted(at: .seconds(150))
-        await site.monitor.listening(ListeningChange(stopped, adapter: site.adapter), at: World.start + .seconds(151))
-        await site.monitor.listening(ListeningChange(started, adapter: site.adapter), at: World.start + .seconds(220))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(300))
+        await site.listening(stopped, at: .seconds(151))
+        await site.listening(started, at: .seconds(220))
+        await site.heard(at: .seconds(300))
         await site.monitor.end()
         var all: [Outcome] = []
         while let event = try await iterator.next() { if let brief = event.brief { all.append(brief) } }
@@ -106,7 +106,7 @@ import Testing
         async let next = busy.next()
         while await last() != .satisfied { await Task.yield() }
         await site.sighted(.a(2), at: .seconds(1))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(31))
+        await site.heard(at: .seconds(31))
         #expect(try await next?.brief == .unsatisfied(at: .seconds(31)))
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(31)))
         // Both wait for the next exit, or have ended; an entry concerns neither.
@@ -141,7 +141,7 @@ import Testing
         var iterator = exits.makeAsyncIterator()
         await site.sighted(.a(1), at: .zero)
         await site.sighted(.a(2), at: .seconds(5))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(100))
+        await site.heard(at: .seconds(100))
         let left: [Outcome] = [
             .unsatisfied(beacon: .a(1), at: .seconds(30)), .unsatisfied(at: .seconds(35)),
             .unsatisfied(beacon: .a(2), at: .seconds(35)),

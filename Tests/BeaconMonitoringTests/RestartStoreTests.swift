@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import EventLog
 import Foundation
@@ -15,7 +16,7 @@ import Testing
 
     @Test func `N4: reopening a monitor by name gives its conditions and records back`() async throws {
         let folder = Folder()
-        let clock = ManualClock()
+        let clock = HandClock()
         do {
             let monitor = try BeaconMonitor(
                 "store-4", clock: clock, store: FileRecordStore(directory: FilePath(folder.path)))
@@ -23,6 +24,7 @@ import Testing
             await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
             try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
             try await monitor.add(.anyB, identifier: "yard")
+            clock.set(.seconds(1))
             await monitor.sighted(
                 Sighting(
                     time: World.start + .seconds(1), adapter: adapter, beacon: .a(1), measuredPower: -59,
@@ -42,8 +44,10 @@ import Testing
         // It is still there: no event, but when it leaves.
         let adapter = try await monitor.adapter(named: "hci0")
         await monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start + .seconds(100))
+        clock.set(.seconds(129))
         await monitor.heard(adapter, at: World.start + .seconds(129))
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
+        clock.set(.seconds(130))
         await monitor.heard(adapter, at: World.start + .seconds(130))
         #expect(await monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
         #expect(await monitor.remove("yard"))
@@ -59,14 +63,14 @@ import Testing
         let other = try StateLock(site, in: FilePath(folder.path + "/store-1"), program: "another program")
         #expect {
             _ = try BeaconMonitor(
-                "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+                "store-1", clock: HandClock(), store: FileRecordStore(directory: FilePath(folder.path)))
         } throws: { error in
             guard case MonitorError.recordsUnavailable(let reason)? = error as? MonitorError else { return false }
             return reason.contains("another program")
         }
         other.release()
         let monitor = try BeaconMonitor(
-            "store-1", clock: ManualClock(), store: FileRecordStore(directory: FilePath(folder.path)))
+            "store-1", clock: HandClock(), store: FileRecordStore(directory: FilePath(folder.path)))
         await monitor.end()
     }
 }

@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import Synchronization
 import Testing
@@ -91,7 +92,7 @@ import Testing
 
     @Test func `a monitor holds a session until it ends, and each who ranges one`() async throws {
         let registry = ServiceRegistry()
-        let clock = ManualClock()
+        let clock = HandClock()
         let monitor = try BeaconMonitor("service implicit", clock: clock, service: registry)
         #expect(registry.demand == .implicit)
         var updates: BeaconMonitor.RangingUpdates.Iterator? =
@@ -110,7 +111,7 @@ import Testing
 
     @Test func `where explicit sessions are demanded, events say that none is held, and stop saying so`() async throws {
         let registry = ServiceRegistry(requiresExplicitSessions: true)
-        let clock = ManualClock()
+        let clock = HandClock()
         let monitor = try BeaconMonitor("service explicit", clock: clock, service: registry)
         #expect(registry.demand == nil)
         let adapter = try await monitor.adapter(named: "hci0")

@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import EventLog
 import Foundation
@@ -22,7 +23,7 @@ import Testing
         #expect(arrived.arrivalDate == WallDate(World.start + .seconds(101), offset: .zero))
         #expect(arrived.isOpen && arrived.departure == nil && arrived.departureDate == nil)
         await site.sighted(.a(2), at: .seconds(21))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(60))
+        await site.heard(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.identifier == "lobby" && ended.arrival == arrived.arrival && !ended.isOpen)
         #expect(ended.departure == World.start + .seconds(21))
@@ -37,14 +38,12 @@ import Testing
         try await site.lobby()
         var visits = site.monitor.visits.makeAsyncIterator()
         await site.sighted(at: .zero)
-        await site.monitor.listening(
-            ListeningChange(.stopped(since: nil), adapter: site.adapter), at: World.start + .seconds(1))
-        await site.monitor.listening(
-            ListeningChange(.started, adapter: site.adapter), at: World.start + .seconds(100))
+        await site.listening(.stopped(since: nil), at: .seconds(1))
+        await site.listening(.started, at: .seconds(100))
         #expect(try await site.monitor.requestState(for: "lobby") == .unknown)
         await site.sighted(at: .seconds(101))
         #expect(try await site.monitor.requestState(for: "lobby") == .satisfied)
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(200))
+        await site.heard(at: .seconds(200))
         #expect(try await visits.next()?.isOpen == true)
         let ended = try await visits.next()
         #expect(ended?.arrival == World.start && ended?.departure == World.start + .seconds(101))
@@ -79,7 +78,7 @@ import Testing
         var visits = site.monitor.visits.makeAsyncIterator()
         await site.sighted(.a(1), at: .zero)
         await site.sighted(.a(2), at: .seconds(5))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(100))
+        await site.heard(at: .seconds(100))
         var told: [String] = []
         for _ in 0..<6 {
             guard let visit = try await visits.next() else { break }
@@ -94,13 +93,13 @@ import Testing
         try await site.lobby(.satisfied)
         var visits = site.monitor.visits.makeAsyncIterator()
         await site.sighted(at: .seconds(3))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(60))
+        await site.heard(at: .seconds(60))
         let ended = try #require(await visits.next())
         #expect(ended.arrival == nil && ended.departure == World.start + .seconds(3) && !ended.isOpen)
         // Never confirmed: neither end is known, and it has ended all the same.
         try await site.monitor.add(.anyB, identifier: "yard", assuming: .satisfied)
         site.clock.set(.seconds(200))
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(200))
+        await site.heard(at: .seconds(200))
         let guess = try #require(await visits.next())
         #expect(guess.identifier == "yard" && guess.arrival == nil && guess.departure == nil && !guess.isOpen)
     }
@@ -130,13 +129,15 @@ import Testing
     @Test func `circles have stays too`() async throws {
         var settings = EngineSettings()
         settings.locationSource = "gpsd"
-        let monitor = try BeaconMonitor("visits circle", clock: ManualClock(), engine: settings)
+        let clock = HandClock()
+        let monitor = try BeaconMonitor("visits circle", clock: clock, engine: settings)
         let center = try Coordinate(latitude: 48.2, longitude: 16.4)
         try await monitor.add(
             .circle(BeaconMonitor.CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
             assuming: .unsatisfied)
         var visits = monitor.visits.makeAsyncIterator()
         for (time, distance) in [(1, 0), (2, 50), (3, 500)] as [(Int, Double)] {
+            clock.set(.seconds(time))
             await monitor.located(
                 try LocationFix(
                     time: World.start + .seconds(time),
@@ -152,9 +153,10 @@ import Testing
         try await site.lobby()
         var slow = site.monitor.visits.makeAsyncIterator()
         var steady = site.monitor.visits.makeAsyncIterator()
+        site.clock.set(.seconds(40 * 32_768))
         await site.monitor.sighted((0..<32_768).map { site.sighting(at: .seconds(40 * $0)) })
         for _ in 0..<2 { #expect(try await steady.next() != nil) }
-        await site.monitor.heard(site.adapter, at: World.start + .seconds(40 * 32_768))
+        await site.heard(at: .seconds(40 * 32_768))
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { try await slow.next() }
         #expect(try await slow.next() == nil)
         #expect(try await steady.next()?.arrival == World.start + .seconds(40))
@@ -165,7 +167,7 @@ import Testing
     @Test func `N4: a stay that began before a restart is delivered at its end, with its arrival`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("visits-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let clock = ManualClock()
+        let clock = HandClock()
         let name = "visits-restart"
         do {
             let monitor = try BeaconMonitor(name, clock: clock, store: FileRecordStore(directory: FilePath(path)))
@@ -187,6 +189,7 @@ import Testing
             Sighting(
                 time: World.start + .seconds(100), adapter: adapter, beacon: .a(1), measuredPower: -59,
                 rssi: RSSI(dBm: -60)))
+        clock.set(.seconds(130))
         await monitor.heard(adapter, at: World.start + .seconds(130))
         #expect(try await left.next()?.brief == .unsatisfied(at: .seconds(130)))
         let ended = try #require(await visits.next())

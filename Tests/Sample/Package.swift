@@ -10,6 +10,7 @@ let package = Package(
             name: "Sample",
             dependencies: [
                 .product(name: "BeaconMonitoring", package: "beacon-gateway"),
+                .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
                 .product(name: "BluetoothLE", package: "beacon-gateway"),
             ])
     ],

@@ -30,6 +30,8 @@ public enum MonitorError: Error, Hashable {
     case recordsUnavailable(String)
     /// The monitor's loop runs already.
     case running(String)
+    /// What heard for the monitor has ended, and with it the monitor: why, for operators.
+    case hearingEnded(String)
 }
 
 extension MonitorError: CustomStringConvertible {
@@ -58,6 +60,7 @@ extension MonitorError: CustomStringConvertible {
         case .ended(let name): "the monitor “\(name)” has ended"
         case .recordsUnavailable(let reason): reason
         case .running(let name): "the monitor “\(name)” runs already; await run() once"
+        case .hearingEnded(let reason): "nothing is heard any more: \(reason)"
         }
     }
 }

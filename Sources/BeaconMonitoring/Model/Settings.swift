@@ -90,4 +90,15 @@ public struct EngineSettings: Sendable, Hashable {
 
     /// The defaults; an adapter is never taken for deaf, and there is no location source.
     public init() {}
+
+    /// What a monitor that hears live has unless told otherwise, as a gateway has: 10 s of silence from everybody make an
+    /// adapter deaf (rule L5), and 2,000 beacons without a name may enter in a row (rule P5).
+    ///
+    /// In what was recorded, and in tests, silence is a part of the record: there the defaults are off.
+    public static var live: EngineSettings {
+        var settings = EngineSettings()
+        settings.deafAfter = .seconds(10)
+        settings.maxNewBeacons = 2000
+        return settings
+    }
 }

@@ -35,11 +35,16 @@ public struct Sighting: Sendable, Hashable {
     }
 }
 
-/// A source of reports that an engine knows: the place of its name in the engine's table of adapters.
+/// A source of reports that a monitor knows: the place of its name in the monitor's table of adapters.
+///
+/// It means something to the monitor alone that gave it, for as long as that lives: another takes nothing that comes under
+/// it, and counts that (``BeaconMonitor/Counters/foreignInputs``).
 public struct AdapterID: Sendable, Hashable {
     /// The place in the table, from 1.
     public let index: UInt16
+    /// The monitor that gave it, by a number that no other in this process has; 0: an engine without one.
+    package var owner: UInt32 = 0
 
-    /// The adapter at a place.
+    /// The adapter at a place, of no monitor yet.
     @inlinable package init(index: Int) { self.index = UInt16(truncatingIfNeeded: index) }
 }

@@ -18,7 +18,7 @@ extension BeaconMonitor {
         guard !isEnded else { throw .ended(self.name) }
         let adapter = try engine.adapter(named: name, address: address)
         tellNames()
-        return adapter
+        return owned(adapter)
     }
 
     /// No controller goes by that name any more: it was taken out, or stopped listening, so that its address may appear
@@ -26,10 +26,18 @@ extension BeaconMonitor {
     public func adapterLeft(named name: String) { engine.adapterLeft(named: name) }
 
     /// An adapter gave a report with an iBeacon in it.
-    public func sighted(_ sighting: Sighting) { sighted(CollectionOfOne(sighting)) }
+    ///
+    /// One that is stamped later than the monitor's clock shows is taken as of now, and one by an adapter of another monitor
+    /// dropped; both are counted (``Counters``) and said (``onRemark(_:)``). So with all inputs.
+    public func sighted(_ sighting: Sighting) {
+        guard let sighting = check(sighting) else { return tellRemarks() }
+        take(CollectionOfOne(sighting))
+    }
 
     /// Adapters gave reports with iBeacons in them, in this order: a batch costs one call.
-    public func sighted(_ sightings: some Sequence<Sighting>) {
+    public func sighted(_ sightings: some Sequence<Sighting>) { take(sightings.compactMap { check($0) }) }
+
+    private func take(_ sightings: some Collection<Sighting>) {
         if rangingHub.isWanted, !isEnded { range(sightings) }
         give { engine, actions in
             for sighting in sightings { engine.sighted(sighting, into: &actions) }
@@ -38,17 +46,49 @@ extension BeaconMonitor {
 
     /// An adapter gave a report, of whatever kind: it listens (rules L4, L5).
     public func heard(_ adapter: AdapterID, at time: Instant) {
+        guard inputCheck.isOwn(adapter) else { return tellRemarks() }
+        let time = inputCheck.time(time, clock)
         give { engine, actions in engine.heard(adapter, at: time, into: &actions) }
     }
 
     /// An adapter began or ceased to listen, or was taken out.
     public func listening(_ change: ListeningChange, at time: Instant) {
+        guard inputCheck.isOwn(change.adapter) else { return tellRemarks() }
+        let time = inputCheck.time(time, clock)
         give { engine, actions in engine.listening(change, at: time, into: &actions) }
     }
 
     /// The location source gave a fix; without one in the engine's settings nothing but time comes of it (rule G3).
     public func located(_ fix: LocationFix) {
+        var fix = fix
+        fix.time = inputCheck.time(fix.time, clock)
         give { engine, actions in engine.located(fix, into: &actions) }
+    }
+
+    /// A sighting as it is taken; nothing where its adapter is another monitor's.
+    private func check(_ sighting: Sighting) -> Sighting? {
+        guard inputCheck.isOwn(sighting.adapter) else { return nil }
+        var sighting = sighting
+        sighting.time = inputCheck.time(sighting.time, clock)
+        return sighting
+    }
+
+    /// An adapter as this monitor gives it to others.
+    func owned(_ adapter: AdapterID) -> AdapterID {
+        var adapter = adapter
+        adapter.owner = inputCheck.owner
+        return adapter
+    }
+
+    /// Has `body` told what is wrong with what is handed over: the first time, the tenth, the hundredth, and so on.
+    ///
+    /// - Parameter body: called from within the monitor, one call after the other; it must not wait.
+    public func onRemark(_ body: @escaping @Sendable (MonitorRemark) -> Void) { remarkHandlers.append(body) }
+
+    func tellRemarks() {
+        for remark in inputCheck.takeRemarks() {
+            for handler in remarkHandlers { handler(remark) }
+        }
     }
 
     /// Says which flags the world outside raises, on every event from now on, beside those that the monitor's
@@ -79,6 +119,10 @@ extension BeaconMonitor {
         public var slowSubscribers: Int
         /// Events that a store kept, that nobody ever handled, and that gave way to newer ones (rule N3).
         public var forgottenEvents: Int
+        /// Inputs that were stamped later than the clock showed, and taken as of now.
+        public var futureInputs: Int
+        /// Inputs that named an adapter of another monitor, or of one that has ended, and were dropped.
+        public var foreignInputs: Int
     }
 
     /// What the monitor has counted.
@@ -87,7 +131,8 @@ extension BeaconMonitor {
             lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
             displacedBeacons: engine.displacedBeacons, refusedBeacons: engine.refusedBeacons,
             slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers,
-            forgottenEvents: hub.notes?.forgotten ?? 0)
+            forgottenEvents: hub.notes?.forgotten ?? 0, futureInputs: inputCheck.future,
+            foreignInputs: inputCheck.foreign)
     }
 
     /// An input of the user's own, dated now.
@@ -110,8 +155,9 @@ extension BeaconMonitor {
         for adapter in engine.knownAdapters { store.name(adapter, engine.name(of: adapter)) }
     }
 
-    /// An input that carries its time, or none.
-    func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
+    /// An input that carries its time, or none: what a source of ours hands over in one go, too.
+    package func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
+        tellRemarks()
         guard !isEnded else { return }
         engine.clockOffset = clock.offset
         noteKeeping()
@@ -178,7 +224,8 @@ extension BeaconMonitor {
         var numbers = kept.lazy.filter { !$0.isPlaceholder }.map(\.number).makeIterator()
         for action in actions.actions {
             switch action {
-            case .event(let event):
+            case .event(var event):
+                event.sighting?.adapter.owner = inputCheck.owner
                 let crossing = crossings.next() ?? nil
                 hub.publish(event, crossing, number: numbers.next() ?? 0)
                 if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }

@@ -2,24 +2,49 @@ import BluetoothLE
 import Synchronization
 
 extension BeaconMonitor {
-    /// Handles what becomes due, when it does, until the monitor is ended or the task is cancelled.
+    /// Hears, where the monitor was made with a ``SightingSource``, and handles what becomes due when it does, until the
+    /// monitor is ended or the task is cancelled.
     ///
-    /// Without it nothing happens in silence: an exit then waits for the next input. It belongs to whoever owns the
-    /// monitor, in a task group beside the scanners, so that there is no task that nobody awaits and nothing in the
-    /// background that keeps a discarded monitor alive.
+    /// Without it nothing is heard, and nothing happens in silence: an exit then waits for the next input. It belongs to
+    /// whoever owns the monitor, in a task group or an `async let`, so that there is no task that nobody awaits and nothing
+    /// in the background that keeps a discarded monitor alive.
     ///
-    /// - Parameter drain: called before what is due is handled; returns when every report that the sources received up
-    ///   to the call has been handed over, so that no exit overtakes the report that prevents it (rule T5).
-    /// - Throws: ``MonitorError/running(_:)`` where it runs already, `CancellationError`, and what the clock throws.
-    public func run(draining drain: @Sendable () async -> Void = {}) async throws {
+    /// Whatever ends hearing ends the monitor: ``events``, ``visits`` and who ranges get what still waits for them and then
+    /// the end, with ``MonitorError/hearingEnded(_:)`` where an error was why. A monitor without a source, to which somebody
+    /// else hands what is heard, can be run again after its task was cancelled.
+    ///
+    /// - Throws: ``MonitorError/running(_:)`` where it runs already, `CancellationError`, what stands in the source's way,
+    ///   and what the clock throws.
+    public func run() async throws {
+        #if ServiceLifecycle
+            try await runAsService()
+        #else
+            try await runUntilCancelled()
+        #endif
+    }
+
+    func runUntilCancelled() async throws {
         guard !isRunning else { throw MonitorError.running(name) }
         isRunning = true
         defer { isRunning = false }
         if !isEnded, !lease.hold() { throw MonitorError.nameTaken(name) }
         try await withTaskCancellationHandler {
-            try await keepTime(draining: drain)
+            try await hear()
         } onCancel: {
             leaveName()
+        }
+    }
+
+    private func hear() async throws {
+        guard let source else { return try await keepTime {} }
+        guard !isEnded else { return }
+        do {
+            try await hear(by: source)
+            end()
+        } catch {
+            // Who was cancelled knows why; subscribers are told of anything else.
+            end(because: error is CancellationError ? nil : .hearingEnded("\(error)"))
+            throw error
         }
     }
 
@@ -38,6 +63,23 @@ extension BeaconMonitor {
         }
     }
 
+    /// Runs the source beside what becomes due, until one of the two ends; the other is ended then, and awaited.
+    private func hear(by source: any SightingSource) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await source.run(into: self) }
+            group.addTask { try await self.keepTime { await source.drain() } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        // A source may take its cancellation for its end.
+        if !isEnded { try Task.checkCancellation() }
+    }
+
+    /// Handles what becomes due until the monitor is ended or the task is cancelled.
+    ///
+    /// - Parameter drain: called before what is due is handled; returns when every report that was received up to the call
+    ///   has been handed over (rule T5).
+    /// - Throws: `CancellationError`, and what the clock throws.
     private func keepTime(draining drain: @Sendable () async -> Void) async throws {
         while !isEnded {
             try Task.checkCancellation()
@@ -48,14 +90,26 @@ extension BeaconMonitor {
                 continue
             }
             await drain()
-            // What was drained may have brought the engine further than the moment for which it was drained.
-            give { engine, actions in engine.advance(to: max(now, engine.now), into: &actions) }
-            let engine = engine
-            store?.advance(to: max(now, engine.now)) { engine.snapshot }
-            noteKeeping()
-            rangingHub.advance(to: now, clockOffset: clock.offset)
+            advance(to: now)
         }
     }
+
+    /// Handles what is due at or before `time`.
+    func advance(to time: Instant) {
+        // What was drained may have brought the engine further than the moment for which it was drained.
+        give { engine, actions in engine.advance(to: max(time, engine.now), into: &actions) }
+        let engine = engine
+        store?.advance(to: max(time, engine.now)) { engine.snapshot }
+        noteKeeping()
+        rangingHub.advance(to: time, clockOffset: clock.offset)
+    }
+
+    /// Handles at once what is due by the clock's present: for sources that turn a clock themselves, so that a test knows
+    /// when all of it has been done.
+    package func catchUp() { if !isEnded { advance(to: clock.now) } }
+
+    /// The silence after which an adapter is taken for deaf (rule L5); absent: never.
+    package var deafAfter: Duration? { engine.settings.deafAfter }
 
     /// When something is next due, in the engine, in the store or for who ranges.
     var nextDeadline: Instant? {

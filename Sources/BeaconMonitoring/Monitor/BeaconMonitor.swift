@@ -3,13 +3,14 @@ import Synchronization
 
 /// A monitor of beacons with the face of Core Location's `CLMonitor`.
 ///
-/// It drives a ``MonitorEngine``, which decides everything, and performs what that wants done. Scanners hand over what
-/// they hear; whoever owns the monitor awaits ``run(draining:)`` beside them, typically in one task group:
+/// It drives a ``MonitorEngine``, which decides everything, and performs what that wants done. What hears is a
+/// ``SightingSource``, or whoever hands over what it heard; whoever owns the monitor awaits ``run()``:
 ///
-///     let monitor = try BeaconMonitor("site", clock: clock)
+///     let monitor = try BeaconMonitor("site", source: source)
 ///     try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
-///     async let _ = monitor.run()
+///     async let hearing: Void = monitor.run()
 ///     for try await event in monitor.events { … }
+///     try await hearing
 ///
 /// It ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task of its own:
 /// nothing but its owner and the tasks that are in a call to it keep it alive. A task that was cancelled is in its call until
@@ -22,10 +23,12 @@ public actor BeaconMonitor {
     public nonisolated var events: Events { Events(hub: hub) }
 
     let clock: any MonitorClock
+    /// What hears; absent where somebody else hands over what is heard.
+    let source: (any SightingSource)?
     let lease: NameLease
     nonisolated let hub: EventHub
     nonisolated let rangingHub: RangingHub
-    nonisolated let service: ServiceRegistry
+    package nonisolated let service: ServiceRegistry
     /// What monitoring holds by itself.
     let session: ImplicitSession
     /// The flags that whoever owns the monitor raises.
@@ -45,17 +48,21 @@ public actor BeaconMonitor {
     var isEnded: Bool { hasEnded || successor.load(ordering: .acquiring) }
     /// Whether another has taken its name.
     nonisolated let successor = Atomic<Bool>(false)
+    /// What becomes of inputs that can't be taken as they are.
+    var inputCheck: InputCheck
+    // Whoever makes a monitor adds its own; bounded by the program's text.
+    var remarkHandlers: [@Sendable (MonitorRemark) -> Void] = []
     var isRunning = false
-    /// What ``run(draining:)`` sleeps until; nothing where it does not sleep, or until it is woken.
+    /// What ``run()`` sleeps until; nothing where it does not sleep, or until it is woken.
     var alarm: Instant?
 
-    /// Makes a monitor.
+    /// Makes a monitor to which somebody hands over what is heard.
     ///
     /// - Parameters:
     ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
-    ///   - engineSettings: what holds beside that.
+    ///   - engineSettings: what holds beside that; ``EngineSettings/live`` on a clock that is, else the defaults.
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
     ///   - named: the beacons that have a name (rule P4).
@@ -63,19 +70,20 @@ public actor BeaconMonitor {
     ///   setting is out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
-        engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
+        engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
         service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = []
     ) throws(MonitorError) {
         try self.init(
-            name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
-            named: named, anyStore: nil)
+            name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
+            service: service, named: named, anyStore: nil)
     }
 
     init(
-        _ name: String, clock: any MonitorClock, settings: MonitorSettings, engineSettings: EngineSettings,
-        ranging: RangingSettings, service: ServiceRegistry, named: Set<BeaconIdentity>,
-        anyStore store: sending (any RecordStore)?
+        _ name: String, clock: any MonitorClock, source: (any SightingSource)?, settings: MonitorSettings,
+        engineSettings: EngineSettings?, ranging: RangingSettings, service: ServiceRegistry,
+        named: Set<BeaconIdentity>, anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
+        let engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
         let signal = Signal()
@@ -96,9 +104,11 @@ public actor BeaconMonitor {
         session = ImplicitSession(service)
         presence = Presence(engine.snapshot)
         self.store = store
+        self.source = source
         self.lease = lease
         self.name = name
         self.clock = clock
+        inputCheck = InputCheck(owner: lease.number)
     }
 
     deinit {
@@ -109,15 +119,18 @@ public actor BeaconMonitor {
 
     /// Ends the monitor: its name is free, its subscribers get what still waits for them and then the end.
     ///
-    /// ``run(draining:)`` returns. What is handed over from now on has no effect; records stay as they are.
-    public func end() {
+    /// ``run()`` returns. What is handed over from now on has no effect; records stay as they are.
+    public func end() { end(because: nil) }
+
+    /// Ends the monitor; its subscribers are told why, where there is a reason.
+    func end(because failure: MonitorError?) {
         tellHandled()
         if !isEnded { store?.close(engine.snapshot, at: max(clock.now, engine.now)) }
         hasEnded = true
-        hub.finish()
+        hub.finish(failure)
         rangingHub.finish()
         session.end()
-        visitLog.finish()
+        visitLog.finish(failure)
         lease.release()
         signal.raise()
     }
@@ -165,5 +178,9 @@ public actor BeaconMonitor {
 
     /// A condition with its last event that has been handled: every subscription that received it has asked for the next
     /// one, or ended, or there was none (rule N3); `nil` where none has the identifier.
-    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
+    public func record(for identifier: String) -> Record? {
+        var record = hub.record(for: Identifier(lookup: identifier))
+        record?.lastEvent.sighting?.adapter.owner = inputCheck.owner
+        return record
+    }
 }

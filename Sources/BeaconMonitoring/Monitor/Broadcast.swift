@@ -9,6 +9,7 @@ final class Broadcast<Element: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Answer, Never>
 
     private let state = Mutex(BroadcastLog<Element>())
+    private let settlersGiven = Atomic<Int>(0)
     /// Told of each element, in order, once everybody who received it has handled it or ended, and whether all of them had
     /// taken it; called under the log's lock.
     private let handled: @Sendable (Element, Bool) -> Void
@@ -25,9 +26,11 @@ final class Broadcast<Element: Sendable>: Sendable {
     func next(_ subscriber: Int, isolation: isolated (any Actor)?) async -> Answer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                if let answer = state.withLock({ $0.ask(subscriber, waiter, handled) }) {
-                    waiter.resume(returning: answer)
+                let (answer, settled) = state.withLock { log in
+                    (log.ask(subscriber, waiter, handled), log.takeSettled())
                 }
+                for settler in settled { settler.resume() }
+                if let answer { waiter.resume(returning: answer) }
             }
         } onCancel: {
             end(subscriber)
@@ -36,12 +39,32 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Ends a subscription; who still waits on it gets `nil`.
     func end(_ subscriber: Int) {
-        for waiter in state.withLock({ $0.end(subscriber, handled) }) { waiter.resume(returning: .success(nil)) }
+        let (waiters, settled) = state.withLock { ($0.end(subscriber, handled), $0.takeSettled()) }
+        for settler in settled { settler.resume() }
+        for waiter in waiters { waiter.resume(returning: .success(nil)) }
     }
 
-    /// Ends all subscriptions, each after what still waits for it.
-    func finish() {
-        for waiter in state.withLock({ $0.finish(handled) }) { waiter.resume(returning: .success(nil)) }
+    /// Returns when at most `most` elements wait for somebody, when nothing more comes, and when the task is cancelled: for
+    /// who can hold back what comes.
+    func settled(to most: Int) async {
+        let id = settlersGiven.wrappingAdd(1, ordering: .relaxed).newValue
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { Task.isCancelled || $0.settle(id, to: most, continuation) }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            for settler in state.withLock({ $0.takeSettled(cancelled: id) }) { settler.resume() }
+        }
+    }
+
+    /// Ends all subscriptions, each after what still waits for it; each is told why, once, where there is a reason.
+    func finish(_ failure: MonitorError? = nil) {
+        let (waiters, settled) = state.withLock { ($0.finish(failure, handled), $0.takeSettled()) }
+        for settler in settled { settler.resume() }
+        for waiter in waiters {
+            waiter.resume(returning: failure.map { .failure($0) } ?? .success(nil))
+        }
     }
 
     func publish(_ element: Element) {

@@ -39,6 +39,13 @@ struct BroadcastLog<Element: Sendable> {
     /// What waits for the first subscriber, from before there was this log (rule N3).
     private var inheritance: [Element] = []
     private var isFinished = false
+    /// Why it has finished, for those who were not told yet.
+    private var failure: MonitorError?
+    /// Those that subscribed when it had failed already and have not been told.
+    private var late: Set<Int> = []
+
+    /// Those who wait until so many elements at most are unhandled.
+    private var settlers: [Int: (most: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
 
     var unhandled: Int { entries.count - head }
     /// The sequence of the next element.
@@ -55,6 +62,8 @@ struct BroadcastLog<Element: Sendable> {
             entries += inheritance.map { Entry(element: $0, waiting: 1) }
             inheritance = []
             subscribers[subscribersGiven] = Subscriber(next: begin, handled: begin, joined: end, wants: wants)
+        } else if failure != nil {
+            late.insert(subscribersGiven)
         }
         return subscribersGiven
     }
@@ -97,7 +106,7 @@ struct BroadcastLog<Element: Sendable> {
         _ id: Int, _ waiter: Broadcast<Element>.Waiter, _ handled: Handled
     ) -> Broadcast<Element>.Answer? {
         if tooSlow.remove(id) != nil { return .failure(.subscriberTooSlow(backlogMax)) }
-        guard var subscriber = subscribers[id] else { return .success(nil) }
+        guard var subscriber = subscribers[id] else { return late.remove(id) != nil ? outcome : .success(nil) }
         handle(from: subscriber.handled, to: subscriber.next)
         subscriber.handled = subscriber.next
         defer { trim(handled) }
@@ -113,29 +122,53 @@ struct BroadcastLog<Element: Sendable> {
         }
         if isFinished {
             subscribers[id] = nil
-            return .success(nil)
+            return outcome
         }
         subscriber.waiters.append(waiter)
         subscribers[id] = subscriber
         return nil
     }
 
+    /// Has somebody wait until at most `most` elements are unhandled.
+    ///
+    /// - Returns: whether that is so already, or nothing more comes.
+    mutating func settle(
+        _ id: Int, to most: Int, _ continuation: CheckedContinuation<Void, Never>
+    ) -> Bool {
+        guard unhandled > most, !isFinished else { return true }
+        settlers[id] = (most, continuation)
+        return false
+    }
+
+    /// - Returns: who waited for so few to be unhandled, or, of that number, waits no more.
+    mutating func takeSettled(cancelled id: Int? = nil) -> [CheckedContinuation<Void, Never>] {
+        guard !settlers.isEmpty else { return [] }
+        let settled = settlers.filter { $0.key == id || isFinished || unhandled <= $0.value.most }
+        for id in settled.keys { settlers[id] = nil }
+        return settled.values.map(\.continuation)
+    }
+
     /// - Returns: who waited on the subscription that ends.
     mutating func end(_ id: Int, _ handled: Handled) -> [Broadcast<Element>.Waiter] {
         tooSlow.remove(id)
+        late.remove(id)
         let waiters = take(id)
         trim(handled)
         return waiters
     }
 
     /// - Returns: who waited, and will get nothing more.
-    mutating func finish(_ handled: Handled) -> [Broadcast<Element>.Waiter] {
+    mutating func finish(_ failure: MonitorError?, _ handled: Handled) -> [Broadcast<Element>.Waiter] {
+        if !isFinished { self.failure = failure }
         isFinished = true
         var waiters: [Broadcast<Element>.Waiter] = []
         for (id, subscriber) in subscribers where !subscriber.waiters.isEmpty { waiters += take(id) }
         trim(handled)
         return waiters
     }
+
+    /// What is told to who has got everything.
+    private var outcome: Broadcast<Element>.Answer { failure.map { .failure($0) } ?? .success(nil) }
 
     private mutating func take(_ id: Int) -> [Broadcast<Element>.Waiter] {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return [] }

@@ -49,7 +49,7 @@ final class EventHub: Sendable {
             })
     }
 
-    func finish() { log.finish() }
+    func finish(_ failure: MonitorError? = nil) { log.finish(failure) }
 
     func publish(_ event: BeaconMonitor.Event, _ crossing: BeaconMonitor.Event.Crossing?, number: Int = 0) {
         let generation = records.generation(of: Identifier(lookup: event.identifier))

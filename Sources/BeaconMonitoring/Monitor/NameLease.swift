@@ -13,11 +13,16 @@ final class NameLease: Sendable {
     }
 
     private static let holders = Mutex<[Identifier: Holder]>([:])
+    // It wraps after four milliards of monitors; 0 is nobody's.
+    private static let given = Atomic<UInt32>(0)
 
     let name: Identifier
+    /// A number that no other monitor of this process has.
+    let number: UInt32
 
     init(_ name: Identifier) throws(MonitorError) {
         self.name = name
+        number = max(Self.given.wrappingAdd(1, ordering: .relaxed).newValue, 1)
         let holder = Holder(id: ObjectIdentifier(self))
         let (isTaken, lost) = Self.holders.withLock { holders -> (Bool, (@Sendable () -> Void)?) in
             if let former = holders[name], former.lost == nil { return (true, nil) }

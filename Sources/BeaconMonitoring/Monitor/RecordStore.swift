@@ -61,7 +61,7 @@ extension BeaconMonitor {
     ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
     ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
     ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
-    ///   - engineSettings: what holds beside that.
+    ///   - engineSettings: what holds beside that; ``EngineSettings/live`` on a clock that is, else the defaults.
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
     ///   - named: the beacons that have a name (rule P4).
@@ -69,12 +69,12 @@ extension BeaconMonitor {
     /// - Throws: as the initializer without a store, and ``MonitorError/recordsUnavailable(_:)``.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
-        engine engineSettings: EngineSettings = EngineSettings(), ranging: RangingSettings = RangingSettings(),
+        engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
         service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], store: sending any RecordStore
     ) throws(MonitorError) {
         try self.init(
-            name, clock: clock, settings: settings, engineSettings: engineSettings, ranging: ranging, service: service,
-            named: named, anyStore: store)
+            name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
+            service: service, named: named, anyStore: store)
     }
 
     /// An engine that goes on from what a store has kept, with the number of the last event that the store was given; the

@@ -1,11 +1,12 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 import Location
 import Testing
 
 /// What the article shows of `Location`, as it stands there.
 @Suite struct LocationExamples {
-    let clock = StandingClock()
+    let clock = HandClock()
 
     private func fix(_ latitude: Double, after seconds: Int, accuracy: Double = 5) throws -> LocationFix {
         try LocationFix(

@@ -1,10 +1,11 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 import Testing
 
 /// What the article shows of `BeaconMonitor`, as it stands there.
 @Suite struct MonitoringExamples {
-    let clock = StandingClock()
+    let clock = HandClock()
     let uuid = staff
 
     @Test func `from a name to the first event`() async throws {

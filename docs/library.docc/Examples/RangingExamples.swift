@@ -1,10 +1,11 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 import Testing
 
 /// What the article shows of ranging and sessions, as it stands there.
 @Suite struct RangingExamples {
-    let clock = StandingClock()
+    let clock = HandClock()
     let uuid = staff
 
     @Test func `who is in view, the nearest first`() async throws {

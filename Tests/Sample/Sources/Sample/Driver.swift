@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 
 /// SplitMix64: the same numbers for a seed on every machine.
@@ -66,7 +67,7 @@ struct Driver {
                 events.expect(planned.events)
                 visits.expect(planned.visits)
                 // Only now: what becomes due by it may be delivered before this returns.
-                clock.advance(by: step)
+                clock.turn(by: step)
                 await monitor.sighted(
                     Sighting(
                         time: clock.now, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60)))

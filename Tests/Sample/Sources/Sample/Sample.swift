@@ -4,6 +4,7 @@
 // foresees them; and on nothing leaked: memory does not grow from one round of changes to the next. Time is passed in.
 
 import BeaconMonitoring
+import BeaconMonitoringTesting
 import BluetoothLE
 import Glibc
 

@@ -1,0 +1,100 @@
+import BeaconMonitoringTesting
+import BluetoothLE
+import Synchronization
+import Testing
+
+@testable import BeaconMonitoring
+
+/// What is handed to a monitor and can't be meant: it stops nothing, and is taken for nobody else's.
+@Suite struct InputCheckTests {
+    private final class Remarks: Sendable {
+        private let list = Mutex<[MonitorRemark]>([])
+        var all: [MonitorRemark] { list.withLock { $0 } }
+        func add(_ remark: MonitorRemark) { list.withLock { $0.append(remark) } }
+    }
+
+    @Test func `one input from the future does not freeze the monitor`() async throws {
+        let site = try await Site("future")
+        let remarks = Remarks()
+        await site.monitor.onRemark { remarks.add($0) }
+        try await site.lobby()
+        site.clock.set(.seconds(1))
+        await site.monitor.sighted(site.sighting(at: .seconds(3601)))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.time == World.start + .seconds(1))
+        await site.sighted(.a(2), at: .seconds(2))
+        await site.heard(at: .seconds(32))
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.brief == .unsatisfied(at: .seconds(32)))
+        #expect(await site.monitor.counters.lateInputs == 0)
+        #expect(await site.monitor.counters.futureInputs == 1)
+        #expect(remarks.all == [.inputFromFuture(by: .seconds(3600), count: 1)])
+    }
+
+    @Test func `so with a report, a change of an adapter and a fix`() async throws {
+        var settings = EngineSettings()
+        settings.locationSource = "gpsd"
+        let clock = HandClock(World.start)
+        let monitor = try BeaconMonitor("future inputs", clock: clock, engine: settings)
+        let center = try Coordinate(latitude: 48.2, longitude: 16.4)
+        try await monitor.add(
+            .circle(BeaconMonitor.CircularGeographicCondition(center: center, radius: 100)), identifier: "depot",
+            assuming: .unsatisfied)
+        let adapter = try await monitor.adapter(named: "hci0")
+        let late = World.start + .seconds(10_000)
+        await monitor.listening(ListeningChange(.started, adapter: adapter), at: late)
+        await monitor.heard(adapter, at: late)
+        await monitor.located(try LocationFix(time: late, coordinate: center, horizontalAccuracy: 5))
+        #expect(await monitor.record(for: "depot")?.lastEvent.time == World.start)
+        #expect(await monitor.counters.futureInputs == 3)
+    }
+
+    @Test func `an adapter of another monitor is dropped, and neither crashes nor stands for its namesake`()
+        async throws
+    {
+        let site = try await Site("foreign", listening: false)
+        let other = try await Site("foreign other")
+        let remarks = Remarks()
+        await site.monitor.onRemark { remarks.add($0) }
+        try await site.lobby()
+        // Both have the first place of their monitor's table.
+        #expect(site.adapter.index == other.adapter.index)
+        #expect(site.adapter != other.adapter)
+        let far = try await { () async throws in
+            var last = other.adapter
+            for number in 1...5 { last = try await other.monitor.adapter(named: "hci\(number)") }
+            return last
+        }()
+        for adapter in [other.adapter, far] {
+            await site.monitor.heard(adapter, at: World.start)
+            await site.monitor.listening(ListeningChange(.started, adapter: adapter), at: World.start)
+            await site.monitor.sighted(
+                Sighting(time: World.start, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: nil))
+        }
+        #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
+        #expect(await site.monitor.counters.foreignInputs == 6)
+        #expect(remarks.all == [.adapterForeign(count: 1)])
+        // What it gave itself, events included, it takes.
+        await site.sighted(at: .seconds(1))
+        let sighting = try #require(await site.monitor.record(for: "lobby")?.lastEvent.sighting)
+        #expect(sighting.adapter == site.adapter)
+        await site.monitor.sighted(sighting)
+        #expect(await site.monitor.counters.foreignInputs == 6)
+    }
+
+    @Test func `an adapter of a monitor that has ended is not taken by the next of its name`() async throws {
+        let first = try await Site("foreign again")
+        await first.monitor.end()
+        await first.monitor.heard(first.adapter, at: World.start)
+        let second = try await Site("foreign again", listening: false)
+        try await second.lobby()
+        await second.monitor.sighted(first.sighting(at: .zero))
+        #expect(await second.monitor.record(for: "lobby")?.lastEvent.state == .unsatisfied)
+        #expect(await second.monitor.counters.foreignInputs == 1)
+    }
+
+    @Test func `the first wrong input is said, then the tenth, the hundredth, the thousandth`() {
+        var check = InputCheck(owner: 1)
+        for _ in 0..<1234 { _ = check.isOwn(AdapterID(index: 1)) }
+        #expect(check.takeRemarks() == [1, 10, 100, 1000].map { .adapterForeign(count: $0) })
+        #expect(check.takeRemarks() == [])
+    }
+}
