@@ -12,8 +12,11 @@ let ours: [SwiftSetting] = [
 
 let package = Package(
     name: "beacon-gateway",
+    // Of the libraries: `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` ask for nothing of Linux.
+    platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
     products: [
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
+        .library(name: "BeaconHearing", targets: ["BeaconHearing"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "BeaconMonitoringFoundation", targets: ["BeaconMonitoringFoundation"]),
         .library(name: "BeaconMonitoringTesting", targets: ["BeaconMonitoringTesting"]),
@@ -25,10 +28,15 @@ let package = Package(
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
         .executable(name: "beacon-gateway-publisher", targets: ["beacon-gateway-publisher"]),
     ],
+    // Off unless somebody who depends on this asks for it; what it needs is not even fetched then.
+    traits: [
+        .trait(name: "ServiceLifecycle", description: "A monitor is a service of swift-service-lifecycle.")
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(name: "CBluetooth"),
@@ -44,7 +52,12 @@ let package = Package(
         .target(name: "JSON", dependencies: ["BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BeaconMonitoring",
-            dependencies: ["BluetoothLE", .product(name: "HeapModule", package: "swift-collections")],
+            dependencies: [
+                "BluetoothLE", .product(name: "HeapModule", package: "swift-collections"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
+            ],
             swiftSettings: ours),
         // The one target that may import Foundation.
         .target(
@@ -69,6 +82,14 @@ let package = Package(
             name: "BlueZ",
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        // How a monitor hears: what a program needs, and what the gateway's own programs stand on.
+        .target(
+            name: "BeaconHearing",
+            dependencies: [
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "Captures", "OperatorMessages", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -128,7 +149,7 @@ let package = Package(
         .target(
             name: "ConfiguredScanning",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport", "GatewayConfiguration",
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "GatewayConfiguration",
                 "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -145,8 +166,8 @@ let package = Package(
         .target(
             name: "GatewayDaemon",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport", "ConfiguredScanning",
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport",
+                "ConfiguredScanning", "JSON",
                 "ConfiguredShipping", "EventLog", "GatewayConfiguration", "Location", "OperatorMessages", "Polling",
                 "Shipping",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -174,8 +195,8 @@ let package = Package(
         .target(
             name: "Listening",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux", "CaptureSupport", "Captures",
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux",
+                "CaptureSupport", "Captures", "JSON",
                 "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "OperatorMessages", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -204,6 +225,12 @@ let package = Package(
         .testTarget(
             name: "PollingTests",
             dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
+        .testTarget(
+            name: "BeaconHearingTests",
+            dependencies: [
+                "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "beacon-gateway",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),
         .executableTarget(
             name: "journal-writer",
@@ -285,7 +312,8 @@ let package = Package(
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "ConfiguredScanning", "GatewayConfiguration", "ProgramSupport",
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "ConfiguredScanning", "GatewayConfiguration",
+                "ProgramSupport",
             ]),
         .testTarget(
             name: "ConfiguredShippingTests",

@@ -13,7 +13,7 @@ import Synchronization
 ///     try await hearing
 ///
 /// Each call returns when the monitor has done all that follows from it: what it led to waits for the subscribers then. A
-/// call that comes before ``BeaconMonitor/run()`` waits for it; one that comes after the end returns at once. One monitor
+/// call that comes before `BeaconMonitor.run()` waits for it; one that comes after the end returns at once. One monitor
 /// may run on it at a time.
 public final class ScriptedSightings: SightingSource {
     /// Its hands, which ``wait(_:)`` turns.
@@ -96,17 +96,17 @@ public final class ScriptedSightings: SightingSource {
         await steps.perform { monitor, _ in await monitor.setAmbientDiagnostics(diagnostics) }
     }
 
-    /// The script has ended: ``BeaconMonitor/run()`` returns, and the monitor has ended.
+    /// The script has ended: `BeaconMonitor.run()` returns, and the monitor has ended.
     public func finish() { steps.finish(.success(())) }
 
-    /// Hearing ends with an error, which ``BeaconMonitor/run()`` throws.
+    /// Hearing ends with an error, which `BeaconMonitor.run()` throws.
     public func fail(_ error: any Error) { steps.finish(.failure(error)) }
 
     // MARK: The source
 
     /// Performs the script as it is told.
     ///
-    /// - Throws: what ``fail(_:)`` was given, `CancellationError`, and ``MonitorError`` where more adapters are named than a
+    /// - Throws: what ``fail(_:)`` was given, `CancellationError`, and `MonitorError` where more adapters are named than a
     ///   monitor takes.
     public func run(into monitor: BeaconMonitor) async throws {
         defer { steps.close() }

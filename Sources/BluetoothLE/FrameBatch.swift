@@ -49,6 +49,12 @@ public struct FrameBatch: Sendable {
             self.adapter = Int32(truncatingIfNeeded: adapter)
             nanoseconds = time.nanoseconds
         }
+
+        /// Makes an entry that is no iBeacon.
+        package init(_ kind: Kind, adapter: Int, time: Instant) {
+            self.init(
+                BeaconFrame(high: 0, low: 0, packedAddress: 0, packed: 0), kind, adapter: adapter, time: time)
+        }
     }
 
     /// How much a batch holds.

@@ -26,24 +26,13 @@ extension Daemon: ScanHandler {
     package func changed(_ change: ScanChange, at time: Instant) {
         statusIsStale = true
         switch change {
-        case .appeared(let adapter, _, let address):
-            // Known from here on: it should listen, and while it does not, events say so.
-            monitor.appeared(adapter, address, at: time)
-        case .disappeared(let adapter): monitor.disappeared(adapter)
-        case .needs: break
-        case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
-        case .stopped(let adapter, let since, let reason):
-            monitor.stopped(adapter, since: since, reason: reason, at: time)
-        case .lost(let adapter, let count, let since):
-            // Its next report proves that it listens again (rule T5).
-            let what = count > 0 ? "\(count) messages were lost" : "messages were lost"
-            monitor.stopped(adapter, since: since, reason: "\(what) on their way", at: time)
         case .obstacles(let obstacles):
             self.obstacles = obstacles
             updateDiagnostics()
         case .ended(let error):
             failure = ExitFailure(error)
             loop.stop()
+        case .appeared, .disappeared, .listening, .stopped, .lost, .needs: monitor.changed(change, at: time)
         }
     }
 

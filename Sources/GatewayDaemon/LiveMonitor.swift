@@ -1,3 +1,4 @@
+import BeaconHearing
 import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
@@ -6,10 +7,8 @@ import BluetoothLE
 struct LiveMonitor: ReportHandler {
     var engine: MonitorEngine
     var actions = ActionBuffer()
-    /// The adapters that the engine knows, by their numbers; few, and looked up for each report.
-    private(set) var adapters: [(number: Int, id: AdapterID)] = []
-    /// The controllers' addresses, by the numbers that they have now (rule L7).
-    private var addresses: [Int: DeviceAddress] = [:]
+    /// The adapters that the engine knows, by their numbers.
+    private var adapters = LiveAdapters()
     /// How many namings of adapters the journal has been told of; −1: it has been told none.
     var toldNamings = -1
     /// How many reports and iBeacons were heard.
@@ -29,39 +28,9 @@ struct LiveMonitor: ReportHandler {
 
     init(engine: MonitorEngine) { self.engine = engine }
 
-    /// The ID of an adapter, made known where it is new.
-    mutating func id(of number: Int) -> AdapterID? {
-        if let entry = adapters.first(where: { $0.number == number }) { return entry.id }
-        guard
-            let id = try? engine.adapter(
-                named: ScanSupervisor.Options.adapterName(of: number), address: addresses[number])
-        else {
-            return nil
-        }
-        adapters.append((number, id))
-        return id
-    }
-
-    /// A controller is there under that number: it may be another than the last one, or one that had another number.
-    mutating func appeared(_ number: Int, _ address: DeviceAddress?, at time: Instant) {
-        advance(to: time)
-        let former = adapters.first { $0.number == number }?.id
-        addresses[number] = address
-        adapters.removeAll { $0.number == number }
-        guard let id = id(of: number), let former, former != id, !adapters.contains(where: { $0.id == former }) else {
-            return
-        }
-        let change = ListeningChange(
-            .stopped(since: nil), adapter: former,
-            reason: "\(ScanSupervisor.Options.adapterName(of: number)) is another controller")
-        engine.listening(change, at: time, into: &actions)
-    }
-
-    /// No controller has that number any more.
-    mutating func disappeared(_ number: Int) {
-        engine.adapterLeft(named: ScanSupervisor.Options.adapterName(of: number))
-        adapters.removeAll { $0.number == number }
-        addresses[number] = nil
+    /// Something became of an adapter.
+    mutating func changed(_ change: ScanChange, at time: Instant) {
+        adapters.changed(change, at: time, in: &engine, into: &actions)
     }
 
     /// Handles what is due at or before `time`.
@@ -87,13 +56,13 @@ struct LiveMonitor: ReportHandler {
         formerCounters = counters
         engine = other.engine
         actions = other.actions
-        adapters = []
+        adapters.forgetAll()
         toldNamings = -1
     }
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         reports &+= 1
-        guard let adapter, let time, let id = id(of: adapter) else {
+        guard let adapter, let time, let id = adapters.id(of: adapter, in: &engine) else {
             reportsOfOthers &+= 1
             return
         }
@@ -102,7 +71,7 @@ struct LiveMonitor: ReportHandler {
 
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         sightings &+= 1
-        guard let adapter, let time, let id = id(of: adapter) else { return }
+        guard let adapter, let time, let id = adapters.id(of: adapter, in: &engine) else { return }
         let frame = BeaconFrame(beacon, in: report)
         engine.sighted(frame, by: id, into: &actions)
         latest.append((frame, id, time))
@@ -121,27 +90,23 @@ struct LiveMonitor: ReportHandler {
             ListeningChange(.stopped(since: since), adapter: source, reason: reason), at: time, into: &actions)
     }
 
-    /// An adapter began to listen.
+    /// An adapter is there for a new engine, too.
+    mutating func appeared(_ number: Int, _ address: DeviceAddress?, at time: Instant) {
+        adapters.appeared(number, address, at: time, in: &engine, into: &actions)
+    }
+
+    /// An adapter listens by a new engine, too.
     mutating func started(_ number: Int, reason: String, at time: Instant) {
-        // It goes by its name again: where its address is another's too, that shows here.
-        adapters.removeAll { $0.number == number }
-        change(.started, number, reason, at: time)
+        adapters.started(number, reason: reason, at: time, in: &engine, into: &actions)
     }
 
     /// An adapter stopped at `since`.
     mutating func stopped(_ number: Int, since: Instant, reason: String, at time: Instant) {
-        change(.stopped(since: since), number, reason, at: time)
-        engine.adapterLeft(named: ScanSupervisor.Options.adapterName(of: number))
+        adapters.stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
     }
 
     /// An adapter was taken out of the configuration.
     mutating func removed(_ number: Int, reason: String, at time: Instant) {
-        change(.removed, number, reason, at: time)
-        disappeared(number)
-    }
-
-    private mutating func change(_ kind: ListeningChange.Kind, _ number: Int, _ reason: String, at time: Instant) {
-        guard let id = id(of: number) else { return }
-        engine.listening(ListeningChange(kind, adapter: id, reason: reason), at: time, into: &actions)
+        adapters.removed(number, reason: reason, at: time, in: &engine, into: &actions)
     }
 }

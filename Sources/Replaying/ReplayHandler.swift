@@ -47,22 +47,3 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// All sources have ended. Time goes on until nothing is left to become due where `settles`.
     mutating func finish(settles: Bool) throws(ExitFailure)
 }
-
-/// An adapter that a source has (rules L4, L7).
-struct ReplayAdapter {
-    /// How it begins.
-    enum Beginning {
-        /// With a record that shows that it listens.
-        case listening
-        /// With one that says that it does not.
-        case silent
-        /// With a new index: it listens unless the capture has said that it does not.
-        case newIndex
-    }
-
-    /// Its place in the source's table.
-    var place: Int
-    var name: String
-    var address: DeviceAddress?
-    var beginning: Beginning
-}

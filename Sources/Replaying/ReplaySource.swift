@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 import CaptureSupport
 import Captures

@@ -46,17 +46,7 @@ final class RecordedWorld {
             decoder.hand(report, data, adapter, time, to: &monitor)
         }
 
-        func changed(_ change: ScanChange, at time: Instant) {
-            switch change {
-            case .appeared(let adapter, _, let address): monitor.appeared(adapter, address, at: time)
-            case .listening(let adapter, let reason): monitor.started(adapter, reason: reason, at: time)
-            case .stopped(let adapter, let since, let reason):
-                monitor.stopped(adapter, since: since, reason: reason, at: time)
-            case .lost(let adapter, _, let since): monitor.stopped(adapter, since: since, reason: "lost", at: time)
-            case .disappeared(let adapter): monitor.disappeared(adapter)
-            case .needs, .obstacles, .ended: break
-            }
-        }
+        func changed(_ change: ScanChange, at time: Instant) { monitor.changed(change, at: time) }
     }
 
     init(_ path: String, _ format: CaptureWriter.Format, configuration: Configuration) throws {

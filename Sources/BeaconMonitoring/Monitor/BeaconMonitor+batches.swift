@@ -8,7 +8,7 @@ extension BeaconMonitor {
     ///   - ids: the adapters' IDs as the engine gave them, at the places that the batch has.
     package func heard(_ batch: FrameBatch, of ids: [AdapterID?]) {
         if rangingHub.isWanted, !isEnded { range(Self.sightings(in: batch, of: ids)) }
-        give { engine, actions in engine.take(batch, of: ids, into: &actions) }
+        give { engine, actions in engine.heard(batch, of: ids, into: &actions) }
     }
 
     private static func sightings(in batch: FrameBatch, of ids: [AdapterID?]) -> [Sighting] {

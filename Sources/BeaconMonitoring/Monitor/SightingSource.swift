@@ -4,7 +4,7 @@
 /// `BeaconHearing` library has the ways of hearing of a Linux machine; `BeaconMonitoringTesting` has one for tests.
 ///
 /// What it hands over it stamps by its own ``clock``, which is the monitor's too: ``BeaconMonitor/adapter(named:address:)``
-/// makes an adapter known, ``BeaconMonitor/listening(_:at:)`` says that it listens, and ``BeaconMonitor/sighted(_:)-(Sighting)``
+/// makes an adapter known, ``BeaconMonitor/listening(_:at:)`` says that it listens, and `sighted(_:)`
 /// and ``BeaconMonitor/heard(_:at:)`` hand over what it heard.
 public protocol SightingSource: Sendable {
     /// The timeline that it stamps by, and the wall clock beside it.

@@ -12,6 +12,9 @@ public struct SystemMonitorClock: MonitorClock {
     /// The machine's clocks.
     public init() {}
 
+    /// It is the machine's.
+    public var isLive: Bool { true }
+
     /// Nanoseconds since the machine started, time suspended included.
     public var now: Instant { Instant(nanoseconds: Self.read(CLOCK_BOOTTIME)) }
 

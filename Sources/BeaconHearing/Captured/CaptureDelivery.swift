@@ -1,0 +1,75 @@
+import BeaconMonitoring
+import BluetoothLE
+
+/// Hands a recording's pieces to a monitor, as a replay hands them to its engine (rules L4, L7).
+struct CaptureDelivery: Sendable {
+    /// The adapters at the places that the recording has.
+    private var ids: [AdapterID?] = []
+    private var controllers = ReplayControllers(sources: 1)
+    private var frames = FrameBatch()
+
+    /// Hands over a piece, in order.
+    mutating func deliver(_ chunk: CaptureChunk, to monitor: isolated BeaconMonitor) {
+        var place = 0
+        for (end, news) in chunk.news {
+            hand(chunk.entries[place..<end], to: monitor)
+            place = end
+            monitor.give { engine, actions in
+                switch news {
+                case .met(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
+                case .listening(let isListening, let place, let time, let since):
+                    listening(isListening, place, at: time, since: since, in: &engine, into: &actions)
+                }
+            }
+        }
+        hand(chunk.entries[place...], to: monitor)
+    }
+
+    private mutating func hand(_ entries: ArraySlice<FrameBatch.Entry>, to monitor: isolated BeaconMonitor) {
+        for entry in entries {
+            if frames.append(entry) { continue }
+            flush(to: monitor)
+            _ = frames.append(entry)
+        }
+        flush(to: monitor)
+    }
+
+    private mutating func flush(to monitor: isolated BeaconMonitor) {
+        guard frames.counts.entries > 0 else { return }
+        monitor.heard(frames, of: ids)
+        frames.removeAll()
+    }
+
+    private mutating func meet(
+        _ adapter: ReplayAdapter, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
+    ) {
+        while ids.count <= adapter.place { ids.append(nil) }
+        // One adapter more than the engine tells apart: its reports go no further.
+        guard let id = try? engine.adapter(named: adapter.name, address: adapter.address) else { return }
+        ids[adapter.place] = id
+        if let former = controllers.take(adapter, id, source: 0) {
+            let change = ListeningChange(
+                .stopped(since: nil), adapter: former, reason: "another controller has its name")
+            engine.listening(change, at: time, into: &actions)
+        }
+        guard controllers.begins(adapter, id) else { return }
+        engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+    }
+
+    private mutating func listening(
+        _ isListening: Bool, _ place: Int, at time: Instant, since: Instant?, in engine: inout MonitorEngine,
+        into actions: inout ActionBuffer
+    ) {
+        guard ids.indices.contains(place), let id = ids[place] else { return }
+        if isListening {
+            if let adapter = controllers.started(place, id, source: 0) {
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address)
+            }
+        } else if let name = controllers.stopped(place, id, source: 0) {
+            engine.adapterLeft(named: name)
+        }
+        let change = ListeningChange(
+            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
+    }
+}

@@ -1,0 +1,134 @@
+import BluetoothLE
+import Captures
+
+/// Reads a recording piece by piece (rules L4, L7).
+struct CapturedReports: ~Copyable {
+    /// So many records are a piece: enough that handing them over costs little, and few enough that subscribers keep up.
+    private static let recordsMax = 512
+
+    private var reader: CaptureReader
+    private var decoder = ReportDecoder()
+    private var reports = HeardReports()
+    private var news: [(place: Int, news: CaptureChunk.News)] = []
+    private var latest = Instant.earliest
+    /// Which adapters were met, by their places in the reader's table.
+    private var met: [Bool] = []
+    /// The gateways of which adapters were met with addresses.
+    private var gatewaysWithAddresses: Set<String> = []
+    private var hasEnded = false
+
+    /// Opens a recording.
+    ///
+    /// - Throws: ``HearingError`` where it can't be read, or has no times.
+    init(_ path: String) throws(HearingError) { reader = try Self.open(path) }
+
+    private static func open(_ path: String) throws(HearingError) -> CaptureReader {
+        let reader = try Self.read(path)
+        guard reader.hasTimes else {
+            throw HearingError(
+                .captureUnreadable,
+                "\(path) has no times, so nobody can say from it who came when; record one that has")
+        }
+        return reader
+    }
+
+    private static func read(_ path: String) throws(HearingError) -> CaptureReader {
+        do throws(CaptureError) {
+            return try CaptureReader(.path(path))
+        } catch {
+            throw HearingError(.captureUnreadable, error.description)
+        }
+    }
+
+    /// The time of a recording's first record; the earliest where it has none.
+    ///
+    /// - Throws: ``HearingError`` where it can't be read.
+    static func beginning(of path: String) throws(HearingError) -> Instant {
+        var reports = try CapturedReports(path)
+        while let record = try reports.record() {
+            if let time = record.time { return time }
+        }
+        return .earliest
+    }
+
+    /// The next piece; `nil` at the end.
+    ///
+    /// - Throws: ``HearingError`` where the recording can't be read on.
+    mutating func next() throws(HearingError) -> CaptureChunk? {
+        guard !hasEnded else { return nil }
+        for _ in 0..<Self.recordsMax {
+            guard let record = try record() else {
+                hasEnded = true
+                decoder.flush(to: &reports)
+                break
+            }
+            if let time = record.time { take(record, at: time) }
+        }
+        defer { news = [] }
+        return CaptureChunk(entries: reports.take(), news: news, end: latest)
+    }
+
+    private mutating func record() throws(HearingError) -> CaptureRecord? {
+        do throws(CaptureError) {
+            return try reader.next()
+        } catch {
+            throw HearingError(.captureUnreadable, error.description)
+        }
+    }
+
+    private mutating func take(_ record: CaptureRecord, at time: Instant) {
+        latest = max(latest, time)
+        reports.advance(to: time)
+        if let place = record.adapter, place >= met.count || !met[place] {
+            meet(place, record, at: time)
+            // It is not known yet who this is of.
+            guard place < met.count, met[place] else { return }
+        }
+        switch record.content {
+        case .listening(let isListening): listening(isListening, since: nil, record.adapter, at: time)
+        case .stopped(let since): listening(false, since: since, record.adapter, at: time)
+        default: Self.decode(record, of: reader, with: &decoder, to: &reports)
+        }
+    }
+
+    // A function of its parts, so that the decoder can change while the bytes are borrowed.
+    private static func decode(
+        _ record: CaptureRecord, of reader: borrowing CaptureReader, with decoder: inout ReportDecoder,
+        to reports: inout HeardReports
+    ) {
+        decoder.decode(record, in: reader.window.span, to: &reports)
+    }
+
+    private mutating func listening(_ isListening: Bool, since: Instant?, _ place: Int?, at time: Instant) {
+        if !isListening { decoder.flush(adapter: place, to: &reports) }
+        guard let place else { return }
+        tell(.listening(isListening, place: place, at: time, since: since))
+    }
+
+    private mutating func tell(_ what: CaptureChunk.News) {
+        reports.close()
+        news.append((reports.entries.count, what))
+    }
+
+    private mutating func meet(_ place: Int, _ record: CaptureRecord, at time: Instant) {
+        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
+        let name = place < names.count ? names[place] : "hci0"
+        // Its address is told before anything is heard of it.
+        if record.isUnsettled, gatewaysWithAddresses.contains(ReplayControllers.gateway(of: name)) { return }
+        while met.count <= place { met.append(false) }
+        let address = place < addresses.count ? addresses[place] : nil
+        // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
+        for other in met.indices where other < names.count && place < names.count && met[other] {
+            if names[other] == names[place] || (address != nil && addresses[other] == address) { met[other] = false }
+        }
+        met[place] = true
+        if address != nil { gatewaysWithAddresses.insert(ReplayControllers.gateway(of: name)) }
+        let beginning: ReplayAdapter.Beginning =
+            switch record.content {
+            case .listening(false), .stopped: .silent
+            case .monitor(opcode: 0): .newIndex
+            default: .listening
+            }
+        tell(.met(ReplayAdapter(place: place, name: name, address: address, beginning: beginning), at: time))
+    }
+}

@@ -1,0 +1,3 @@
+// Whoever hears monitors: `import BeaconHearing` is all that a program needs.
+@_exported public import BeaconMonitoring
+@_exported public import BluetoothLE

@@ -1,0 +1,30 @@
+import BeaconScanning
+
+/// Why nothing can be heard: what `BeaconMonitor.run()` throws where it hears by ``Scanning``.
+public struct HearingError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What it comes to.
+    public enum Kind: Sendable, Hashable {
+        /// The kernel, bluetoothd or the bus is not there, or lacks what is needed.
+        case unavailable
+        /// This user may not.
+        case denied
+        /// The capture can't be read.
+        case captureUnreadable
+        /// The process can't wait for events, or the program fetches nothing of what was heard.
+        case failed
+    }
+
+    /// What it comes to.
+    public let kind: Kind
+    /// What, where, and what to do, for operators.
+    public let description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    init(_ error: ScannerError) {
+        self.init(error.kind == .denied ? .denied : .unavailable, error.description)
+    }
+}

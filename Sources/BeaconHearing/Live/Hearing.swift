@@ -1,0 +1,181 @@
+import BeaconMonitoring
+import BeaconScanning
+import BluetoothLE
+import OperatorMessages
+import Polling
+import SystemPackage
+
+/// What hears live, on a thread of its own: one loop, as a gateway has, whose turns end with what they brought being handed
+/// over.
+final class Hearing: ScanHandler {
+    private let loop: EventLoop
+    private let options: LiveOptions
+    private let handOver: HandOver
+    private var supervisor: ScanSupervisor?
+    private var demand: ServiceDemand?
+    private var decoder = ReportDecoder()
+    private var reports = HeardReports()
+    private var losses = ReportLosses()
+    private var failure: HearingError?
+    private var watch: EventLoop.Watch?
+    private var clockAlarm: WallClockAlarm?
+    private var clockReading: (isSynchronized: Bool, at: Instant)?
+
+    // How long the wall clock may have been set, without a step, before that is known.
+    private static let clockInterval: Duration = .seconds(60)
+
+    /// Hears until it is asked to stop, or can't; to be called on a thread of its own.
+    static func run(_ options: LiveOptions, _ handOver: HandOver) {
+        do throws(HearingError) {
+            try Hearing(options, handOver).run()
+            handOver.end(.success(()))
+        } catch {
+            handOver.end(.failure(error))
+        }
+        handOver.drained()
+    }
+
+    private init(_ options: LiveOptions, _ handOver: HandOver) throws(HearingError) {
+        self.options = options
+        self.handOver = handOver
+        demand = handOver.takeWishes().demand
+        do throws(Errno) {
+            loop = try EventLoop()
+        } catch {
+            throw Self.cannotWait(error)
+        }
+    }
+
+    private static func cannotWait(_ error: Errno) -> HearingError {
+        HearingError(.failed, "the process can't wait for events: \(error)")
+    }
+
+    private func run() throws(HearingError) {
+        do throws(Errno) {
+            watch = try loop.watch(handOver.wake.descriptor, for: .read) { [unowned self] _ in attend() }
+            clockAlarm = try WallClockAlarm(on: loop) { [unowned self] in readClock() }
+        } catch {
+            throw Self.cannotWait(error)
+        }
+        loop.afterWaiting = { [unowned self] in supervisor?.woke() }
+        loop.beforeWaiting = { [unowned self] in finishTurn() }
+        defer { close() }
+        readClock()
+        try listen()
+        // What was wished for while it began.
+        attend()
+        do throws(Errno) {
+            try loop.run()
+        } catch {
+            throw Self.cannotWait(error)
+        }
+        if let failure { throw failure }
+    }
+
+    /// What was received until now counts.
+    private func close() {
+        supervisor?.drain()
+        finishTurn()
+        supervisor?.stop()
+        supervisor = nil
+        clockAlarm = nil
+        if let watch { loop.end(watch) }
+    }
+
+    private func listen() throws(HearingError) {
+        guard let demand else { return }
+        let supervisor = options.supervisor(on: loop, for: demand)
+        self.supervisor = supervisor
+        do throws(ScannerError) {
+            try supervisor.start(self)
+        } catch {
+            self.supervisor = nil
+            throw HearingError(error)
+        }
+    }
+
+    // MARK: What the monitor wants
+
+    private func attend() {
+        handOver.wake.clear()
+        let wishes = handOver.takeWishes()
+        if wishes.isStopped { return loop.stop() }
+        if wishes.demand != demand { scan(for: wishes.demand) }
+        guard let id = wishes.drains else { return }
+        supervisor?.drain()
+        finishTurn()
+        tell(.drained(upTo: id))
+    }
+
+    /// Other sessions are held: the scanners do what those ask for, and nothing where there are none.
+    private func scan(for wanted: ServiceDemand?) {
+        let now = loop.now
+        supervisor?.drain()
+        let before = supervisor?.status.adapters ?? []
+        supervisor?.stop()
+        supervisor = nil
+        let reason = wanted == nil ? "no session asks for it" : "other scanning is asked for"
+        for adapter in before where adapter.activity != .absent {
+            changed(.stopped(adapter: adapter.number, since: now, reason: reason), at: now)
+        }
+        demand = wanted
+        do throws(HearingError) {
+            try listen()
+        } catch {
+            end(error)
+        }
+    }
+
+    // MARK: What is heard
+
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        decoder.hand(report, data, adapter, time, to: &reports)
+        if reports.entries.count >= HandOver.entriesMax / 4 { handReports() }
+    }
+
+    func changed(_ change: ScanChange, at time: Instant) {
+        if case .ended(let error) = change { return end(HearingError(error)) }
+        handReports()
+        tell(.change(change, at: time))
+    }
+
+    private func finishTurn() {
+        handReports()
+        if let reading = clockReading, loop.now - reading.at >= Self.clockInterval { readClock() }
+    }
+
+    private func handReports() {
+        let entries = reports.take()
+        // Before anything that came later: what was lost has been lost before it.
+        if !losses.isEmpty, handOver.hasRoom(for: entries.count) {
+            for change in losses.take() { tell(.change(change, at: loop.now)) }
+        }
+        guard !entries.isEmpty else { return }
+        if handOver.add(entries) { losses.handed(entries) } else { lose(entries) }
+    }
+
+    private func lose(_ entries: ContiguousArray<FrameBatch.Entry>) {
+        if losses.isEmpty {
+            options.log(.warning, "the program does not take what is heard; reports are dropped until it does")
+        }
+        losses.lost(entries)
+    }
+
+    private func tell(_ news: HandOver.News) {
+        guard !handOver.add(news) else { return }
+        end(
+            HearingError(
+                .failed, "\(HandOver.newsMax) changes of the adapters wait, and the program takes none of them"))
+    }
+
+    private func end(_ error: HearingError) {
+        failure = failure ?? error
+        loop.stop()
+    }
+
+    private func readClock() {
+        let isSynchronized = WallClock.isSynchronized
+        if clockReading?.isSynchronized != isSynchronized { tell(.clock(isSynchronized: isSynchronized)) }
+        clockReading = (isSynchronized, loop.now)
+    }
+}

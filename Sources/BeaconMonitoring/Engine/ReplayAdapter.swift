@@ -1,0 +1,31 @@
+package import BluetoothLE
+
+/// An adapter that a source has (rules L4, L7).
+package struct ReplayAdapter: Sendable {
+    /// How it begins.
+    package enum Beginning: Sendable {
+        /// With a record that shows that it listens.
+        case listening
+        /// With one that says that it does not.
+        case silent
+        /// With a new index: it listens unless the capture has said that it does not.
+        case newIndex
+    }
+
+    /// Its place in the source's table.
+    package var place: Int
+    /// What it goes by.
+    package var name: String
+    /// Its controller's address, where the source tells it.
+    package var address: DeviceAddress?
+    /// How it begins.
+    package var beginning: Beginning
+
+    /// Makes one.
+    package init(place: Int, name: String, address: DeviceAddress?, beginning: Beginning) {
+        self.place = place
+        self.name = name
+        self.address = address
+        self.beginning = beginning
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+@testable import BeaconHearing
+
+/// A monitor that hears from a recording says what a replay of it says.
+@Suite(.timeLimit(.minutes(5))) struct CaptureHearingTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    private static let settings: ConditionSettings = {
+        var settings = ConditionSettings()
+        settings.exitTimeout = .seconds(2)
+        settings.perBeacon = true
+        return settings
+    }()
+
+    /// The events of a monitor, short: microseconds, what, which, how.
+    private func events(of path: String, _ uuids: [String]) async throws -> [String] {
+        let monitor = try BeaconMonitor("capture \(UUID())", scanning: .capture(path))
+        for uuid in uuids {
+            let uuid = try #require(ProximityUUID(uuid))
+            try await monitor.add(
+                .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: uuid.description,
+                assuming: .unsatisfied, settings: Self.settings)
+        }
+        var events = monitor.events.makeAsyncIterator()
+        async let hearing: Void = monitor.run()
+        var lines: [String] = []
+        while let event = try await events.next() {
+            let beacon = event.refinement.map { "\($0.major)/\($0.minor)" } ?? ""
+            lines.append("\(event.time.nanoseconds / 1000) \(event.identifier) \(beacon) \(event.scope) \(event.state)")
+        }
+        try await hearing
+        return lines
+    }
+
+    /// The same of the command.
+    private func replay(_ path: String, _ uuids: [String]) throws -> [String] {
+        let conditions = uuids.map {
+            "  - identifier: \($0)\n    uuid: \($0)\n    assuming: unsatisfied\n    exit_timeout: 2s\n    per_beacon: true\n"
+        }
+        let config = try scratch.write("\(UUID()).yaml", "conditions:\n" + conditions.joined())
+        return try payloads(Gateway.replay(["--config", config, path]).lines)
+            .filter { $0["type"] as? String == "event" }
+            .map { event in
+                let refinement = event["refinement"] as? [String: Any]
+                let beacon = refinement.map { "\($0["major"] ?? "")/\($0["minor"] ?? "")" } ?? ""
+                let words = [
+                    "\(event["monotonic"] ?? "")", "\(event["identifier"] ?? "")", beacon, "\(event["scope"] ?? "")",
+                    "\(event["state"] ?? "")",
+                ]
+                return words.joined(separator: " ")
+            }
+    }
+
+    @Test func `T4: a recording's events are a replay's`() async throws {
+        let name = "android-gym-bike.btsnoop"
+        let expected = try contents(of: Fixtures.path(name + ".expected.jsonl"))
+        let lines = String(decoding: expected, as: UTF8.self).split(separator: "\n")
+        let uuids = Set(try lines.map { try ExpectedSighting(expected: String($0)).uuid }).sorted()
+        let found = try await events(of: Fixtures.path(name), uuids)
+        #expect(!found.isEmpty)
+        #expect(try replay(Fixtures.path(name), uuids) == found)
+    }
+
+    @Test func `L4, L7: so where it marks that adapters do not listen, and numbers change hands`() async throws {
+        let log = try scratch.log(
+            "marks.jsonl",
+            [
+                Log.sighting("0"), Log.sighting("1", adapter: "hci1", minor: 2), Log.listening(false, "1.5"),
+                Log.report("3", adapter: "hci1"), Log.listening(true, "40"), Log.report("41"), Log.sighting("41.5"),
+                Log.report("60"), Log.report("60", adapter: "hci1"),
+            ])
+        var capture = MonitorCapture()
+        capture.record(8, at: 0)
+        capture.record(3, at: 0, MonitorCapture.event(minor: 1))
+        capture.record(9, at: 1)
+        capture.record(8, at: 40)
+        capture.record(3, at: 41, MonitorCapture.event(minor: nil))
+        capture.record(3, at: 60, MonitorCapture.event(minor: 2))
+        let monitor = try scratch.write("monitor.btsnoop", capture.bytes)
+        for path in [log, monitor] {
+            let found = try await events(of: path, [Log.uuid])
+            #expect(found.count >= 4)
+            #expect(try replay(path, [Log.uuid]) == found)
+        }
+    }
+
+    @Test func `what can't be read is said by run() and by events`() async throws {
+        let monitor = try BeaconMonitor("capture missing", scanning: .capture(scratch.path("nothing.btsnoop")))
+        var events = monitor.events.makeAsyncIterator()
+        let error = await #expect(throws: HearingError.self) { try await monitor.run() }
+        #expect(error?.kind == .captureUnreadable)
+        #expect(error?.description.contains("nothing.btsnoop") == true)
+        await #expect(throws: MonitorError.self) { try await events.next() }
+    }
+
+    @Test func `a recording waits for a subscriber who is slow, and loses nobody`() async throws {
+        let sightings = (0..<30_000).map { Log.sighting("\($0 * 40)") }
+        let path = try scratch.log("long.jsonl", sightings)
+        let monitor = try BeaconMonitor("capture slow", scanning: .capture(path))
+        let uuid = try #require(ProximityUUID(Log.uuid))
+        try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "near")
+        var events = monitor.events.makeAsyncIterator()
+        async let hearing: Void = monitor.run()
+        var count = 0
+        var most = 0
+        while try await events.next() != nil {
+            count += 1
+            if count.isMultiple(of: 1000) { most = max(most, monitor.waitingEvents) }
+        }
+        try await hearing
+        // Who came thirty thousand times, and left all but the last.
+        #expect(count == 59_999)
+        #expect(most < 8192)
+    }
+}

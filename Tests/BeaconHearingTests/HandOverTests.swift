@@ -1,0 +1,74 @@
+import BeaconScanning
+import Testing
+
+@testable import BeaconHearing
+
+/// What is between the thread that hears and the monitor: bounded, in order, and never silent about a loss.
+@Suite(.timeLimit(.minutes(1))) struct HandOverTests {
+    private static func entries(_ count: Int, adapter: Int = 0, from second: Int = 0) -> ContiguousArray<
+        FrameBatch.Entry
+    > {
+        ContiguousArray(
+            (0..<count).map {
+                FrameBatch.Entry(.heard, adapter: adapter, time: .earliest + .seconds(second + $0))
+            })
+    }
+
+    @Test func `reports and changes are fetched in the order in which they were added`() async throws {
+        let handOver = try HandOver(demand: nil)
+        #expect(handOver.add(Self.entries(2)))
+        #expect(handOver.add(.clock(isSynchronized: true)))
+        #expect(handOver.add(Self.entries(1)))
+        #expect(handOver.add(.change(.disappeared(adapter: 0), at: .earliest)))
+        handOver.end(.success(()))
+        let batch = try #require(await handOver.fetch())
+        #expect(batch.entries.count == 3)
+        #expect(batch.news.map(\.place) == [2, 3])
+        #expect(await handOver.fetch() == nil)
+    }
+
+    @Test func `no more reports wait than the bound, and no more changes`() async throws {
+        let handOver = try HandOver(demand: nil)
+        #expect(handOver.add(Self.entries(HandOver.entriesMax)))
+        #expect(!handOver.add(Self.entries(1)))
+        for _ in 0..<HandOver.newsMax { #expect(handOver.add(.clock(isSynchronized: true))) }
+        #expect(!handOver.add(.clock(isSynchronized: true)))
+        let batch = try #require(await handOver.fetch())
+        #expect(batch.entries.count == HandOver.entriesMax && batch.news.count == HandOver.newsMax)
+        // What was fetched makes room.
+        #expect(handOver.add(Self.entries(1)) && handOver.add(.clock(isSynchronized: true)))
+    }
+
+    @Test func `T5: what found no room is told of as lost since the last report that did`() {
+        var losses = ReportLosses()
+        losses.handed(Self.entries(3))
+        losses.handed(Self.entries(1, adapter: 1, from: 50))
+        #expect(losses.isEmpty)
+        losses.lost(Self.entries(4, from: 3))
+        #expect(!losses.isEmpty)
+        #expect(losses.take() == [.lost(adapter: 0, count: 4, since: .earliest + .seconds(2))])
+        #expect(losses.isEmpty && losses.take().isEmpty)
+        #expect(losses.total == 4)
+    }
+
+    @Test func `who waits for a drain is answered, whatever becomes of the thread`() async throws {
+        let handOver = try HandOver(demand: nil)
+        async let first: Void = handOver.drain()
+        var wishes = handOver.takeWishes()
+        while wishes.drains == nil {
+            await Task.yield()
+            wishes = handOver.takeWishes()
+        }
+        handOver.drained(upTo: try #require(wishes.drains))
+        await first
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await handOver.drain() }
+            group.cancelAll()
+        }
+        async let last: Void = handOver.drain()
+        handOver.end(.success(()))
+        handOver.drained()
+        await last
+        await handOver.drain()
+    }
+}

@@ -1,0 +1,170 @@
+import BeaconScanning
+import Polling
+import Synchronization
+import SystemPackage
+
+@testable import BeaconHearing
+
+/// A radio that a test speaks for from any thread: the scanner of one way, which lives on the thread that hears.
+final class Radio: Sendable {
+    enum Word: Sendable {
+        case change(ScanChange)
+        case report(BeaconIdentity?, adapter: Int, count: Int, at: Instant?)
+    }
+
+    private struct State {
+        var words: [Word] = []
+        /// What waits in a buffer that only draining empties.
+        var buffered: [Word] = []
+        var starts: [ServiceDemand] = []
+        var stops = 0
+        var drains = 0
+        var watchers: [(isDue: @Sendable (Standing) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    /// What has happened to the scanner.
+    struct Standing: Sendable {
+        var starts: [ServiceDemand]
+        var stops: Int
+        var drains: Int
+    }
+
+    private let state = Mutex(State())
+    private let wake: WakeUp
+    /// Why it can't be started.
+    let closed: ScannerError?
+
+    init(closed: ScannerError? = nil) throws {
+        wake = try WakeUp()
+        self.closed = closed
+    }
+
+    /// A monitor's ears by this radio.
+    var scanning: Scanning {
+        Scanning.bluetoothd.making { [self] backend, loop, demand throws(ScannerError) in
+            LoopScanner(self, backend, on: loop, demand)
+        }
+    }
+
+    // MARK: What the test has it say
+
+    func say(_ changes: ScanChange...) { put(changes.map { .change($0) }) }
+
+    func hear(_ beacon: BeaconIdentity?, on adapter: Int = 0, times count: Int = 1) {
+        put([.report(beacon, adapter: adapter, count: count, at: nil)])
+    }
+
+    /// Heard, and left lying in the kernel's buffer until it is drained.
+    func buffer(_ beacon: BeaconIdentity?) {
+        let time = SystemMonitorClock().now
+        state.withLock { $0.buffered.append(.report(beacon, adapter: 0, count: 1, at: time)) }
+    }
+
+    func listen(_ adapter: Int = 0) {
+        say(
+            .appeared(adapter: adapter, controller: "a test's"), .listening(adapter: adapter, reason: "a test says so"))
+    }
+
+    private func put(_ words: [Word]) {
+        state.withLock { $0.words += words }
+        wake.signal()
+    }
+
+    /// Returns as soon as what has happened to the scanner is as wanted.
+    func stands(_ isDue: @escaping @Sendable (Standing) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if isDue(Self.standing(state)) { return true }
+                state.watchers.append((isDue, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    var standing: Standing { state.withLock { Self.standing($0) } }
+
+    private static func standing(_ state: borrowing State) -> Standing {
+        Standing(starts: state.starts, stops: state.stops, drains: state.drains)
+    }
+
+    private func note(_ body: (inout State) -> Void) {
+        let due = state.withLock { state in
+            body(&state)
+            let standing = Self.standing(state)
+            let due = state.watchers.filter { $0.isDue(standing) }.map(\.continuation)
+            state.watchers.removeAll { $0.isDue(standing) }
+            return due
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    /// The scanner, on its loop's thread.
+    private final class LoopScanner: AdvertisingScanner {
+        let backend: ScannerBackend
+        private let radio: Radio
+        private let loop: EventLoop
+        private let demand: ServiceDemand
+        private var watch: EventLoop.Watch?
+        private var handler: (any ScanHandler)?
+
+        init(_ radio: Radio, _ backend: ScannerBackend, on loop: EventLoop, _ demand: ServiceDemand) {
+            self.radio = radio
+            self.backend = backend
+            self.loop = loop
+            self.demand = demand
+        }
+
+        func start(_ handler: any ScanHandler) throws(ScannerError) {
+            if let closed = radio.closed { throw closed }
+            self.handler = handler
+            watch = try? loop.watch(radio.wake.descriptor, for: .read) { [unowned self] _ in read() }
+            radio.note { $0.starts.append(demand) }
+        }
+
+        func drain() {
+            read()
+            let words = radio.state.withLock { state in
+                defer { state.buffered = [] }
+                return state.buffered
+            }
+            for word in words { say(word) }
+            radio.note { $0.drains += 1 }
+        }
+
+        func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome { .skipped(reason: "a test's") }
+
+        func stop() {
+            if let watch { loop.end(watch) }
+            watch = nil
+            handler = nil
+            radio.note { $0.stops += 1 }
+        }
+
+        private func read() {
+            radio.wake.clear()
+            let words = radio.state.withLock { state in
+                defer { state.words = [] }
+                return state.words
+            }
+            for word in words { say(word) }
+        }
+
+        private func say(_ word: Word) {
+            switch word {
+            case .change(let change): handler?.changed(change, at: loop.now)
+            case .report(let beacon, let adapter, let count, let time):
+                for _ in 0..<count { report(beacon, on: adapter, at: time ?? loop.now) }
+            }
+        }
+
+        private func report(_ beacon: BeaconIdentity?, on adapter: Int, at time: Instant) {
+            var data: [UInt8] = [2, 1, 6]
+            if let beacon { data += [26, 0xFF] + IBeacon(identity: beacon, measuredPower: -59).manufacturerData }
+            let report = AdvertisingReport(
+                address: DeviceAddress(0xC098_E500_0007, kind: .random), rssi: RSSI(dBm: -60), properties: .legacy,
+                data: 0..<data.count)
+            handler?.heard(report, data: data.span, on: adapter, at: time)
+        }
+    }
+}
