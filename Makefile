@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-library lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall clean
 
 SWIFT ?= swift
@@ -31,7 +31,7 @@ TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mandoc mosquitto mosquitto-clien
   python3-jsonschema systemd tshark udev zstd
 
 # The libraries that are products.
-DOCUMENTED := BackgroundActivity BeaconMonitoring BeaconMonitoringFoundation BluetoothLE Captures EventLog GatewayConfiguration Location
+DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -99,10 +99,13 @@ test: deps ## Builds and runs all tests.
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	@test -z '$(COVERAGE)' || $(PYTHON) Tests/House/coverage "$$($(SWIFT) test --scratch-path $(BUILD_DIR) --show-codecov-path $(SWIFT_FLAGS))"
 
-sample: deps-build ## Builds a package that uses the libraries alone, and has it change conditions 500,000 times.
+sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
-	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release $(SWIFT_FLAGS)
+	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release --static-swift-stdlib $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample
+	@# The eight lines with a choice of what they hear: what a test says, and what was recorded.
+	$(BUILD_DIR)/sample/release/Hear scripted
+	$(BUILD_DIR)/sample/release/Hear capture Tests/Sample/walk.jsonl
 
 tsan-check: ## Shows that the thread sanitizer sees a race, and takes no lock for one.
 	mkdir -p $(BUILD_DIR)/tsan
@@ -197,6 +200,10 @@ lab: release ## Runs the binary in a virtual machine with real Bluetooth softwar
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
 	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
+
+lab-library: sample ## Runs the sample's program in the virtual machine by each way of hearing. See docs/lab.md
+	@$(call install-packages,$(LAB_PACKAGES))
+	$(PYTHON) Tests/Lab/library --binary $(BUILD_DIR)/sample/release/Hear
 
 lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): what was shipped must be there. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))

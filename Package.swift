@@ -252,7 +252,9 @@ let package = Package(
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "Examples",
-            dependencies: ["BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "Location"],
+            dependencies: [
+                "BeaconHearing", "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "Location",
+            ],
             path: "docs/library.docc/Examples"),
         .testTarget(
             name: "BlueZTests",

@@ -6,13 +6,22 @@ let package = Package(
     name: "Sample",
     dependencies: [.package(name: "beacon-gateway", path: "../..")],
     targets: [
+        // The whole program, as the documentation has it.
+        .executableTarget(
+            name: "EightLines", dependencies: [.product(name: "BeaconHearing", package: "beacon-gateway")]),
+        .executableTarget(
+            name: "Hear",
+            dependencies: [
+                .product(name: "BeaconHearing", package: "beacon-gateway"),
+                .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
+            ]),
         .executableTarget(
             name: "Sample",
             dependencies: [
                 .product(name: "BeaconMonitoring", package: "beacon-gateway"),
                 .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
                 .product(name: "BluetoothLE", package: "beacon-gateway"),
-            ])
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -17,6 +17,7 @@ import time
 import traceback
 
 import cuts
+import library
 from stack import (Bluetoothd, Bus, Controller, Gateway, StackError, broker, call, clock_is_synchronized, now, rfkill, tool,
                    wait_until)
 
@@ -316,6 +317,8 @@ def main():
     (out / "calibration").write_text("%f" % calibrate())
     if "cuts" in plan:
         cuts.perform(plan["cuts"], binary, out)
+    if "library" in plan:
+        library.perform(plan["library"], binary, out)
     for scenario in plan["scenarios"]:
         print("begin", scenario["name"], flush=True)
         perform(scenario, binary, out, plan["trace"])

@@ -20,17 +20,37 @@ import Testing
         text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    @Test func `every listing stands in an example, line by line`() throws {
-        let parts = try String(contentsOf: Self.article, encoding: .utf8).components(separatedBy: "```swift\n")
-        let listings = parts.dropFirst().map { $0.components(separatedBy: "```")[0] }
+    /// Programs whose every line is compiled: the examples, and the sample package.
+    private static func compiled() throws -> [[String]] {
+        let sample = examples.appending(path: "../../../Tests/Sample/Sources").standardizedFileURL
+        return try (texts(below: examples) + texts(below: sample)).map { lines($0) }
+    }
+
+    @Test(arguments: ["ComingFromCoreLocation", "HearABeacon", "TestAMonitor"])
+    func `every listing stands in an example, line by line`(article: String) throws {
+        let text = try String(contentsOf: Self.examples.appending(path: "../\(article).md"), encoding: .utf8)
+        let listings = text.components(separatedBy: "```swift\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
         #expect(listings.count >= 2)
-        let examples = try Self.texts(below: Self.examples).map { Self.lines($0) }
+        let examples = try Self.compiled()
         for listing in listings {
             let lines = Self.lines(listing)
             let isThere = examples.contains { example in
                 example.indices.contains { example[$0...].starts(with: lines) }
             }
             #expect(isThere, "\(listing)")
+        }
+    }
+
+    @Test func `every step of the tutorial stands in an example, line by line`() throws {
+        let folder = Self.examples.appending(path: "../Tutorials").standardizedFileURL
+        let steps = try Self.texts(below: folder)
+        #expect(steps.count >= 5)
+        let examples = try Self.compiled()
+        for step in steps {
+            let lines = Self.lines(step).filter { !$0.hasPrefix("import ") }
+            #expect(examples.contains { example in example.indices.contains { example[$0...].starts(with: lines) } })
         }
     }
 

@@ -1,0 +1,35 @@
+import BeaconHearing
+import BeaconMonitoringTesting
+import EventLog
+import Testing
+
+/// What “Hear a beacon in five minutes” shows, as it stands there; the eight lines themselves are a program of the sample.
+@Suite(.timeLimit(.minutes(1))) struct HearingExamples {
+    @Test func `a monitor that can't hear says why`() async throws {
+        let monitor = try BeaconMonitor("nowhere", scanning: .capture("/nowhere/lobby.btsnoop"))
+        let events = monitor.subscribe()
+        let error = await #expect(throws: HearingError.self) { try await monitor.run() }
+        #expect(error?.kind == .captureUnreadable)
+        await #expect(throws: MonitorError.self) { for try await _ in events {} }
+    }
+
+    /// Compiled, and not run here: they take a machine with Bluetooth, a folder and a recording of its owner's.
+    static func elsewhere() async throws {
+        do {
+            let scanning = Scanning.automatic.logging { level, text in if level <= .notice { print(text) } }
+            await (try BeaconMonitor("quiet", scanning: scanning)).end()
+        }
+        do {
+            let store = FileRecordStore(directory: "/var/lib/near")
+            let monitor = try BeaconMonitor("site", scanning: .automatic, store: store)
+            await monitor.end()
+        }
+        do {
+            let monitor = try BeaconMonitor("yesterday", scanning: .capture("lobby.btsnoop"))
+            await monitor.end()
+        }
+        for way in [Scanning.management, .bluetoothd, .hci] {
+            await (try BeaconMonitor("ways", scanning: way.on(adapters: ["hci0"]).withCanary(uuid: staff))).end()
+        }
+    }
+}

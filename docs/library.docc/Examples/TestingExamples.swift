@@ -1,0 +1,60 @@
+import BeaconHearing
+import BeaconMonitoringTesting
+import Testing
+
+/// What “Test what follows from beacons” shows, as it stands there.
+@Suite(.timeLimit(.minutes(1))) struct TestingExamples {
+    let badge = BeaconIdentity(uuid: staff, major: 1, minor: 7)
+
+    @Test func `somebody comes and leaves`() async throws {
+        let script = ScriptedSightings()
+        let monitor = try BeaconMonitor("site", scanning: .scripted(script))
+        try await monitor.add(.beacon(uuid: staff), identifier: "near")
+        let events = monitor.subscribe()
+        async let hearing: Void = monitor.run()
+        await script.hear(badge)
+        await script.wait(.seconds(30))
+        script.finish()
+        try await hearing
+        var states: [BeaconMonitor.Event.State] = []
+        for try await event in events { states.append(event.state) }
+        #expect(states == [.satisfied, .unsatisfied])
+    }
+
+    @Test func `an adapter that is unplugged makes nobody leave`() async throws {
+        let script = ScriptedSightings()
+        let monitor = try BeaconMonitor("unplugged", scanning: .scripted(script))
+        try await monitor.add(.beacon(uuid: staff), identifier: "near")
+        async let hearing: Void = monitor.run()
+        await script.hear(badge)
+        await script.stopListening(because: "unplugged")
+        await script.waitInSilence(.seconds(3600))
+        #expect(try await monitor.requestState(for: "near") == .unknown)
+        await script.hear(badge, rssi: RSSI(dBm: -70))
+        #expect(try await monitor.requestState(for: "near") == .satisfied)
+        await script.listen()
+        await script.report(.accuracyLimited)
+        script.finish()
+        try await hearing
+    }
+
+    private struct OutOfRange: Error {}
+
+    @Test func `an error that ends hearing`() async throws {
+        let script = ScriptedSightings()
+        let monitor = try BeaconMonitor("failing", scanning: .scripted(script))
+        script.fail(OutOfRange())
+        await #expect(throws: OutOfRange.self) { try await monitor.run() }
+    }
+
+    @Test func `time alone`() async throws {
+        let clock = HandClock()
+        let monitor = try BeaconMonitor("gate", clock: clock)
+        clock.turn(by: .seconds(86_400))
+        try await monitor.add(.beacon(uuid: staff), identifier: "near")
+        #expect(await monitor.record(for: "near")?.lastEvent.time == clock.now)
+        #expect(clock.turn(to: clock.now) == clock.now)
+        #expect(clock.sleepers == 0)
+        await monitor.end()
+    }
+}
