@@ -68,7 +68,7 @@ import Testing
         async throws
     {
         for _ in 0..<300 {
-            let clock = ManualClock()
+            let clock = HandClock()
             let monitor = try BeaconMonitor("N1 again", clock: clock)
             try await monitor.add(.anyA, identifier: "lobby")
             let loop = Task { [monitor] in try await monitor.run() }
@@ -88,7 +88,7 @@ import Testing
         #expect(try await events.next() == nil)
         await #expect(throws: MonitorError.ended("N1 lost")) { try await site.lobby() }
         await site.monitor.end()
-        #expect(throws: MonitorError.nameTaken("N1 lost")) { try BeaconMonitor("N1 lost", clock: ManualClock()) }
+        #expect(throws: MonitorError.nameTaken("N1 lost")) { try BeaconMonitor("N1 lost", clock: HandClock()) }
         withExtendedLifetime(successor) {}
     }
 
@@ -99,7 +99,7 @@ import Testing
             let loop = Task { [monitor = site.monitor] in try await monitor.run() }
             await site.clock.sleeperStands(at: .seconds(30))
             #expect(throws: MonitorError.nameTaken("N1 run again")) {
-                try BeaconMonitor("N1 run again", clock: ManualClock())
+                try BeaconMonitor("N1 run again", clock: HandClock())
             }
             loop.cancel()
             await #expect(throws: CancellationError.self) { try await loop.value }

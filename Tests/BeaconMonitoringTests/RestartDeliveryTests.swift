@@ -1,3 +1,4 @@
+import BeaconMonitoringTesting
 import BluetoothLE
 import EventLog
 import Foundation
@@ -14,7 +15,7 @@ import Testing
     }
 
     private let folder = Folder()
-    private let clock = ManualClock()
+    private let clock = HandClock()
 
     /// A monitor with what a process before it left.
     private func open(_ name: String) async throws -> BeaconMonitor {

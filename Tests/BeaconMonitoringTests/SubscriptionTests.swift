@@ -63,6 +63,7 @@ import Testing
         let site = try await Site("subscribe slow")
         try await site.lobby()
         let events = site.monitor.subscribe()
+        site.clock.set(.seconds(40 * 32_769))
         await site.monitor.sighted((0..<32_769).map { site.sighting(at: .seconds(40 * $0)) })
         #expect(await site.monitor.counters.slowSubscribers == 1)
         await #expect(throws: MonitorError.subscriberTooSlow(65_536)) { for try await _ in events {} }

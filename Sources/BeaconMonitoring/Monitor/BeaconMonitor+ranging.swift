@@ -3,7 +3,7 @@ extension BeaconMonitor {
     ///
     /// Source: Apple, `CLLocationManager.startRangingBeacons(satisfying:)`. The condition need not be one that is monitored.
     /// Each iteration is a subscription of its own; it begins to range when its iterator is made, and where nobody ranges
-    /// nothing is done. Rangings come while ``run(draining:)`` runs, or with the sightings that are handed over. While
+    /// nothing is done. Rangings come while ``run()`` runs, or with the sightings that are handed over. While
     /// nobody is in view none come, after one that is empty; Core Location repeats the empty one each second.
     public nonisolated func ranging(for condition: BeaconIdentityCondition) -> RangingUpdates {
         RangingUpdates(hub: rangingHub, service: service, condition: condition)

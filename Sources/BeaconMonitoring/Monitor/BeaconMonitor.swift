@@ -178,9 +178,5 @@ public actor BeaconMonitor {
 
     /// A condition with its last event that has been handled: every subscription that received it has asked for the next
     /// one, or ended, or there was none (rule N3); `nil` where none has the identifier.
-    public func record(for identifier: String) -> Record? {
-        var record = hub.record(for: Identifier(lookup: identifier))
-        record?.lastEvent.sighting?.adapter.owner = inputCheck.owner
-        return record
-    }
+    public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
 }

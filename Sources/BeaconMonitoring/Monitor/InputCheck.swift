@@ -27,7 +27,8 @@ struct InputCheck: Sendable {
 
     /// Whether an adapter is the monitor's own.
     mutating func isOwn(_ adapter: AdapterID) -> Bool {
-        if adapter.owner == owner { return true }
+        // 0 is nobody: what was coded, or came from a store.
+        if adapter.owner == owner, adapter.index > 0 { return true }
         foreign &+= 1
         if Self.isTold(foreign) { remarks.append(.adapterForeign(count: foreign)) }
         return false
