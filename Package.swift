@@ -281,7 +281,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "LocationTests",
-            dependencies: ["BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling", "TestSupport"]),
+            dependencies: [
+                "BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .target(
             name: "TestSupport",
             dependencies: ["EventLog", .product(name: "SystemPackage", package: "swift-system")],

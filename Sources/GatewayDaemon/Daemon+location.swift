@@ -29,6 +29,8 @@ extension Daemon: LocationHandler {
             monitor.lostLocation(since: since, reason: reason, at: time)
             deliver()
         case .remark(let text): log(.warning, text)
+        // The log says why there is no fix; the flags of events are about hearing.
+        case .flags: break
         }
     }
 

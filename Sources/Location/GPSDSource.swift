@@ -22,6 +22,7 @@ public final class GPSDSource: LocationSource {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var isConnected = false
+    private var flags: Diagnostics = []
 
     // Reads between two looks at anything else: a gpsd that never pauses must not hold the loop.
     private static let readsMax = 16
@@ -40,6 +41,7 @@ public final class GPSDSource: LocationSource {
     public func start(_ handler: any LocationHandler) {
         self.handler = handler
         session = GPSDSession(at: loop.now)
+        raise(.authorizationRequestInProgress)
         timer = loop.makeTimer { [unowned self] now in perform(session.advance(to: now)) }
         perform(session.advance(to: loop.now))
     }
@@ -68,6 +70,18 @@ public final class GPSDSource: LocationSource {
         if let timer, handler != nil { loop.set(timer, at: session.nextDeadline) }
     }
 
+    /// Says who refuses, where that has changed.
+    private func raise(_ flags: Diagnostics) {
+        guard flags != self.flags else { return }
+        self.flags = flags
+        handler?.changed(.flags(flags), at: loop.now)
+    }
+
+    /// What a system call's error says of this user's rights (connect(2)): a firewall or a security module answers so.
+    static func flags(for error: Errno?) -> Diagnostics {
+        error == .permissionDenied || error == .notPermitted ? .authorizationDenied : []
+    }
+
     private func fail(_ problem: String) {
         perform(session.disconnected(problem, at: loop.now))
     }
@@ -83,7 +97,9 @@ public final class GPSDSource: LocationSource {
 
     private func connect() {
         switch TCPSocket.connect(host: host, port: port) {
-        case .failure(let problem): fail(problem.text)
+        case .failure(let problem):
+            raise(Self.flags(for: problem.error))
+            fail(problem.text)
         case .success(let descriptor):
             socket = descriptor
             do throws(Errno) {
@@ -97,8 +113,12 @@ public final class GPSDSource: LocationSource {
     private func ready() {
         guard let socket, let watch else { return }
         guard !isConnected else { return read() }
-        if let problem = TCPSocket.problem(of: socket) { return fail("\(problem)") }
+        if let problem = TCPSocket.problem(of: socket) {
+            raise(Self.flags(for: problem))
+            return fail("\(problem)")
+        }
         isConnected = true
+        raise([])
         do throws(Errno) {
             try loop.change(watch, to: .read)
         } catch {

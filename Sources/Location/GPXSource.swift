@@ -23,9 +23,8 @@ public final class GPXSource: LocationSource {
     private let loop: EventLoop
     private let options: Options
     private let plan: GPXPlan
-    private var player: GPXPlayer
+    private var timeline: GPXTimeline
     private var upcoming: GPXPlayer.Item?
-    private var begun: Instant = .earliest
     private var handler: (any LocationHandler)?
     private var timer: EventLoop.Timer?
 
@@ -37,15 +36,15 @@ public final class GPXSource: LocationSource {
         self.plan = plan
         self.options = options
         self.loop = loop
-        player = GPXPlayer(plan, loops: options.loops)
+        timeline = GPXTimeline(plan, options, begun: .earliest)
     }
 
     /// Begins with the plan's first point.
     public func start(_ handler: any LocationHandler) {
         self.handler = handler
-        begun = loop.now
-        player = GPXPlayer(plan, loops: options.loops)
-        upcoming = player.next()
+        let begun = loop.now
+        timeline = GPXTimeline(plan, options, begun: begun)
+        upcoming = timeline.player.next()
         timer = loop.makeTimer { [unowned self] now in advance(to: now) }
         advance(to: begun)
     }
@@ -63,15 +62,13 @@ public final class GPXSource: LocationSource {
     private func advance(to now: Instant) {
         var count = 0
         while let item = upcoming, count < Self.itemsMax {
-            let time = live(item.time)
+            let time = timeline.time(of: item)
             guard time <= now else { break }
             count += 1
-            upcoming = player.next()
+            upcoming = timeline.player.next()
             switch item {
-            case .fix(var fix):
-                fix.time = time
-                if let speed = fix.speed { fix.speed = speed * options.speed }
-                handler?.located(fix)
+            case .fix(let fix):
+                handler?.located(timeline.played(fix))
                 if upcoming == nil {
                     handler?.changed(.unavailable(since: time, reason: "the file has ended"), at: now)
                 }
@@ -79,14 +76,6 @@ public final class GPXSource: LocationSource {
                 handler?.changed(.unavailable(since: time, reason: "the file has a break"), at: now)
             }
         }
-        if let timer { loop.set(timer, at: upcoming.map { live($0.time) }) }
-    }
-
-    /// A time of the plan as it is played.
-    private func live(_ time: Instant) -> Instant {
-        // Exact where nothing has to be scaled.
-        if options.speed == 1 { return begun + (time - plan.start) }
-        let seconds = Double((time - plan.start).nanoseconds) / 1e9 / options.speed
-        return begun + GPXPlan.duration(seconds)
+        if let timer { loop.set(timer, at: upcoming.map { timeline.time(of: $0) }) }
     }
 }

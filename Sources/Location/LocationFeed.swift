@@ -14,16 +14,33 @@ public final class LocationFeed: Sendable {
 
     private struct State {
         var subscribers: [Int: Subscriber] = [:]
+        /// What each subscriber holds by itself.
+        var sessions: [Int: ImplicitSession] = [:]
         var next = 0
         var now: Instant?
+        /// What sources raise, and what is wrong with the sessions.
+        var raised: Diagnostics = []
         var diagnostics: Diagnostics = []
         var dropped = 0
     }
 
     private let state = Mutex(State())
+    private let service: ServiceRegistry
+    private let observer = Mutex<Int?>(nil)
 
     /// A feed without subscribers.
-    public init() {}
+    ///
+    /// - Parameter service: where each subscriber holds a service session, which asks nothing of the scanners; where
+    ///   explicit ones are demanded and none is held, updates say so.
+    public init(service: ServiceRegistry = .shared) {
+        self.service = service
+        let id = service.observeDiagnostics { [weak self] in self?.refreshFlags() }
+        observer.withLock { $0 = id }
+    }
+
+    deinit {
+        if let id = observer.withLock({ $0 }) { service.endObserving(id) }
+    }
 
     /// Updates that were dropped because their subscribers did not take them.
     public var droppedUpdates: Int { state.withLock { $0.dropped } }
@@ -49,13 +66,25 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Says which flags the world outside raises.
+    /// Says which flags the world outside raises: who refuses, and whether anybody does.
     public func set(_ diagnostics: Diagnostics) {
-        state.withLock { $0.diagnostics = diagnostics }
-        change { subscriber in
-            subscriber.set(diagnostics)
-        } now: {
-            $0
+        state.withLock { $0.raised = diagnostics }
+        refreshFlags()
+    }
+
+    /// Tells subscribers of the flags, where those have changed.
+    private func refreshFlags() {
+        // Of the scanners' flags none is about places.
+        let sessions = service.diagnostics.intersection([.serviceSessionRequired, .insufficientlyInUse])
+        state.withLock { state in
+            let flags = state.raised.union(sessions)
+            guard flags != state.diagnostics else { return }
+            state.diagnostics = flags
+            for id in state.subscribers.keys.sorted() {
+                guard var subscriber = state.subscribers[id] else { continue }
+                state.dropped += subscriber.set(flags)
+                state.subscribers[id] = subscriber
+            }
         }
     }
 
@@ -76,14 +105,25 @@ public final class LocationFeed: Sendable {
     }
 
     func subscribe(_ make: (Instant?, Diagnostics) -> Subscriber) -> Int {
-        state.withLock { state in
+        // Before the lock: its beginning may change the flags.
+        let session = ImplicitSession(service, demand: nil)
+        refreshFlags()
+        return state.withLock { state in
             state.next += 1
             state.subscribers[state.next] = make(state.now, state.diagnostics)
+            state.sessions[state.next] = session
             return state.next
         }
     }
 
-    func end(_ id: Int) { state.withLock { _ = $0.subscribers.removeValue(forKey: id) } }
+    func end(_ id: Int) {
+        let session = state.withLock { state in
+            state.subscribers[id] = nil
+            return state.sessions.removeValue(forKey: id)
+        }
+        // Behind the lock: its end may change the flags.
+        session?.end()
+    }
 
     /// What a subscriber makes of fixes, and where it puts that.
     enum Subscriber: Sendable {

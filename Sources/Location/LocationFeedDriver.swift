@@ -26,7 +26,10 @@ public final class LocationFeedDriver: LocationHandler {
     public func located(_ fix: LocationFix) { feed.located(fix) }
 
     /// Something became of a source; that there is no fix, the feed's own patience tells.
-    public func changed(_ change: LocationSourceChange, at time: Instant) { feed.advance(to: time) }
+    public func changed(_ change: LocationSourceChange, at time: Instant) {
+        if case .flags(let flags) = change { feed.set(flags) }
+        feed.advance(to: time)
+    }
 
     private func advance(to now: Instant) {
         feed.advance(to: now)

@@ -31,6 +31,8 @@ public protocol LocationHandler: AnyObject {
 public enum LocationSourceChange: Sendable, Hashable {
     /// It gives no fix since `since`, and why; its next fix ends that.
     case unavailable(since: Instant, reason: String)
+    /// Which flags it raises from now on: who refuses this user, and whether that is known yet.
+    case flags(Diagnostics)
     /// Something that operators want to know, and that changes nothing.
     case remark(String)
 }

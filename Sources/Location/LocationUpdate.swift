@@ -15,7 +15,7 @@ public struct LocationUpdate: Sendable, Hashable {
     /// The flags of a monitor that concern who may know it: see the properties of their names.
     public var diagnostics: Diagnostics = []
 
-    /// gpsd, or the kernel, refuses this user.
+    /// gpsd, or the kernel, refuses this user (EACCES, EPERM).
     public var authorizationDenied: Bool { diagnostics.contains(.authorizationDenied) }
     /// Locations are switched off for the machine.
     public var authorizationDeniedGlobally: Bool { diagnostics.contains(.authorizationDeniedGlobally) }

@@ -12,7 +12,8 @@ extension LocationUpdate {
         public func makeAsyncIterator() -> AsyncStream<LocationUpdate>.Iterator {
             feed.stream { now, diagnostics, continuation in
                 var state = LiveUpdateFilter(configuration, filter: filter, at: now)
-                _ = state.set(diagnostics)
+                // What stands in the way is told at once.
+                for update in state.set(diagnostics) { continuation.yield(update) }
                 return .live(state, continuation)
             }.makeAsyncIterator()
         }

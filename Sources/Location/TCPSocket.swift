@@ -5,6 +5,8 @@ import SystemPackage
 enum TCPSocket {
     struct Problem: Error {
         let text: String
+        /// What the kernel said, where it was the kernel.
+        var error: Errno?
     }
 
     /// Begins to connect; whether it went well, the descriptor tells once it can be written to.
@@ -31,7 +33,7 @@ enum TCPSocket {
         if result != 0, errno != EINPROGRESS {
             let problem = Errno(rawValue: errno)
             _ = close(descriptor)
-            return .failure(Problem(text: "\(host):\(port): \(problem)"))
+            return .failure(Problem(text: "\(host):\(port): \(problem)", error: problem))
         }
         return .success(FileDescriptor(rawValue: descriptor))
     }

@@ -13,8 +13,8 @@ extension BeaconMonitor {
     /// the end, with ``MonitorError/hearingEnded(_:)`` where an error was why. A monitor without a source, to which somebody
     /// else hands what is heard, can be run again after its task was cancelled.
     ///
-    /// - Throws: ``MonitorError/running(_:)`` where it runs already, `CancellationError`, what stands in the source's way,
-    ///   and what the clock throws.
+    /// - Throws: ``MonitorError/running(_:)`` where it runs already, `CancellationError`, what stands in the way of a source
+    ///   of sightings or of locations, and what the clock throws.
     public func run() async throws {
         #if ServiceLifecycle
             try await runAsService()
@@ -36,10 +36,12 @@ extension BeaconMonitor {
     }
 
     private func hear() async throws {
-        guard let source else { return try await keepTime {} }
+        guard let source else {
+            return try await runLocating { try await self.keepTime { await self.drainLocating() } }
+        }
         guard !isEnded else { return }
         do {
-            try await hear(by: source)
+            try await runLocating { try await self.hear(by: source) }
             end()
         } catch {
             // Who was cancelled knows why; subscribers are told of anything else.
@@ -67,7 +69,12 @@ extension BeaconMonitor {
     private func hear(by source: any SightingSource) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await source.run(into: self) }
-            group.addTask { try await self.keepTime { await source.drain() } }
+            group.addTask {
+                try await self.keepTime {
+                    await source.drain()
+                    await self.drainLocating()
+                }
+            }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -22,9 +22,11 @@ public actor BeaconMonitor {
     /// Its events; each iteration is a subscription of its own (rule N2).
     public nonisolated var events: Events { Events(hub: hub) }
 
-    let clock: any MonitorClock
+    package nonisolated let clock: any MonitorClock
     /// What hears; absent where somebody else hands over what is heard.
     let source: (any SightingSource)?
+    /// What knows where this gateway is; absent where somebody else hands fixes over, or nobody.
+    let locating: Locating?
     let lease: NameLease
     nonisolated let hub: EventHub
     nonisolated let rangingHub: RangingHub
@@ -66,24 +68,27 @@ public actor BeaconMonitor {
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
     ///   - named: the beacons that have a name (rule P4).
+    ///   - locating: how the monitor knows where this gateway is, for circles.
     /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
     ///   setting is out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
-        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = []
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], locating: Locating? = nil
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
-            service: service, named: named, anyStore: nil)
+            service: service, named: named, locating: locating, anyStore: nil)
     }
 
     init(
         _ name: String, clock: any MonitorClock, source: (any SightingSource)?, settings: MonitorSettings,
         engineSettings: EngineSettings?, ranging: RangingSettings, service: ServiceRegistry,
-        named: Set<BeaconIdentity>, anyStore store: sending (any RecordStore)?
+        named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
-        let engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
+        var engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
+        // Lines name the source; whoever names another means that one.
+        engineSettings.locationSource = engineSettings.locationSource ?? locating?.source.name
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
         let signal = Signal()
@@ -108,6 +113,7 @@ public actor BeaconMonitor {
         self.lease = lease
         self.name = name
         self.clock = clock
+        self.locating = locating
         inputCheck = InputCheck(owner: lease.number)
     }
 

@@ -65,16 +65,18 @@ extension BeaconMonitor {
     ///   - ranging: how ``ranging(for:)`` guesses distances.
     ///   - service: where the monitor holds a service session, and learns how the machine stands.
     ///   - named: the beacons that have a name (rule P4).
+    ///   - locating: how the monitor knows where this gateway is, for circles.
     ///   - store: where records are kept; this monitor's alone.
     /// - Throws: as the initializer without a store, and ``MonitorError/recordsUnavailable(_:)``.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
-        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], store: sending any RecordStore
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], locating: Locating? = nil,
+        store: sending any RecordStore
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
-            service: service, named: named, anyStore: store)
+            service: service, named: named, locating: locating, anyStore: store)
     }
 
     /// An engine that goes on from what a store has kept, with the number of the last event that the store was given; the

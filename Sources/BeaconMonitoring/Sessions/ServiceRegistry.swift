@@ -14,6 +14,9 @@ public final class ServiceRegistry: Sendable {
         var reported: Diagnostics = []
         var sessions: [SessionLedger.ID: LatestValue<Diagnostics>] = [:]
         var observers: [@Sendable () -> Void] = []
+        /// Who is told of flags that change, by their numbers.
+        var flagObservers: [Int: @Sendable () -> Void] = [:]
+        var flagObserversGiven = 0
     }
 
     private let state: Mutex<State>
@@ -51,10 +54,22 @@ public final class ServiceRegistry: Sendable {
     /// The flags that hold: what was reported, and what is wrong with the sessions.
     public var diagnostics: Diagnostics { state.withLock { $0.reported.union($0.ledger.diagnostics) } }
 
+    /// Has `body` called after each change of ``diagnostics``, on the thread that made it, until ``endObserving(_:)``.
+    package func observeDiagnostics(_ body: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.flagObserversGiven += 1
+            state.flagObservers[state.flagObserversGiven] = body
+            return state.flagObserversGiven
+        }
+    }
+
+    /// Ends what ``observeDiagnostics(_:)`` began.
+    package func endObserving(_ observer: Int) { state.withLock { $0.flagObservers[observer] = nil } }
+
     // MARK: For sessions
 
     /// Begins a session.
-    func begin(_ demand: ServiceDemand, purpose: String?, diagnostics: LatestValue<Diagnostics>?) -> SessionLedger.ID {
+    func begin(_ demand: ServiceDemand?, purpose: String?, diagnostics: LatestValue<Diagnostics>?) -> SessionLedger.ID {
         change { state in
             let id = state.ledger.begin(demand, purpose: purpose, isImplicit: diagnostics == nil)
             if let diagnostics { state.sessions[id] = diagnostics }
@@ -74,13 +89,16 @@ public final class ServiceRegistry: Sendable {
     private func change<Result: Sendable>(_ body: (inout State) -> sending Result) -> Result {
         let (result, observers) = state.withLock { state in
             let before = state.ledger.effective
+            let former = state.reported.union(state.ledger.diagnostics)
             let result = body(&state)
             let flags = state.reported.union(state.ledger.diagnostics)
             // They resume tasks and call nobody: in order only while nobody else changes something.
             for session in state.sessions.values { session.set(flags) }
             let after = state.ledger.effective
             latest.set(after)
-            return (result, before != after ? state.observers : [])
+            var observers = before != after ? state.observers : []
+            if flags != former { observers += state.flagObservers.values }
+            return (result, observers)
         }
         for observer in observers { observer() }
         return result
@@ -113,18 +131,23 @@ public final class ServiceRegistry: Sendable {
     }
 }
 
-/// A session that monitoring or ranging holds by itself; it ends with the last reference.
-final class ImplicitSession: Sendable {
+/// A session that monitoring, ranging or a reader of locations holds by itself; it ends with the last reference.
+package final class ImplicitSession: Sendable {
     private let registry: ServiceRegistry
     private let id: SessionLedger.ID
 
-    init(_ registry: ServiceRegistry) {
+    /// Begins one.
+    ///
+    /// - Parameters:
+    ///   - registry: where it is held.
+    ///   - demand: what it asks of the scanners.
+    package init(_ registry: ServiceRegistry, demand: ServiceDemand? = .implicit) {
         self.registry = registry
-        id = registry.begin(.implicit, purpose: nil, diagnostics: nil)
+        id = registry.begin(demand, purpose: nil, diagnostics: nil)
     }
 
     /// Ends it; once is enough.
-    func end() { registry.end(id) }
+    package func end() { registry.end(id) }
 
     deinit { end() }
 }

@@ -9,7 +9,7 @@ public struct SessionLedger: Sendable {
     }
 
     private struct Entry: Sendable {
-        let demand: ServiceDemand
+        let demand: ServiceDemand?
         let purpose: String?
         let isImplicit: Bool
     }
@@ -28,11 +28,11 @@ public struct SessionLedger: Sendable {
     /// Begins a session.
     ///
     /// - Parameters:
-    ///   - demand: what it asks for.
+    ///   - demand: what it asks of the scanners; nothing where it needs none of them.
     ///   - purpose: why full accuracy is needed, for operators.
     ///   - isImplicit: whether monitoring or ranging holds it, and not the program.
     /// - Returns: what ends it again.
-    public mutating func begin(_ demand: ServiceDemand, purpose: String? = nil, isImplicit: Bool = false) -> ID {
+    public mutating func begin(_ demand: ServiceDemand?, purpose: String? = nil, isImplicit: Bool = false) -> ID {
         given += 1
         let id = ID(number: given)
         entries[id] = Entry(demand: demand, purpose: purpose, isImplicit: isImplicit)
@@ -51,8 +51,9 @@ public struct SessionLedger: Sendable {
 
     /// What the scanners are to do: the most that any session asks; `nil` where none asks for anything.
     public var effective: ServiceDemand? {
-        entries.values.lazy.filter { !$0.isImplicit || !requiresExplicit }.reduce(nil) { sum, entry in
-            sum?.joined(with: entry.demand) ?? entry.demand
+        entries.values.lazy.filter { !$0.isImplicit || !requiresExplicit }.compactMap(\.demand).reduce(nil) {
+            sum, demand in
+            sum?.joined(with: demand) ?? demand
         }
     }
 

@@ -1,0 +1,100 @@
+import BeaconMonitoring
+import BluetoothLE
+import Synchronization
+import SystemPackage
+
+/// One playing of a GPX file, on whatever clock there is.
+final class GPXPlayback: LocationPlayback {
+    // A track of a day, one point a second, is some ten megabytes; what is larger is no track.
+    private static let sizeMax = 1 << 30
+    // Handed over in one go, after the process stood still.
+    private static let itemsMax = 100_000
+
+    private struct State {
+        var timeline: GPXTimeline
+        var upcoming: GPXPlayer.Item?
+    }
+
+    private let file: String
+    private let options: GPXSource.Options
+    private let pace: Double?
+    private let state = Mutex<State?>(nil)
+
+    init(file: String, options: GPXSource.Options, pace: Double?) {
+        self.file = file
+        self.options = options
+        self.pace = pace
+    }
+
+    func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws {
+        let plan = try plan(feed)
+        state.withLock {
+            var timeline = GPXTimeline(plan, options, begun: clock.now)
+            let first = timeline.player.next()
+            $0 = State(timeline: timeline, upcoming: first)
+        }
+        await handDue(on: clock, to: monitor, feed)
+        while let next = state.withLock({ state in state.flatMap { $0.upcoming.map($0.timeline.time) } }) {
+            try await clock.sleep(until: next)
+            await handDue(on: clock, to: monitor, feed)
+        }
+    }
+
+    func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
+        // Taken and told in one go, from within the monitor: nothing can come between.
+        LocationNews.tell(takeDue(at: clock.now), at: clock.now, to: monitor, feed)
+    }
+
+    private func handDue(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
+        if let monitor {
+            await drain(on: clock, to: monitor, feed)
+        } else {
+            LocationNews.tell(takeDue(at: clock.now), at: clock.now, feed)
+        }
+    }
+
+    private func takeDue(at now: Instant) -> [LocationNews] {
+        state.withLock { state in
+            var news: [LocationNews] = []
+            while var current = state, let item = current.upcoming, news.count < Self.itemsMax {
+                let time = current.timeline.time(of: item)
+                guard time <= now else { break }
+                current.upcoming = current.timeline.player.next()
+                switch item {
+                case .fix(let fix):
+                    news.append(.fix(current.timeline.played(fix)))
+                    if current.upcoming == nil { news.append(.lost(since: time, reason: "the file has ended")) }
+                case .pause: news.append(.lost(since: time, reason: "the file has a break"))
+                }
+                state = current
+            }
+            return news
+        }
+    }
+
+    private func plan(_ feed: LocationFeed) throws(LocationError) -> GPXPlan {
+        let reader = GPXReader()
+        do {
+            let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: [.closeOnExec])
+            defer { _ = try? descriptor.close() }
+            var size = 0
+            while size <= Self.sizeMax {
+                let bytes = unsafe try [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+                    unsafe count = try descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if bytes.isEmpty { break }
+                size += bytes.count
+                reader.read(bytes)
+            }
+        } catch {
+            let problem = error as? Errno
+            if problem == .permissionDenied || problem == .notPermitted { feed.set(.authorizationDenied) }
+            throw LocationError(description: "\(file) can't be read: \(problem.map { "\($0)" } ?? "\(error)")")
+        }
+        do throws(GPXPlan.Problem) {
+            return try GPXPlan(reader.finish(), pace: pace)
+        } catch {
+            throw LocationError(description: "\(file): \(error)")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import BeaconMonitoring
+import BluetoothLE
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import Location
+
+/// A monitor that knows where it is, from its making on: `locating:`.
+@Suite struct LocatingTests {
+    private func circle(radius: Double = 200) throws -> Condition {
+        try .circle(center: vienna(), radius: radius)
+    }
+
+    private func file(_ text: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("ride-\(UUID().uuidString).gpx").path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    @Test func `a monitor with a location source can evaluate circles, and one without can't`() async throws {
+        let clock = TurnedClock()
+        let script = ScriptedFixes()
+        let monitor = try BeaconMonitor(
+            "located", clock: clock, locating: .scripted(script, feed: LocationFeed(service: ServiceRegistry())))
+        try await monitor.add(circle(), identifier: "depot")
+        #expect(try await monitor.requestState(for: "depot") == .unknown)
+        await monitor.end()
+        let other = try BeaconMonitor("unlocated", clock: clock)
+        try await other.add(circle(), identifier: "depot")
+        #expect(try await other.requestState(for: "depot") == .unmonitored)
+        await other.end()
+    }
+
+    @Test func `G2: what a script gives makes events while the monitor runs, and live updates beside them`()
+        async throws
+    {
+        let clock = TurnedClock()
+        let script = ScriptedFixes()
+        let feed = LocationFeed(service: ServiceRegistry())
+        let monitor = try BeaconMonitor("scripted", clock: clock, locating: .scripted(script, feed: feed))
+        try await monitor.add(circle(), identifier: "depot", assuming: .unsatisfied)
+        let events = monitor.subscribe()
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        async let running: Void = monitor.run()
+        script.give(try fix(0))
+        var iterator = events.makeAsyncIterator()
+        let entry = try await iterator.next()
+        #expect(entry?.state == .satisfied)
+        #expect(await updates.next()?.location?.coordinate == (try vienna()))
+        clock.turn(to: 10)
+        script.give(try fix(10, north: 1000))
+        #expect(try await iterator.next()?.state == .unsatisfied)
+        await monitor.end()
+        try await running
+    }
+
+    @Test func `G3: a source that lost its fix makes circles unknown after the outage timeout`() async throws {
+        let clock = TurnedClock()
+        let script = ScriptedFixes()
+        let monitor = try BeaconMonitor(
+            "lost", clock: clock, locating: .scripted(script, feed: LocationFeed(service: ServiceRegistry())))
+        try await monitor.add(circle(), identifier: "depot", assuming: .unsatisfied)
+        var events = monitor.subscribe().makeAsyncIterator()
+        async let running: Void = monitor.run()
+        script.give(try fix(0))
+        #expect(try await events.next()?.state == .satisfied)
+        clock.turn(to: 5)
+        script.lose(since: at(0), reason: "a tunnel")
+        await clock.sleeperStands(at: 60)
+        clock.turn(to: 60)
+        let event = try await events.next()
+        #expect(event?.state == .unknown)
+        #expect(event?.locationUnavailable == true)
+        await monitor.end()
+        try await running
+    }
+
+    @Test func `a GPX file is played on the monitor's own clock, and its end does not end the monitor`() async throws {
+        let clock = TurnedClock()
+        let (here, there) = (try vienna(), try vienna(north: 1000))
+        let path = try file(
+            """
+            <gpx version="1.1"><trk><trkseg>
+            <trkpt lat="\(here.latitude)" lon="\(here.longitude)"><time>2026-11-21T08:00:00Z</time></trkpt>
+            <trkpt lat="\(there.latitude)" lon="\(there.longitude)"><time>2026-11-21T08:00:10Z</time></trkpt>
+            </trkseg></trk></gpx>
+            """)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let monitor = try BeaconMonitor(
+            "gpx", clock: clock, locating: .gpx(path, feed: LocationFeed(service: ServiceRegistry())))
+        try await monitor.add(circle(), identifier: "depot", assuming: .unsatisfied)
+        var events = monitor.subscribe().makeAsyncIterator()
+        async let running: Void = monitor.run()
+        #expect(try await events.next()?.state == .satisfied)
+        for second in 1...10 {
+            await clock.sleeperStands(at: Double(second))
+            clock.turn(to: Double(second))
+        }
+        let exit = try await events.next()
+        #expect(exit?.state == .unsatisfied)
+        // 100 m a second: at 300 m the fix of 5 m is surely outside of 200.
+        #expect(exit?.time == at(3))
+        // It goes on: what else becomes due still does.
+        await clock.sleeperStands(at: 70)
+        await monitor.end()
+        try await running
+    }
+
+    @Test func `a GPX file that is not there ends the run with what to do`() async throws {
+        let monitor = try BeaconMonitor(
+            "gpx none", clock: TurnedClock(),
+            locating: .gpx("/nowhere/ride.gpx", feed: LocationFeed(service: ServiceRegistry())))
+        let error = await #expect(throws: LocationError.self) { try await monitor.run() }
+        #expect(error?.description.contains("/nowhere/ride.gpx") == true)
+        await monitor.end()
+    }
+
+    @Test func `a feed can be run without a monitor`() async throws {
+        let clock = TurnedClock()
+        let script = ScriptedFixes()
+        let feed = LocationFeed(service: ServiceRegistry())
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        let running = Task { try await feed.run(.scripted(script), clock: clock) }
+        script.give(try fix(0))
+        #expect(await updates.next()?.location != nil)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+    }
+
+    @Test func `gpsd is listened to on a thread of its own, which ends with the run`() async throws {
+        let feed = LocationFeed(service: ServiceRegistry())
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        // Nobody listens on port 1; whether this user may is not known until that is known.
+        let monitor = try BeaconMonitor(
+            "gpsd", clock: TurnedClock(), locating: .gpsd(host: "127.0.0.1", port: 1, feed: feed))
+        let running = Task { try await monitor.run() }
+        #expect(await updates.next()?.authorizationRequestInProgress == true)
+        #expect(await updates.next()?.authorizationRequestInProgress == false)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        await monitor.end()
+    }
+
+    // MARK: Who refuses
+
+    @Test func `who refuses is raised, and so is that nobody does any more`() async throws {
+        let script = ScriptedFixes()
+        let feed = LocationFeed(service: ServiceRegistry())
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        let running = Task { try await feed.run(.scripted(script), clock: TurnedClock()) }
+        script.raise(.authorizationDenied)
+        #expect(await updates.next()?.authorizationDenied == true)
+        script.raise([])
+        #expect(await updates.next()?.authorizationDenied == false)
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test(arguments: [
+        (Errno.permissionDenied, Diagnostics.authorizationDenied), (.notPermitted, .authorizationDenied),
+        (.connectionRefused, Diagnostics()),
+    ])
+    func `a connection that the kernel refuses to this user says so`(_ error: Errno, _ flags: Diagnostics) {
+        #expect(GPSDSource.flags(for: error) == flags)
+    }
+
+    @Test func `where explicit sessions are demanded and none is held, live updates say so at once`() async throws {
+        let registry = ServiceRegistry(requiresExplicitSessions: true)
+        let feed = LocationFeed(service: registry)
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        let first = await updates.next()
+        #expect(first?.serviceSessionRequired == true)
+        #expect(first?.insufficientlyInUse == true)
+        let session = ServiceSession(in: registry)
+        #expect(await updates.next()?.serviceSessionRequired == false)
+        session.invalidate()
+        #expect(await updates.next()?.serviceSessionRequired == true)
+    }
+
+    @Test func `who reads locations holds a session, and asks nothing of the scanners`() async throws {
+        let registry = ServiceRegistry()
+        let feed = LocationFeed(service: registry)
+        var updates: AsyncStream<LocationUpdate>.Iterator? = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        #expect(registry.demand == nil)
+        #expect(feed.subscriberCount == 1)
+        updates = nil
+        #expect(feed.subscriberCount == 0)
+        withExtendedLifetime(updates) {}
+    }
+
+    @Test func `of more than 1,024 that nobody takes the oldest go, counted`() throws {
+        let script = ScriptedFixes()
+        for second in 0..<1030 { script.give(try fix(Double(second))) }
+        #expect(script.dropped == 6)
+    }
+}

@@ -1,0 +1,62 @@
+import BeaconMonitoring
+import BluetoothLE
+import Synchronization
+
+/// A clock whose hands a test turns.
+final class TurnedClock: MonitorClock {
+    private struct Hands {
+        var now = at(0)
+        var given = 0
+        var sleepers: [Int: (until: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var watchers: [(until: Instant, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let hands = Mutex(Hands())
+
+    var now: Instant { hands.withLock { $0.now } }
+    var offset: ClockOffset { .zero }
+
+    func sleep(until instant: Instant) async throws {
+        let id = hands.withLock { hands in
+            hands.given += 1
+            return hands.given
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = hands.withLock { hands in
+                    guard hands.now < instant, !Task.isCancelled else { return true }
+                    hands.sleepers[id] = (instant, continuation)
+                    for watcher in hands.watchers where watcher.until == instant { watcher.continuation.resume() }
+                    hands.watchers.removeAll { $0.until == instant }
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            hands.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Turns the hands, and wakes who slept until then.
+    func turn(to seconds: Double) {
+        let due = hands.withLock { hands in
+            hands.now = max(hands.now, at(seconds))
+            let due = hands.sleepers.filter { $0.value.until <= hands.now }
+            for id in due.keys { hands.sleepers[id] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    /// Returns as soon as somebody sleeps until exactly that time.
+    func sleeperStands(at seconds: Double) async {
+        await withCheckedContinuation { continuation in
+            let isThere = hands.withLock { hands in
+                if hands.sleepers.values.contains(where: { $0.until == at(seconds) }) { return true }
+                hands.watchers.append((at(seconds), continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}
