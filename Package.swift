@@ -329,8 +329,8 @@ let package = Package(
             name: "GatewayDaemonTests",
             dependencies: [
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport",
-                "EventLog", "GatewayDaemon", "Polling", "ProgramSupport", "beacon-gateway",
-                "beacon-gateway-publisher",
+                "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages", "Polling", "ProgramSupport",
+                "Shipping", "beacon-gateway", "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

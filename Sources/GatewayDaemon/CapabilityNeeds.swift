@@ -1,6 +1,5 @@
 import BeaconScanning
 import BlueZ
-import OperatorMessages
 import SystemPackage
 
 /// The capabilities that the ways of hearing may still need, each with what for.
@@ -81,34 +80,5 @@ extension Capabilities.Capability {
         case .networkAdministration: "CAP_NET_ADMIN"
         case .rawNetwork: "CAP_NET_RAW"
         }
-    }
-}
-
-extension Daemon {
-    /// Gives up what this process may and no way of hearing needs any more; to be called whenever that may have changed.
-    func dropCapabilities() {
-        guard let status = supervisor?.status, status.backend != nil else { return }
-        let needs = CapabilityNeeds(status.ways, used: status.backend, present: capabilities.present())
-        guard needs != keptCapabilities else { return }
-        let isNews = needs.capabilities != keptCapabilities?.capabilities
-        keptCapabilities = needs
-        guard isNews else { return }
-        do throws(Errno) {
-            try capabilities.drop(needs.capabilities)
-        } catch {
-            log(.warning, "the capabilities can't be given up: \(error)")
-        }
-        for need in needs.needs { log(.notice, "keeps \(need.capability.name): \(need.why)") }
-    }
-
-    /// Why the scan can't be begun anew with other settings: a way that is open could not be opened a second time, for what
-    /// that takes was given up. `nil` where it can.
-    var reasonToKeepScanning: String? {
-        let present = capabilities.present()
-        for way in supervisor?.status.ways ?? [] where way.isOpen {
-            guard let capability = way.capabilityToBegin, !present.contains(capability) else { continue }
-            return "\(way.backend.rawValue) can't be opened anew, since \(capability.name) was given up"
-        }
-        return nil
     }
 }

@@ -11,14 +11,14 @@ import Polling
 extension Daemon: ScanHandler {
     /// An adapter gave a report: the engine hears of it and of the iBeacons in it.
     package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        if let due = ranging?.nextDeadline, due <= time { range(until: time) }
+        if let due = ranging.nextDeadline, due <= time { range(until: time) }
         decoder.hand(report, data, adapter, time, to: &monitor)
         deliver()
         for entry in monitor.latest {
             recorder.sighted(
                 entry.frame.beacon.identity, by: entry.adapter, rssi: entry.frame.rssi, at: entry.time)
         }
-        if ranging != nil { rangeLatest() }
+        if ranging.isOn { rangeLatest() }
         monitor.latest.removeAll(keepingCapacity: true)
     }
 

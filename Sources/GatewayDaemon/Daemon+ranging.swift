@@ -11,24 +11,23 @@ extension Daemon {
     /// Tells what is due at or before `time`: first what the engine has to say until then, so that lines stand in the order
     /// of their times.
     func range(until time: Instant) {
-        while let due = ranging?.nextDeadline, due <= time {
+        while let due = ranging.nextDeadline, due <= time {
             advance(to: due)
             deliver()
-            ranging?.tell(at: due, clockOffset: wallClock.offset) { ranging, name in
+            ranging.tell(at: due, clockOffset: clock.offset) { ranging, name in
                 journal.append(ranging, monitor: name.monitor, identifier: name.identifier)
-                rangingLines += 1
             }
         }
     }
 
     /// Takes in the iBeacons of a report.
     func rangeLatest() {
-        for entry in monitor.latest { ranging?.sighted(entry.frame, at: entry.time) }
+        for entry in monitor.latest { ranging.sighted(entry.frame, at: entry.time) }
     }
 
     /// Has the loop wake when a second ends in which somebody was in view.
     func setRangingTimer() {
-        guard ranging != nil || rangingTimer != nil else { return }
+        guard ranging.isOn || rangingTimer != nil else { return }
         let timer =
             rangingTimer
             ?? loop.makeTimer { [unowned self] now in
@@ -37,6 +36,6 @@ extension Daemon {
                 range(until: now)
             }
         rangingTimer = timer
-        loop.set(timer, at: ranging?.nextDeadline)
+        loop.set(timer, at: ranging.nextDeadline)
     }
 }

@@ -5,7 +5,6 @@ import CommandSupport
 import ConfiguredScanning
 import EventLog
 import GatewayConfiguration
-import Location
 import OperatorMessages
 import Polling
 import Shipping
@@ -14,29 +13,29 @@ import SystemPackage
 // SIGHUP: a changed file by difference (rule C2); a bad one is refused whole, and the running one stays.
 extension Daemon {
     func reload() {
-        tell { () throws(Errno) in try notifier.reloading() }
-        defer { tell { () throws(Errno) in try notifier.ready(status: saidStatus) } }
-        let new: Configuration
-        do throws(ExitFailure) {
-            new = try ConfigurationFile.loadWithNames(path, isReplay: false)
-        } catch {
-            log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
-            return
+        manager.reload {
+            do throws(ExitFailure) {
+                apply(try ConfigurationFile.loadWithNames(path, isReplay: false))
+            } catch {
+                log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
+            }
         }
-        let reasonToKeepScanning = reasonToKeepScanning
-        for refusal in Self.refusals(from: configuration, to: new, gateway: gateway) { log(.warning, refusal) }
+    }
+
+    private func apply(_ new: Configuration) {
+        let reason = supervisor.flatMap { capabilities.reasonToKeepScanning($0.status) }
+        let change = ConfigurationChange(
+            from: configuration, to: new, gateway: gateway, scanningStaysBecause: reason)
+        for refusal in change.refusals { log(.warning, refusal) }
         // What was heard before is judged by what held then; the clock is read before what was received is (rule T5).
         let reloaded = loop.now
         supervisor?.drain()
-        location?.drain()
+        location.drain()
         let now = max(reloaded, monitor.engine.now)
         let old = configuration
-        var wanted = new
-        wanted.output = old.output
-        wanted.mqtt = old.mqtt
-        wanted.gatewayName = old.gatewayName
-        if let reasonToKeepScanning { keepScanning(as: old, in: &wanted, because: reasonToKeepScanning) }
-        if Self.needsNewEngine(from: old, to: wanted) {
+        let wanted = change.wanted
+        for line in change.postponed { log(.warning, line) }
+        if change.needsNewEngine {
             guard replaceEngine(wanted, at: now) else { return }
         } else {
             do throws(MonitorError) {
@@ -48,48 +47,16 @@ extension Daemon {
         }
         configuration = wanted
         exitTimeouts = ExitTimeouts(wanted)
-        ranging = RangingLines.reloaded(ranging, wanted)
+        ranging.reload(wanted)
         // The new one is held before the old one ends: nothing falls back in between.
         let former = session
         session = ServiceSession(wanted, in: service)
         former.invalidate()
-        logDifference(to: old)
-        if reasonToKeepScanning == nil, old.scanner != wanted.scanner || old.engine != wanted.engine {
-            restartScanning(old, at: now)
-        }
-        if old.location != wanted.location || old.monitorsCircles != wanted.monitorsCircles { restartLocation(at: now) }
-        publishing?.process.reload()
+        for line in change.words(for: path) { log(.notice, line) }
+        if change.restartsScanning { restartScanning(old, at: now) }
+        if change.restartsLocation { location.restart(wanted, at: now) }
+        broker?.reload()
         reloads += 1
-    }
-
-    /// What a running gateway can't change, each with what to do.
-    static func refusals(from old: Configuration, to new: Configuration, gateway: Identifier) -> [String] {
-        var refusals: [String] = []
-        if let name = new.gatewayName, name != gateway { refusals.append("gateway.name") }
-        if new.output != old.output { refusals.append("output") }
-        if new.mqtt != old.mqtt { refusals.append("mqtt") }
-        if old.monitors.map(\.name) != new.monitors.map(\.name) { refusals.append("the monitors' names") }
-        return refusals.map { "\($0) changed in the file; it takes effect with `systemctl restart beacon-gateway`" }
-    }
-
-    /// Leaves the scan as it is, and says what of the file has to wait: a gateway that hears goes on hearing.
-    private func keepScanning(as old: Configuration, in wanted: inout Configuration, because reason: String) {
-        var changed: [String] = []
-        if wanted.scanner != old.scanner { changed.append("scanner") }
-        if wanted.engine.deafAfter != old.engine.deafAfter { changed.append("deaf_after") }
-        wanted.scanner = old.scanner
-        wanted.engine.deafAfter = old.engine.deafAfter
-        for setting in changed {
-            log(
-                .warning,
-                "\(setting) changed in the file; \(reason): it takes effect with `systemctl restart beacon-gateway`")
-        }
-    }
-
-    private static func needsNewEngine(from old: Configuration, to new: Configuration) -> Bool {
-        old.engine != new.engine || old.location?.name != new.location?.name
-            || old.monitors.map(\.settings) != new.monitors.map(\.settings)
-            || old.monitors.map(\.name) != new.monitors.map(\.name)
     }
 
     /// Settings that an engine has from its beginning: a new one takes over the states of the old one, as after a restart
@@ -99,7 +66,7 @@ extension Daemon {
         deliver()
         var replacement = LiveMonitor(
             engine: MonitorEngine(
-                settings: wanted.liveEngineSettings, start: now, clockOffset: wallClock.offset))
+                settings: wanted.liveEngineSettings, start: now, clockOffset: clock.offset))
         replacement.engine.ambientDiagnostics = monitor.engine.ambientDiagnostics
         do throws(MonitorError) {
             try replacement.begin(
@@ -117,38 +84,6 @@ extension Daemon {
         }
         deliver()
         return true
-    }
-
-    private func logDifference(to old: Configuration) {
-        let before = Dictionary(
-            old.monitors.flatMap(\.conditions).map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
-        let after = Dictionary(
-            configuration.monitors.flatMap(\.conditions).map { ($0.identifier, $0) },
-            uniquingKeysWith: { first, _ in first })
-        if old.beacons != configuration.beacons {
-            log(.notice, "named beacons: \(configuration.beacons.count), before \(old.beacons.count)")
-        }
-        let added = after.keys.filter { before[$0] == nil }
-        let removed = before.keys.filter { after[$0] == nil }
-        let changed = after.filter { identifier, condition in
-            before[identifier].map { !$0.isSame(as: condition) } ?? false
-        }
-        if added.isEmpty, removed.isEmpty, changed.isEmpty {
-            log(.notice, "\(path) was applied; no condition is different")
-            return
-        }
-        log(
-            .notice,
-            """
-            \(path) was applied; conditions added: \(list(added)); changed: \(list(changed.keys)); \
-            removed: \(list(removed))
-            """)
-    }
-
-    private func list(_ identifiers: some Collection<Identifier>) -> String {
-        guard !identifiers.isEmpty else { return "none" }
-        let shown = identifiers.sorted().prefix(20).map(\.text).joined(separator: ", ")
-        return identifiers.count > 20 ? "\(shown) and \(identifiers.count - 20) more" : shown
     }
 
     /// Another way of hearing, or other adapters: what is taken out holds nothing any more (rule L3).
@@ -181,12 +116,5 @@ extension Daemon {
                 loop.stop()
             }
         }
-    }
-}
-
-extension ConditionConfiguration {
-    /// Whether it says the same, wherever it stands; `assuming` is not compared (rule C2).
-    func isSame(as other: Self) -> Bool {
-        condition == other.condition && settings == other.settings && ranging == other.ranging
     }
 }

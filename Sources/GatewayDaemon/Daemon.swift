@@ -7,7 +7,6 @@ import ConfiguredScanning
 import EventLog
 import GatewayConfiguration
 import Glibc
-import Location
 package import OperatorMessages
 package import Polling
 import SystemPackage
@@ -26,49 +25,40 @@ package final class Daemon {
     var configuration: Configuration
     let gateway: Identifier
     var supervisor: ScanSupervisor?
-    /// Where the gateway is; absent where no circle is monitored.
-    var location: (any LocationSource)?
-    /// The last fix, and why there is none where there is none.
-    var lastFix: LocationFix?
-    var locationTrouble: String?
+    /// Where the gateway is.
+    private(set) lazy var location = LocationTracker(on: loop, log: log) { [unowned self] in hear($0) }
     var monitor: LiveMonitor
     var decoder = ReportDecoder()
     /// What explains an exit: the last sightings of each beacon.
     var recorder = EvidenceRecorder()
-    /// Who is in view, for the conditions that ask for it; absent where none does.
-    var ranging: RangingLines?
-    var rangingLines = 0
+    /// Who is in view, for the conditions that ask for it.
+    var ranging: RangingWriter
     let journal: Journal
     let locks: [StateLock]
-    var wallClock: WallClockWatch
+    var clock: ClockWatcher
     var obstacles: Set<ScanObstacle> = []
     /// Where it is asked what the scanners are to do, and told how the machine stands.
     let service = ServiceRegistry()
     /// What the configuration asks of them.
     var session: ServiceSession
     var exitTimeouts: ExitTimeouts
-    var capabilities = ProcessCapabilities()
-    /// The capabilities that are kept, once it is known what hears.
-    var keptCapabilities: CapabilityNeeds?
+    var capabilities: CapabilityKeeper
     /// The error that ends the daemon, where one does.
     var failure: ExitFailure?
-    let notifier: ServiceNotifier
-    var isReady = false
-    var saidStatus = ""
+    let manager: ManagerReports
     /// Whether something became of an adapter or a way of hearing since the status was last said.
     var statusIsStale = true
     var saidTrouble: String?
     var reloads = 0
     var statusServer: StatusServer?
     /// The broker's side, where one is configured.
-    var publishing: DaemonPublishing?
+    var broker: BrokerLink?
     // What wakes the loop beside the scanners.
     var engineTimer: EventLoop.Timer?
     var journalTimer: EventLoop.Timer?
     var rangingTimer: EventLoop.Timer?
     var probeTimer: EventLoop.Timer?
     var signals: SignalWatch?
-    var clockAlarm: WallClockAlarm?
 
     /// Reads the configuration, recovers what the last one left, and is ready to ``run()``.
     ///
@@ -88,7 +78,8 @@ package final class Daemon {
         self.log = log
         configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
         if let name = configuration.gatewayName { gateway = name } else { gateway = try Program.hostName() }
-        notifier = ServiceNotifier()
+        manager = ManagerReports(log: log)
+        capabilities = CapabilityKeeper(log: log)
         do throws(Errno) {
             loop = try EventLoop()
         } catch {
@@ -98,22 +89,23 @@ package final class Daemon {
         startTime = now
         locks = try Self.locks(configuration)
         let options = JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt)
+        let reading = ClockWatcher.Reading.machine
         do throws(EventLogError) {
             journal = try Journal(
-                options, boot: try Self.boot(), now: now, clockOffset: Self.clockOffset(),
-                isClockSynchronized: WallClock.isSynchronized)
+                options, boot: try Self.boot(), now: now, clockOffset: reading.offset,
+                isClockSynchronized: reading.isSynchronized)
         } catch {
             throw ExitFailure(error)
         }
         // After a restart of the process alone, what became of the clock meanwhile is told by the first reading.
-        let clock = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
-        wallClock = WallClockWatch(offset: clock.offset, isSynchronized: clock.isSynchronized)
+        let known = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
+        clock = ClockWatcher(known: ClockWatcher.Reading(offset: known.0, isSynchronized: known.1))
         session = ServiceSession(configuration, in: service)
         exitTimeouts = ExitTimeouts(configuration)
-        ranging = RangingLines(configuration)
+        ranging = RangingWriter(configuration)
         monitor = LiveMonitor(
             engine: MonitorEngine(
-                settings: configuration.liveEngineSettings, start: now, clockOffset: wallClock.offset))
+                settings: configuration.liveEngineSettings, start: now, clockOffset: clock.offset))
         for remark in locks.compactMap(\.remark) { log(.warning, remark) }
         for remark in journal.recovery.remarks { log(.warning, remark) }
         observeClock()
@@ -155,8 +147,8 @@ package final class Daemon {
             close()
             throw ExitFailure(error)
         }
-        startLocation()
-        dropCapabilities()
+        location.start(configuration)
+        capabilities.update(supervisor.status)
         log(.notice, opening(supervisor.status))
         sayShortfalls(of: supervisor.status)
         do throws(Errno) {
@@ -165,15 +157,14 @@ package final class Daemon {
             close()
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
-        tell { () throws(Errno) in try notifier.stopping(status: "ends") }
+        manager.end()
         // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped. The
         // clock is read before what was received is (rule T5).
         let end = loop.now
         supervisor.drain()
-        location?.drain()
+        location.drain()
         advance(to: end)
-        location?.stop()
-        location = nil
+        location.stop()
         supervisor.stop()
         self.supervisor = nil
         close()
@@ -194,17 +185,17 @@ package final class Daemon {
     private func arrange() throws(Errno) {
         engineTimer = loop.makeTimer { [unowned self] now in
             supervisor?.drain()
-            location?.drain()
+            location.drain()
             advance(to: now)
         }
         journalTimer = loop.makeTimer { [unowned self] now in journal.advance(to: now) }
         signals = try SignalWatch(Self.signals, on: loop) { [unowned self] signal in
-            take(signal)
+            handle(signal)
         }
-        clockAlarm = try WallClockAlarm(on: loop) { [unowned self] in observeClock() }
+        try clock.start(on: loop) { [unowned self] in observeClock() }
         loop.afterWaiting = { [unowned self] in supervisor?.woke() }
         loop.beforeWaiting = { [unowned self] in finishTurn() }
-        if let interval = notifier.watchdogInterval {
+        if let interval = manager.watchdogInterval {
             let timer = loop.makeTimer { [unowned self] now in
                 probe(at: now)
                 if let probeTimer { loop.set(probeTimer, at: now + interval) }
@@ -218,11 +209,11 @@ package final class Daemon {
     /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
     private func probe(at now: Instant) {
         supervisor?.drain()
-        location?.drain()
+        location.drain()
         advance(to: now)
         observeClock()
         journal.commit(at: now)
-        tell { () throws(Errno) in try notifier.watchdog() }
+        manager.live()
     }
 
     func advance(to time: Instant) {
@@ -241,10 +232,7 @@ package final class Daemon {
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
         setRangingTimer()
         // Reading all of it costs more than a report does.
-        if statusIsStale {
-            dropCapabilities()
-            sayStatus()
-        }
+        if statusIsStale { noteStanding() }
         statusIsStale = false
     }
 
@@ -263,7 +251,7 @@ package final class Daemon {
         monitor.actions.removeAll()
     }
 
-    private func take(_ signal: Int32) {
+    private func handle(_ signal: Int32) {
         switch signal {
         case SIGHUP: reload()
         case SIGUSR1: journal.rotate()
@@ -273,34 +261,24 @@ package final class Daemon {
         }
     }
 
-    /// Tells systemd something. Where that fails the gateway goes on, and systemd draws its own conclusions.
-    func tell(_ body: () throws(Errno) -> Void) {
-        do throws(Errno) {
-            try body()
-        } catch {
-            log(.debug, "systemd can't be told: \(error)")
-        }
-    }
-
     // MARK: The wall clock
 
     /// Looks at the wall clock: what became of it is a line, and what dates lines from now on.
     func observeClock() {
-        let isSynchronized = WallClock.isSynchronized
-        if let change = wallClock.observe(Self.clockOffset(), isSynchronized: isSynchronized, at: loop.now) {
+        if let change = clock.observe(at: loop.now) {
             // What came before is dated as it was.
             deliver()
             journal.append(change)
             log(.notice, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
         }
-        monitor.engine.clockOffset = wallClock.offset
+        monitor.engine.clockOffset = clock.offset
         updateDiagnostics()
     }
 
     func updateDiagnostics() {
         var diagnostics = Diagnostics(obstacles)
         if !journal.isKeeping { diagnostics.insert(.persistenceUnavailable) }
-        if !wallClock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
+        if !clock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
         if supervisor?.status.adapters.contains(where: \.isThinned) ?? false { diagnostics.insert(.accuracyLimited) }
         monitor.engine.ambientDiagnostics = diagnostics
         service.report(diagnostics)
@@ -318,6 +296,4 @@ package final class Daemon {
         }
         updateDiagnostics()
     }
-
-    static func clockOffset() -> ClockOffset { SystemMonitorClock().offset }
 }

@@ -157,20 +157,20 @@ final class StatusServer {
 
     /// Has him go who has taken next to nothing for the longest, where that is long enough.
     private func dropSlowest(at now: Instant) -> Bool {
-        var slowest: (place: Int, time: Instant)?
-        for (place, client) in clients.enumerated() {
+        var slowest: (index: Int, time: Instant)?
+        for (index, client) in clients.enumerated() {
             guard let time = client.mark?.time, slowest.map({ time < $0.time }) ?? true else { continue }
-            slowest = (place, time)
+            slowest = (index, time)
         }
         guard let slowest, now - slowest.time >= limits.patienceWhereOthersWait else { return false }
-        drop(slowest.place)
+        drop(slowest.index)
         return true
     }
 
-    private func drop(_ place: Int) {
+    private func drop(_ index: Int) {
         counters.unanswered &+= 1
         counters.dropped &+= 1
-        end(clients.remove(at: place))
+        end(clients.remove(at: index))
     }
 
     private func end(_ client: Client) {
@@ -180,8 +180,8 @@ final class StatusServer {
 
     /// What is due: an answer, who takes nothing goes, and others are taken on again.
     private func look(at now: Instant) {
-        while let place = clients.firstIndex(where: { $0.mark.map { now - $0.time >= limits.patience } ?? false }) {
-            drop(place)
+        while let index = clients.firstIndex(where: { $0.mark.map { now - $0.time >= limits.patience } ?? false }) {
+            drop(index)
         }
         if let resumesAt, resumesAt <= now { listen(at: nil) }
         serve(at: now)
@@ -211,25 +211,25 @@ final class StatusServer {
         renderings.left -= 1
         counters.rendered &+= 1
         let octets = Array(answer().utf8) + [0x0A]
-        for place in clients.indices where clients[place].mark == nil {
-            clients[place].octets = octets
-            clients[place].mark = (0, now)
+        for index in clients.indices where clients[index].mark == nil {
+            clients[index].octets = octets
+            clients[index].mark = (0, now)
             // It can't fail for a descriptor that is watched (epoll_ctl(2)).
-            try? loop.change(clients[place].watch, to: .write)
+            try? loop.change(clients[index].watch, to: .write)
         }
     }
 
     private func goOn(_ raw: Int32, _ readiness: EventLoop.Readiness) {
-        guard let place = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
-        let isThere = readiness.isDisjoint(with: [.hangUp, .error]) && send(to: &clients[place])
-        let client = clients[place]
+        guard let index = clients.firstIndex(where: { $0.descriptor.rawValue == raw }) else { return }
+        let isThere = readiness.isDisjoint(with: [.hangUp, .error]) && send(to: &clients[index])
+        let client = clients[index]
         if isThere, client.sent < client.octets.count || client.mark == nil {
             guard let mark = client.mark, client.sent - mark.sent >= limits.portion else { return }
-            clients[place].mark = (client.sent, loop.now)
+            clients[index].mark = (client.sent, loop.now)
             return
         }
         if !isThere { counters.unanswered &+= 1 }
-        end(clients.remove(at: place))
+        end(clients.remove(at: index))
         // There is a place again.
         if isFull { listen(at: min(resumesAt ?? .latest, loop.now + limits.pause)) }
         setTimer()

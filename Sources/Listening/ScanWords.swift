@@ -1,25 +1,4 @@
-import BeaconHearing
-import BeaconMonitoring
-import BeaconScanning
 import BluetoothLE
-import CommandSupport
-import ConfiguredScanning
-
-extension ScanStatus {
-    /// What is going on, for people: `listens on hci0 by management`.
-    var words: String {
-        let listening = adapters.filter { $0.activity == .listening }.map {
-            ScanSupervisor.Options.adapterName(of: $0.number)
-        }
-        if let backend, !listening.isEmpty {
-            return "listens on \(listening.joined(separator: ", ")) by \(backend.rawValue)"
-        }
-        let names = Diagnostics(obstacles).listed.joined(separator: ", ")
-        let why = names.isEmpty ? "" : " (\(names))"
-        return adapters.contains { $0.activity != .absent }
-            ? "waits for an adapter to scan\(why)" : "waits for a Bluetooth adapter\(why)"
-    }
-}
 
 /// The companies that most advertisers belong to.
 ///

@@ -49,12 +49,13 @@ final class DaemonWorld {
                 bench.scanners.append(scanner)
                 return scanner
             }, log: { level, line in bench.log.append("\(level): \(line)") })
-        daemon.capabilities = ProcessCapabilities(
+        let process = ProcessCapabilities(
             present: { rights.present }, drop: { kept throws(Errno) in rights.present.formIntersection(kept) })
+        daemon.capabilities = CapabilityKeeper(process) { level, line in bench.log.append("\(level): \(line)") }
         let supervisor = daemon.makeSupervisor()
         daemon.supervisor = supervisor
         try supervisor.start(daemon)
-        daemon.dropCapabilities()
+        daemon.capabilities.update(supervisor.status)
     }
 
     /// The scanner that was made last.

@@ -1,0 +1,50 @@
+import BeaconScanning
+import BlueZ
+import OperatorMessages
+import SystemPackage
+
+/// Gives up what this process may and no way of hearing needs any more.
+struct CapabilityKeeper {
+    private let process: ProcessCapabilities
+    private let log: (LogLevel, String) -> Void
+    /// Absent until it is known what hears.
+    private var kept: CapabilityNeeds?
+
+    /// What is kept, and what for.
+    var needs: [CapabilityNeeds.Need] { kept?.needs ?? [] }
+
+    /// - Parameters:
+    ///   - process: whose capabilities they are: this one's, unless a test has another.
+    ///   - log: takes lines for the operator.
+    init(_ process: ProcessCapabilities = ProcessCapabilities(), log: @escaping (LogLevel, String) -> Void) {
+        self.process = process
+        self.log = log
+    }
+
+    /// Gives up what `status` shows that nobody needs; to be called whenever that may have changed.
+    mutating func update(_ status: ScanStatus) {
+        guard status.backend != nil else { return }
+        let needs = CapabilityNeeds(status.ways, used: status.backend, present: process.present())
+        guard needs != kept else { return }
+        let isNews = needs.capabilities != kept?.capabilities
+        kept = needs
+        guard isNews else { return }
+        do throws(Errno) {
+            try process.drop(needs.capabilities)
+        } catch {
+            log(.warning, "the capabilities can't be given up: \(error)")
+        }
+        for need in needs.needs { log(.notice, "keeps \(need.capability.name): \(need.why)") }
+    }
+
+    /// Why the scan can't be begun anew with other settings: a way that is open could not be opened a second time, for what
+    /// that takes was given up. `nil` where it can.
+    func reasonToKeepScanning(_ status: ScanStatus) -> String? {
+        let present = process.present()
+        for way in status.ways where way.isOpen {
+            guard let capability = way.capabilityToBegin, !present.contains(capability) else { continue }
+            return "\(way.backend.rawValue) can't be opened anew, since \(capability.name) was given up"
+        }
+        return nil
+    }
+}

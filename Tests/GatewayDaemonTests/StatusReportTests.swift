@@ -1,0 +1,87 @@
+import BeaconMonitoring
+import EventLog
+import Foundation
+import GatewayConfiguration
+import Polling
+import ProgramSupport
+import SystemPackage
+import Testing
+
+@testable import BeaconScanning
+@testable import BluetoothLE
+@testable import GatewayDaemon
+
+/// What a gateway says of itself, as values make it.
+@Suite struct StatusReportTests {
+    private static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    private func report(conditions: Int, scanning: ScanStatus?) throws -> StatusReport {
+        let text =
+            "output: {directory: \(scratch.path("e")), state_directory: \(scratch.path("s"))}\nconditions:\n"
+            + (0..<conditions).map { "- {identifier: c\($0), uuid: \(Self.uuid), major: \($0)}\n" }.joined()
+        let configuration = try Configuration.parse(Array(text.utf8), file: "c.yaml").get()
+        let now = Instant(nanoseconds: 90_000_000_000)
+        let gateway = try Identifier("lobby")
+        let offset = ClockOffset(nanoseconds: 0)
+        let journal = try Journal(
+            JournalOptions(
+                directory: FilePath(scratch.path("e")), stateDirectory: FilePath(scratch.path("s")), gateway: gateway),
+            boot: try BootID.current(), now: now, clockOffset: offset, isClockSynchronized: true)
+        return StatusReport(
+            gateway: gateway, startTime: Instant(nanoseconds: 0), now: now, clockOffset: offset, scanning: scanning,
+            needs: [], configuration: configuration,
+            monitor: LiveMonitor(engine: MonitorEngine(settings: configuration.liveEngineSettings, start: now)),
+            malformations: ReportDecoder().malformations, ranging: RangingWriter(configuration), journal: journal,
+            location: LocationTracker.Standing(name: "gpsd", lastFix: nil, trouble: "gpsd is away"), broker: nil,
+            reloads: 3, wakeUps: 4)
+    }
+
+    private func scanning(adapters: Int) -> ScanStatus {
+        var status = ScanStatus(since: Instant(nanoseconds: 30_000_000_000))
+        status.adapters = (0..<adapters).map {
+            ScanStatus.Adapter(number: $0, since: Instant(nanoseconds: 60_000_000_000))
+        }
+        status.ways = [ScanStatus.Way(backend: .management, standing: "closed", isOpen: false, isDenied: true)]
+        return status
+    }
+
+    @Test func `the object has what is so at its moment, and the page the same in words`() throws {
+        let report = try report(conditions: 2, scanning: scanning(adapters: 1))
+        let said = try object(report.json())
+        #expect(said["gateway"] as? String == "lobby" && said["state"] as? String == "waiting")
+        #expect(said["uptime"] as? Double == 90)
+        #expect((said["counters"] as? [String: Any])?["reloads"] as? Int == 3)
+        #expect((said["location"] as? [String: Any])?["trouble"] as? String == "gpsd is away")
+        #expect((said["adapters"] as? [[String: Any]])?.first?["since"] as? Double == 30)
+        #expect(said["shortened"] == nil && said["mqtt"] == nil)
+        #expect(report.page.hasPrefix("lobby: waits for a Bluetooth adapter; runs since 1 min\n"), "\(report.page)")
+        #expect(report.page.contains("location\n  gpsd: no fix yet; gpsd is away\n"))
+    }
+
+    @Test func `list after list is left out of what is too long for a broker, conditions first, and it says so`() throws
+    {
+        let report = try report(conditions: 300, scanning: scanning(adapters: 60))
+        let whole = report.json()
+        #expect(try object(whole)["shortened"] == nil)
+        func shortened(_ octetsMax: Int) throws -> [String]? {
+            let text = report.json(octetsMax: octetsMax)
+            #expect(text.utf8.count <= octetsMax)
+            return try object(text)["shortened"] as? [String]
+        }
+        #expect(try shortened(whole.utf8.count) == nil)
+        let without = report.json(leavingOut: [.conditions])
+        #expect(without.utf8.count < whole.utf8.count)
+        #expect(try shortened(whole.utf8.count - 1) == ["conditions"])
+        #expect(try shortened(without.utf8.count - 1) == ["conditions", "adapters"])
+    }
+
+    @Test func `before a way of hearing was looked for there is no page, and the object says that it waits`() throws {
+        let report = try report(conditions: 1, scanning: nil)
+        #expect(report.page.isEmpty)
+        let said = try object(report.json())
+        #expect(said["state"] as? String == "waiting" && said["scanner"] == nil)
+    }
+}
