@@ -7,9 +7,9 @@ extension Configuration {
     /// - Returns: the sentences; none where all of it can work.
     package func obstacles(in file: String) -> [String] {
         guard let what = UnixSocket.occupant(of: output.statusSocket) else { return [] }
-        let place = statusSocketPosition.map { "\(file):\($0.line):\($0.column)" } ?? file
+        let position = statusSocketPosition.map { "\(file):\($0.line):\($0.column)" } ?? file
         return [
-            "\(place): output.status_socket is \(output.statusSocket), which is \(what); name a path where nothing is"
+            "\(position): output.status_socket is \(output.statusSocket), which is \(what); name a path where nothing is"
         ]
     }
 }

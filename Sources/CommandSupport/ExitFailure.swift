@@ -18,7 +18,7 @@ package struct ExitFailure: Error, Hashable {
     /// What, where and what to do; a line or more.
     package let message: String
 
-    /// Makes a failure.
+    /// A failure with its exit code; `message` is shown to the operator as it is.
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -26,6 +26,6 @@ package struct ExitFailure: Error, Hashable {
 }
 
 extension ExitFailure: CustomStringConvertible {
-    /// The message.
+    /// The message alone: the exit code is for programs.
     package var description: String { message }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The program.
+/// `beacon-gateway` as a whole: its version, and what it does to its own process.
 package enum Program {
-    /// Its version.
+    /// The version that `--version` says, and Home Assistant is told.
     package static let version = "0.2.0"
 
     /// Has every file and folder that this process makes be its user's and his group's alone, whatever it was started

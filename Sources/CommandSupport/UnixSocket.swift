@@ -6,11 +6,11 @@ package import SystemPackage
 package enum UnixSocket {
     /// Why nobody can listen at a path.
     package enum Failure: Error, Hashable {
-        /// Somebody does already.
+        /// Somebody listens at it already.
         case answered
-        /// Something else stands there: what. It is not removed.
+        /// Something that is no socket stands there, which is named and not removed.
         case occupied(String)
-        /// What bind(2), mkdir(2) and the like say; ENAMETOOLONG.
+        /// What bind(2), mkdir(2) and the like say; ENAMETOOLONG where the path does not fit into an address.
         case system(Errno)
     }
 
@@ -145,7 +145,7 @@ package enum UnixSocket {
         }
     }
 
-    /// What came of asking.
+    /// What who asked at a socket got.
     package enum Answer: Equatable {
         /// Nobody listens there.
         case nobody

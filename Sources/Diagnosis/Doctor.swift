@@ -25,7 +25,7 @@ package struct DoctorFinding: Sendable, Hashable {
     /// The command that mends it, or what to do where no command does; absent where nothing is to be mended.
     package let remedy: String?
 
-    /// Makes a finding.
+    /// What one check found, with what mends it where something is to be mended.
     package init(_ check: String, _ state: State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil) {
         self.check = check
         self.state = state

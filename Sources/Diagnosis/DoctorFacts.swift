@@ -28,7 +28,7 @@ package enum DoctorFacts {
         /// Whether USB may suspend it, and where that stands in sysfs.
         package var autosuspend: String?
 
-        /// Makes an adapter.
+        /// An adapter as the kernel and sysfs tell of it; what they do not tell is absent.
         package init(
             name: String, address: DeviceAddress? = nil, isPowered: Bool? = nil, autosuspend: String? = nil
         ) {
@@ -43,12 +43,12 @@ package enum DoctorFacts {
     package struct Switch: Sendable, Hashable {
         /// Its name: `hci0`, or the maker's.
         package var name: String
-        /// Software blocks it.
+        /// Whether software blocks it, as `rfkill block` does.
         package var isSoftBlocked: Bool
-        /// Hardware does.
+        /// Whether a switch or a key on the machine blocks it, which no software undoes.
         package var isHardBlocked: Bool
 
-        /// Makes a switch.
+        /// A switch as rfkill tells of it.
         package init(name: String, isSoftBlocked: Bool, isHardBlocked: Bool) {
             self.name = name
             self.isSoftBlocked = isSoftBlocked
@@ -70,7 +70,7 @@ package enum DoctorFacts {
         /// asked.
         package var refusal: String?
 
-        /// Makes a bus.
+        /// A bus as it was found.
         package init(
             socket: String, failure: Errno? = nil, isDaemonRunning: Bool, isDaemonInstalled: Bool,
             refusal: String? = nil
@@ -92,7 +92,7 @@ package enum DoctorFacts {
         /// CAP_NET_RAW: the raw channel.
         package var hasRawNetwork: Bool
 
-        /// Makes rights.
+        /// The rights of a user.
         package init(user: String, hasNetworkAdministration: Bool, hasRawNetwork: Bool) {
             self.user = user
             self.hasNetworkAdministration = hasNetworkAdministration
@@ -111,7 +111,7 @@ package enum DoctorFacts {
         /// Whether it is on f2fs that keeps small files in their inodes: mounted without `noinline_data`.
         package var isInlineF2FS: Bool
 
-        /// Makes a folder.
+        /// A folder as it was found; an ordinary file system unless said otherwise.
         package init(failure: Errno? = nil, exists: Bool, free: Int64?, isInlineF2FS: Bool = false) {
             self.isInlineF2FS = isInlineF2FS
             self.failure = failure
@@ -133,7 +133,7 @@ package enum DoctorFacts {
         /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
         package var brokerTrouble: String?
 
-        /// Makes a daemon.
+        /// A daemon as it was found; where it was not asked, nothing is known of its flags and its broker.
         package init(
             isRunning: Bool, occupant: String? = nil, diagnostics: Diagnostics? = nil, brokerTrouble: String? = nil
         ) {

@@ -10,7 +10,7 @@ import SystemPackage
 package struct Status: Sendable {
     /// One JSON object, on one line.
     package let json: String
-    /// The same for people.
+    /// What people are shown: adapters, conditions, output, broker and diagnostics, in lines.
     package let page: String
     /// Why this is not a running daemon's, where it is not.
     package let remark: String?

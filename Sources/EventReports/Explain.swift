@@ -15,14 +15,14 @@ package struct Explain {
         case condition(String, at: WallDate?)
     }
 
-    private let places: [FilePath]
+    private let paths: [FilePath]
     private let target: Target
     private let time: VisitsTime
 
     /// An explanation that has not been looked for.
-    package init(_ target: Target, places: [FilePath], time: VisitsTime) {
+    package init(_ target: Target, paths: [FilePath], time: VisitsTime) {
         self.target = target
-        self.places = places
+        self.paths = paths
         self.time = time
     }
 
@@ -46,7 +46,7 @@ package struct Explain {
         do {
             let (found, remarks) = try find()
             guard let finding = found else {
-                throw ExitFailure(.dataInvalid, "\(missing) in \(places.map(\.string).joined(separator: ", "))")
+                throw ExitFailure(.dataInvalid, "\(missing) in \(paths.map(\.string).joined(separator: ", "))")
             }
             var output = LineOutput.standardOutput
             output.buffer.append(ExplainText(finding, time).text)
@@ -72,7 +72,7 @@ package struct Explain {
 
     /// Looks for the line, and what is to be said besides.
     func find() throws -> (Finding?, remarks: [String]) {
-        var reader = try LogReader(places)
+        var reader = try LogReader(paths)
         var progress = Progress(size: reader.size)
         var finding: Finding?
         var settings: [Identifier: ConditionSettings] = [:]

@@ -44,7 +44,7 @@ package struct Visits {
     private mutating func read(
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
     ) throws -> (VisitsBook, [String]) {
-        var reader = try LogReader(options.places)
+        var reader = try LogReader(options.paths)
         var progress = Progress(size: reader.size)
         var book = VisitsBook()
         var stays: [VisitsBook.Stay] = []
@@ -53,7 +53,7 @@ package struct Visits {
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             guard concerns(line) else { return true }
-            book.take(line, into: &stays)
+            book.note(line, into: &stays)
             guard !stays.isEmpty else { return true }
             for stay in stays where isWanted(stay) {
                 totals.add(stay)

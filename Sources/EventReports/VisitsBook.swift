@@ -53,10 +53,10 @@ struct VisitsBook {
 
     /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
     struct Silence: Hashable {
-        /// Absent: the gateway was not running.
+        /// Which adapter; absent where the gateway was not running.
         var adapter: String?
         var from: WallDate
-        /// Absent: it goes on.
+        /// When it ended; absent where it goes on.
         var to: WallDate?
         var reason: String?
     }
@@ -74,7 +74,7 @@ struct VisitsBook {
     private var open: [Subject: Open] = [:]
     private var silent: [String: Silence] = [:]
     private(set) var silences: [Silence] = []
-    /// Stretches past the bound.
+    /// How many silences came when there were ``silencesMax`` already.
     private(set) var silencesLeftOut = 0
     /// The adapters that ever listened.
     private(set) var adapters: Set<String> = []
@@ -84,17 +84,17 @@ struct VisitsBook {
     private(set) var last: WallDate?
 
     /// Takes in a line; what it ended goes to `stays`.
-    mutating func take(_ line: LogLine, into stays: inout [Stay]) {
+    mutating func note(_ line: LogLine, into stays: inout [Stay]) {
         let date = line.date
         if first == nil { first = date }
         if let boot, boot != line.boot, let last, last < date { note(Silence(from: last, to: date)) }
         boot = line.boot
         last = max(last ?? date, date)
         switch line.entry {
-        case .event(let event): take(event, line, into: &stays)
-        case .visit(let visit): take(visit, line, into: &stays)
-        case .condition(let change): take(change, line, into: &stays)
-        case .adapter(let change): take(change, line)
+        case .event(let event): note(event, line, into: &stays)
+        case .visit(let visit): note(visit, line, into: &stays)
+        case .condition(let change): note(change, line, into: &stays)
+        case .adapter(let change): note(change, line)
         case .clock, .evidence: break
         }
     }
@@ -124,7 +124,7 @@ struct VisitsBook {
             sightings: nil, strength: nil, end: end)
     }
 
-    private mutating func take(_ event: BeaconMonitor.Event, _ line: LogLine, into stays: inout [Stay]) {
+    private mutating func note(_ event: BeaconMonitor.Event, _ line: LogLine, into stays: inout [Stay]) {
         let subject = Subject(
             identifier: Identifier(lookup: event.identifier),
             beacon: event.scope == .beacon ? event.refinement : nil)
@@ -144,7 +144,7 @@ struct VisitsBook {
         }
     }
 
-    private mutating func take(_ visit: Visit, _ line: LogLine, into stays: inout [Stay]) {
+    private mutating func note(_ visit: Visit, _ line: LogLine, into stays: inout [Stay]) {
         let subject = Subject(
             identifier: Identifier(lookup: visit.identifier),
             beacon: visit.scope == .beacon ? visit.refinement : nil)
@@ -165,7 +165,7 @@ struct VisitsBook {
                 strength: visit.strength, end: end))
     }
 
-    private mutating func take(_ change: ConditionChange, _ line: LogLine, into stays: inout [Stay]) {
+    private mutating func note(_ change: ConditionChange, _ line: LogLine, into stays: inout [Stay]) {
         guard change.kind != .changed else { return }
         let identifier = Identifier(lookup: change.identifier)
         // Visits were ended before; what is open still was forgotten by a gateway that lost its state.
@@ -182,7 +182,7 @@ struct VisitsBook {
         }
     }
 
-    private mutating func take(_ change: AdapterChange, _ line: LogLine) {
+    private mutating func note(_ change: AdapterChange, _ line: LogLine) {
         if var silence = silent.removeValue(forKey: change.adapter) {
             silence.to = line.date
             note(silence)

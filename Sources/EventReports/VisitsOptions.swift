@@ -4,9 +4,9 @@ package import SystemPackage
 
 /// What `visits` is asked for.
 package struct VisitsOptions: Sendable {
-    /// How it is told.
+    /// The form in which visits are told.
     package enum Format: Sendable {
-        /// For people.
+        /// A table for people.
         case table
         /// A JSON object a line.
         case json
@@ -15,24 +15,24 @@ package struct VisitsOptions: Sendable {
     }
 
     /// Folders of event files, or files.
-    package var places: [FilePath]
-    /// Only what ends after it.
+    package var paths: [FilePath]
+    /// The date after which a visit has to end.
     package var from: WallDate?
-    /// Only what begins before it.
+    /// The date before which a visit has to begin.
     package var to: WallDate?
-    /// Only of this condition.
+    /// The only condition whose visits are told; all where absent.
     package var condition: String?
-    /// Only of these beacons.
+    /// The only beacons whose visits are told; all where absent.
     package var beacon: BeaconFilter?
     /// How dates are told.
     package var time = VisitsTime(isUTC: false)
-    /// How it is told on standard output.
+    /// The form on standard output.
     package var format = Format.table
-    /// The page that is written in place of that.
+    /// The file for a page with a timeline; nothing goes to standard output then.
     package var html: FilePath?
 
-    /// All visits in `places`.
-    package init(places: [FilePath]) { self.places = places }
+    /// All visits in event files: `paths` are the files, or folders of them.
+    package init(paths: [FilePath]) { self.paths = paths }
 }
 
 /// Beacons that somebody named: `UUID`, `UUID/MAJOR`, `UUID/MAJOR/MINOR`, `MAJOR/MINOR`.

@@ -20,7 +20,7 @@ package struct VisitsTime: Sendable {
             + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second))"
     }
 
-    /// The same with milliseconds.
+    /// `2026-11-21 08:46:27.123`.
     package func preciseText(_ date: WallDate) -> String {
         let rest = ((date.microseconds % 1_000_000 + 1_000_000) % 1_000_000) / 1000
         return text(date) + "." + String(repeating: "0", count: 3 - "\(rest)".utf8.count) + "\(rest)"

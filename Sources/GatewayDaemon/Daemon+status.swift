@@ -33,11 +33,3 @@ extension Daemon {
         manager.stand(status.words, isListening: status.isListening)
     }
 }
-
-extension ScanStatus {
-    /// Whether an adapter is there that an entry of `scanner.adapters` names.
-    fileprivate func hasAdapter(_ entry: String) -> Bool {
-        let selection = AdapterSelection([entry])
-        return adapters.contains { $0.activity != .absent && selection.includes($0.number, address: $0.address) }
-    }
-}

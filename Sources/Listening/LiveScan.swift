@@ -146,7 +146,7 @@ package final class LiveScan: ScanHandler {
         // SIGPIPE is blocked by being watched: that a reader has gone is told by writing.
         var watched = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE]
         if terminal != nil { watched += [SIGWINCH, SIGTSTP, SIGCONT] }
-        signals = try SignalWatch(watched, on: loop) { [unowned self] signal in take(signal) }
+        signals = try SignalWatch(watched, on: loop) { [unowned self] signal in handle(signal) }
         timer = loop.makeTimer { [unowned self] now in showAndWait(at: now) }
         loop.afterWaiting = { [unowned self] in supervisor?.woke() }
         output.changed = { [unowned self] in if output.error != nil { loop.stop() } }
@@ -159,7 +159,7 @@ package final class LiveScan: ScanHandler {
         if pressed.contains(UInt8(ascii: "q")) || pressed.contains(UInt8(ascii: "Q")) { loop.stop() }
     }
 
-    private func take(_ signal: Int32) {
+    private func handle(_ signal: Int32) {
         switch signal {
         case SIGWINCH: show(at: loop.now)
         case SIGTSTP:

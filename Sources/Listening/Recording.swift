@@ -18,11 +18,11 @@ import SystemPackage
 package final class Recording: ScanHandler {
     /// What is written, and how.
     package struct Options: Sendable {
-        /// How it hears.
+        /// Which adapters it hears with, and by which way.
         package var observer: ObserverOptions
         /// Where it is written; `-` is standard output.
         package var path: String
-        /// What is written.
+        /// The capture's format.
         package var format: CaptureWriter.Format
         /// When it ends by itself; absent: never.
         package var duration: Duration?
@@ -35,7 +35,7 @@ package final class Recording: ScanHandler {
         }
     }
 
-    /// What came of it.
+    /// What a recording came to.
     package struct Outcome: Sendable, Hashable {
         /// Advertising reports that were written.
         package var reports: Int
@@ -47,10 +47,10 @@ package final class Recording: ScanHandler {
         package var lost: Int
         /// Octets that were written.
         package var octets: Int
-        /// How long it took.
+        /// How long it was recorded.
         package var duration: Duration
 
-        /// The same in words.
+        /// The outcome as `record` says it at its end.
         package var words: String {
             var words = "\(reports) reports with \(sightings) iBeacons in \(duration.inWords), \(octets) octets"
             if lost > 0 { words += "; the kernel dropped \(lost) messages" }

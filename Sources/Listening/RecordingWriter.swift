@@ -58,9 +58,9 @@ struct RecordingWriter: ~Copyable {
     // A sum outside of the timeline's bounds is moved to the nearest: a clock that far off dates nothing anyhow.
     private func stamp(_ time: Instant) -> Instant { time + .nanoseconds(offset.nanoseconds) }
 
-    /// The place of an adapter; where it is new, it is made known as one that does not listen unless it does now.
-    private mutating func place(of number: Int, isListening: Bool, at time: Instant) throws(CaptureError) -> Int {
-        if let place = adapters.firstIndex(where: { $0.number == number }) { return place }
+    /// The index of an adapter; where it is new, it is made known as one that does not listen unless it does now.
+    private mutating func index(of number: Int, isListening: Bool, at time: Instant) throws(CaptureError) -> Int {
+        if let index = adapters.firstIndex(where: { $0.number == number }) { return index }
         adapters.append(Adapter(number: number, name: ScanSupervisor.Options.adapterName(of: number)))
         if !isListening {
             try writer.write(
@@ -75,19 +75,19 @@ struct RecordingWriter: ~Copyable {
         _ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant, hasRoom: Bool
     ) throws(CaptureError) {
         latest = max(latest, time)
-        let place = try place(of: adapter, isListening: true, at: time)
+        let index = try index(of: adapter, isListening: true, at: time)
         guard hasRoom else {
             counts.dropped &+= 1
-            guard !adapters[place].isOverflowing else { return }
-            adapters[place].isOverflowing = true
+            guard !adapters[index].isOverflowing else { return }
+            adapters[index].isOverflowing = true
             counts.overflows &+= 1
-            return try writer.write(listening: false, adapter: adapters[place].name, time: stamp(time))
+            return try writer.write(listening: false, adapter: adapters[index].name, time: stamp(time))
         }
-        adapters[place].isOverflowing = false
+        adapters[index].isOverflowing = false
         counts.reports &+= 1
         var structures = ADStructures()
         while (try? structures.nextBeacon(in: data)) != nil { counts.sightings &+= 1 }
-        try writer.write(report, data: data, adapter: adapters[place].name, time: stamp(time))
+        try writer.write(report, data: data, adapter: adapters[index].name, time: stamp(time))
     }
 
     /// What became of an adapter.
@@ -98,23 +98,23 @@ struct RecordingWriter: ~Copyable {
             let isNew = !adapters.contains { $0.number == adapter }
             try writer.identify(
                 adapter: ScanSupervisor.Options.adapterName(of: adapter), address: address, time: stamp(time))
-            let place = try place(of: adapter, isListening: false, at: time)
-            guard !isNew, adapters[place].address?.value != address?.value else {
-                adapters[place].address = address
+            let index = try index(of: adapter, isListening: false, at: time)
+            guard !isNew, adapters[index].address?.value != address?.value else {
+                adapters[index].address = address
                 break
             }
             // Another controller has the name now: it does not listen until that is said (rule L7).
-            adapters[place].address = address
-            try writer.write(listening: false, adapter: adapters[place].name, time: stamp(time))
+            adapters[index].address = address
+            try writer.write(listening: false, adapter: adapters[index].name, time: stamp(time))
         case .listening(let adapter, _):
-            let place = try place(of: adapter, isListening: true, at: time)
+            let index = try index(of: adapter, isListening: true, at: time)
             // While reports are left out it does not; the first that is written says that it does.
-            guard !adapters[place].isOverflowing else { return }
-            try writer.write(listening: true, adapter: adapters[place].name, time: stamp(time))
+            guard !adapters[index].isOverflowing else { return }
+            try writer.write(listening: true, adapter: adapters[index].name, time: stamp(time))
         case .stopped(let adapter, let since, _), .lost(let adapter, _, let since):
-            let place = try place(of: adapter, isListening: true, at: time)
+            let index = try index(of: adapter, isListening: true, at: time)
             try writer.write(
-                listening: false, adapter: adapters[place].name, time: stamp(time),
+                listening: false, adapter: adapters[index].name, time: stamp(time),
                 since: since < time ? stamp(since) : nil)
         case .disappeared, .needs, .obstacles, .ended: break
         }

@@ -8,17 +8,17 @@ import OperatorMessages
 struct AdvertiserTable: Sendable {
     /// An advertiser at a moment.
     struct Row: Sendable, Hashable {
-        /// Absent for the anonymous.
+        /// Where it advertises from; absent where reports give no address.
         let address: DeviceAddress?
         /// The mean of the last five seconds in tenths of dBm; absent where none was told in them.
         let strength: Int?
         /// Reports a second, in tenths.
         let rate: Int
-        /// Since the last report.
+        /// How long ago its last report was.
         let age: Duration
         /// All reports since it was listed.
         let reports: Int
-        /// Of the last report.
+        /// The number of the adapter that heard its last report.
         let adapter: Int
         let isConnectable: Bool
         /// The company identifier of its manufacturer specific data.
@@ -58,42 +58,42 @@ struct AdvertiserTable: Sendable {
 
     /// A report, with its AD structures.
     mutating func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
-        let place = table.heard(report.packedAddress, report.rssi, at: time) { Details(adapter: adapter) }
-        guard let place else { return }
-        table[place].adapter = adapter
+        let index = table.heard(report.packedAddress, report.rssi, at: time) { Details(adapter: adapter) }
+        guard let index else { return }
+        table[index].adapter = adapter
         // A scan response says nothing of its own about that.
         if !report.properties.contains(.scanResponse) {
-            table[place].isConnectable = report.properties.contains(.connectable)
+            table[index].isConnectable = report.properties.contains(.connectable)
         }
         var structures = ADStructures()
         do throws(ADStructureError) {
-            while let structure = try structures.next(in: data) { read(structure, data, into: place) }
+            while let structure = try structures.next(in: data) { read(structure, data, into: index) }
         } catch {
             malformed &+= 1
         }
     }
 
-    private mutating func read(_ structure: ADStructure, _ data: Span<UInt8>, into place: Int) {
+    private mutating func read(_ structure: ADStructure, _ data: Span<UInt8>, into index: Int) {
         let octets = data.extracting(structure.data)
         switch structure.type {
         case ADStructure.manufacturerSpecificData where octets.count >= 2:
-            table[place].company = UInt16(octets[0]) | UInt16(octets[1]) << 8
-            if let beacon = IBeacon(manufacturerData: octets) { table[place].beacon = beacon.identity }
-        case Self.completeName: note(octets, isComplete: true, at: place)
-        case Self.shortenedName where !table[place].isNameComplete: note(octets, isComplete: false, at: place)
+            table[index].company = UInt16(octets[0]) | UInt16(octets[1]) << 8
+            if let beacon = IBeacon(manufacturerData: octets) { table[index].beacon = beacon.identity }
+        case Self.completeName: note(octets, isComplete: true, at: index)
+        case Self.shortenedName where !table[index].isNameComplete: note(octets, isComplete: false, at: index)
         default: break
         }
     }
 
     // Most say the same name again and again: only another one is taken over.
-    private mutating func note(_ octets: Span<UInt8>, isComplete: Bool, at place: Int) {
+    private mutating func note(_ octets: Span<UInt8>, isComplete: Bool, at index: Int) {
         let octets = octets.extracting(0..<min(octets.count, Self.nameOctetsMax))
-        table[place].isNameComplete = isComplete
-        guard !Self.isEqual(table[place].nameOctets, octets) else { return }
+        table[index].isNameComplete = isComplete
+        guard !Self.isEqual(table[index].nameOctets, octets) else { return }
         var name: [UInt8] = []
         for index in 0..<octets.count { name.append(octets[index]) }
-        table[place].nameOctets = name
-        table[place].name = name.isEmpty ? nil : PlainText.safe(name)
+        table[index].nameOctets = name
+        table[index].name = name.isEmpty ? nil : PlainText.safe(name)
     }
 
     private static func isEqual(_ left: [UInt8], _ right: Span<UInt8>) -> Bool {
@@ -105,8 +105,8 @@ struct AdvertiserTable: Sendable {
     /// The advertisers in range, the strongest first.
     mutating func rows(at now: Instant) -> [Row] {
         table.forget(at: now)
-        return table.ordered(at: now) { -$1 }.map { place in
-            let entry = table.entries[place]
+        return table.ordered(at: now) { -$1 }.map { index in
+            let entry = table.entries[index]
             return Row(
                 address: DeviceAddress(packed: entry.key),
                 strength: entry.meter.reading(of: table.window, at: now).tenths,

@@ -63,23 +63,23 @@ struct BeaconTable: Sendable {
     mutating func heard(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
         let identity = beacon.identity
         guard uuids.isEmpty || uuids.contains(identity.uuid) else { return }
-        let place = table.heard(identity, report.rssi, at: time) {
+        let index = table.heard(identity, report.rssi, at: time) {
             Details(
                 measuredPower: beacon.measuredPower, packedAddress: report.packedAddress, adapter: adapter,
                 conditions: conditions.matching(identity))
         }
-        guard let place else { return }
-        table[place].measuredPower = beacon.measuredPower
-        table[place].packedAddress = report.packedAddress
-        table[place].adapter = adapter
+        guard let index else { return }
+        table[index].measuredPower = beacon.measuredPower
+        table[index].packedAddress = report.packedAddress
+        table[index].adapter = adapter
     }
 
     /// The beacons in range, the nearest first.
     mutating func rows(at now: Instant) -> [Row] {
         table.forget(at: now)
         let order = table.ordered(at: now) { Int($0.details.measuredPower) * 10 - $1 }
-        return order.map { place in
-            let entry = table.entries[place]
+        return order.map { index in
+            let entry = table.entries[index]
             let reading = entry.meter.reading(of: ranging.window, at: now)
             let distance = reading.mean.flatMap {
                 ranging.model.distance(measuredPower: entry.details.measuredPower, rssi: $0)

@@ -12,29 +12,29 @@ struct ScanConditions: Sendable {
         var minor: UInt16?
     }
 
-    private var places: [Key: [Int]] = [:]
+    private var indices: [Key: [Int]] = [:]
     private var identifiers: [String] = []
 
-    /// None.
+    /// No condition at all: no beacon matches one.
     init() {}
 
-    /// Those of all monitors.
+    /// The beacon conditions of all monitors of a configuration.
     init(_ configuration: Configuration) {
         for condition in configuration.monitors.flatMap(\.conditions) {
             guard case .beacon(let identity) = condition.condition else { continue }
             let key = Key(uuid: identity.uuid, major: identity.major, minor: identity.minor)
-            places[key, default: []].append(identifiers.count)
+            indices[key, default: []].append(identifiers.count)
             identifiers.append(condition.identifier.text)
         }
     }
 
     /// The identifiers of those that `beacon` matches, in the order of the configuration.
     func matching(_ beacon: BeaconIdentity) -> [String] {
-        guard !places.isEmpty else { return [] }
+        guard !indices.isEmpty else { return [] }
         let keys = [
             Key(uuid: beacon.uuid), Key(uuid: beacon.uuid, major: beacon.major),
             Key(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor),
         ]
-        return keys.flatMap { places[$0] ?? [] }.sorted().map { identifiers[$0] }
+        return keys.flatMap { indices[$0] ?? [] }.sorted().map { identifiers[$0] }
     }
 }

@@ -30,7 +30,7 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
     private(set) var entries: [Entry] = []
     /// Reports of newcomers that found no place.
     private(set) var unlisted = 0
-    private var places: [Key: Int32] = [:]
+    private var indices: [Key: Int32] = [:]
     private var hand = 0
     /// The seconds that RSSIs are averaged over.
     let window: Int
@@ -39,37 +39,37 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
 
     /// A report of `key`.
     ///
-    /// - Returns: its place until the next change; `nil` where it has none.
+    /// - Returns: its index until the next change; `nil` where it has none.
     mutating func heard(
         _ key: Key, _ rssi: RSSI?, at time: Instant, details: () -> Details
     ) -> Int? {
-        guard let place = places[key].map(Int.init) ?? add(key, at: time, details) else {
+        guard let index = indices[key].map(Int.init) ?? add(key, at: time, details) else {
             unlisted &+= 1
             return nil
         }
-        entries[place].meter.heard(rssi, at: time)
-        entries[place].reports &+= 1
-        if entries[place].last < time { entries[place].last = time }
-        return place
+        entries[index].meter.heard(rssi, at: time)
+        entries[index].reports &+= 1
+        if entries[index].last < time { entries[index].last = time }
+        return index
     }
 
     /// Changes what is known of somebody.
-    subscript(place: Int) -> Details {
-        get { entries[place].details }
-        _modify { yield &entries[place].details }
+    subscript(index: Int) -> Details {
+        get { entries[index].details }
+        _modify { yield &entries[index].details }
     }
 
     private mutating func add(_ key: Key, at time: Instant, _ details: () -> Details) -> Int? {
         if entries.count < Self.entriesMax {
-            places[key] = Int32(entries.count)
+            indices[key] = Int32(entries.count)
             entries.append(Entry(key: key, details: details(), meter: SignalMeter(at: time), last: time))
             return entries.count - 1
         }
         for _ in 0..<Self.placesTried {
             hand = (hand + 1) % entries.count
             guard time - entries[hand].last >= Self.silenceOfLeast else { continue }
-            places[entries[hand].key] = nil
-            places[key] = Int32(hand)
+            indices[entries[hand].key] = nil
+            indices[key] = Int32(hand)
             entries[hand] = Entry(key: key, details: details(), meter: SignalMeter(at: time), last: time)
             return hand
         }
@@ -78,32 +78,32 @@ struct HeardTable<Key: Hashable & Comparable & Sendable, Details: Sendable>: Sen
 
     /// Forgets whom nobody heard for ``forgottenAfter``.
     mutating func forget(at now: Instant) {
-        var place = 0
-        while place < entries.count {
-            guard now - entries[place].last >= Self.forgottenAfter else {
-                place += 1
+        var index = 0
+        while index < entries.count {
+            guard now - entries[index].last >= Self.forgottenAfter else {
+                index += 1
                 continue
             }
-            places[entries[place].key] = nil
+            indices[entries[index].key] = nil
             let last = entries.removeLast()
-            guard place < entries.count else { break }
-            entries[place] = last
-            places[last.key] = Int32(place)
+            guard index < entries.count else { break }
+            entries[index] = last
+            indices[last.key] = Int32(index)
         }
     }
 
-    /// The places in order: the nearest first, those of equal rank by their keys, those without one last.
+    /// The indices in order: the nearest first, those of equal rank by their keys, those without one last.
     ///
     /// - Parameters:
     ///   - now: the present.
     ///   - distance: in tenths of dB, of an entry whose mean RSSI is given in tenths of dBm.
-    /// - Returns: places in the table.
+    /// - Returns: indices in the table.
     mutating func ordered(at now: Instant, distance: (Entry, Int) -> Int) -> [Int] {
-        for place in entries.indices {
-            guard let strength = entries[place].meter.reading(of: window, at: now).tenths else { continue }
-            let present = distance(entries[place], strength)
-            if let rank = entries[place].rank, abs(present - rank) < Self.step { continue }
-            entries[place].rank = present
+        for index in entries.indices {
+            guard let strength = entries[index].meter.reading(of: window, at: now).tenths else { continue }
+            let present = distance(entries[index], strength)
+            if let rank = entries[index].rank, abs(present - rank) < Self.step { continue }
+            entries[index].rank = present
         }
         return entries.indices.sorted { left, right in
             let (one, other) = (entries[left].rank ?? .max, entries[right].rank ?? .max)

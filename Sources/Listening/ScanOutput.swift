@@ -67,9 +67,9 @@ final class ScanOutput {
             let count = isFile ? bytes.count - written : min(chunk, bytes.count - written)
             guard isFile || isReady(within: 0) else { return }
             do throws(Errno) {
-                let taken = try take(count)
-                written += taken
-                total += taken
+                let sent = try writeOnce(count)
+                written += sent
+                total += sent
             } catch {
                 // EAGAIN: whoever shares this description made it non-blocking.
                 if error == .wouldBlock || error == .interrupted { return }
@@ -84,7 +84,7 @@ final class ScanOutput {
         }
     }
 
-    private func take(_ count: Int) throws(Errno) -> Int {
+    private func writeOnce(_ count: Int) throws(Errno) -> Int {
         let result = unsafe bytes.withUnsafeBytes { octets in
             unsafe Glibc.write(descriptor.rawValue, octets.baseAddress.map { unsafe $0 + written }, count)
         }

@@ -19,8 +19,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var isOpen: Bool
     private var hasStarted = false
 
-    /// The adapters at the sources' places, and those of the selected source.
-    private var places: [[AdapterID?]]
+    /// The adapters of each source, by their index in its table; and those of the selected source.
+    private var adaptersBySource: [[AdapterID?]]
     /// The adapters that each source has met.
     private var adapters: [[AdapterID]]
     private var selected = 0
@@ -29,7 +29,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var controllers = ReplayControllers()
     /// The adapter that the present record was heard by, once the engine knows.
     private var heard: Int?
-    /// How many sources that have not ended met each adapter, by its place in the engine's table (rule L4).
+    /// How many sources that have not ended met each adapter, by its index in the engine's table (rule L4).
     private var open: [UInt16: Int] = [:]
     /// Adapters whose last source ended, and when: they stop once time goes on.
     private var ending: [(adapter: AdapterID, time: Instant)] = []
@@ -65,7 +65,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         self.directory = directory
         output = .standardOutput
         isOpen = directory == nil
-        places = Array(repeating: [], count: options.inputs.count)
+        adaptersBySource = Array(repeating: [], count: options.inputs.count)
         adapters = Array(repeating: [], count: options.inputs.count)
         controllers = ReplayControllers(sources: options.inputs.count)
         countsGaps = options.writesStatistics
@@ -95,18 +95,18 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     mutating func select(source: Int) {
-        places[selected] = current
+        adaptersBySource[selected] = current
         selected = source
-        current = places[source]
+        current = adaptersBySource[source]
     }
 
     mutating func meet(_ adapter: ReplayAdapter, time: Instant?) throws(ExitFailure) {
-        while current.count <= adapter.place { current.append(nil) }
+        while current.count <= adapter.index { current.append(nil) }
         guard let time else { return }
         do {
             let id = try engine.adapter(named: adapter.name, address: adapter.address)
-            current[adapter.place] = id
-            if let former = controllers.take(adapter, id, source: selected) {
+            current[adapter.index] = id
+            if let former = controllers.met(adapter, id, source: selected) {
                 let change = ListeningChange(
                     .stopped(since: nil), adapter: former, reason: "another controller has its name")
                 engine.listening(change, at: time, into: &actions)
@@ -222,14 +222,14 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     /// Time has to be told of each record until everything has begun, and while an adapter's end is near; and evidence is
     /// written between one sighting and the next, as is who is in view.
-    var takesBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
+    var wantsBatches: Bool { hasStarted && ending.isEmpty && !keepsEvidence && ranging == nil }
 
-    mutating func take(_ batch: borrowing FrameBatch) {
+    mutating func heard(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
         statistics.sightings &+= batch.counts.beacons
         if countsGaps { noteGaps(batch) }
         if makesConditions, hasNewUUID(batch) {
-            takeEach(batch)
+            hearEach(batch)
         } else {
             engine.heard(batch, of: current, into: &actions)
         }
@@ -244,12 +244,12 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     /// Entry by entry, so that a condition is made between what came before its first beacon and that.
-    private mutating func takeEach(_ batch: borrowing FrameBatch) {
+    private mutating func hearEach(_ batch: borrowing FrameBatch) {
         for index in 0..<batch.counts.entries {
             let entry = batch.entries[index]
             if entry.kind.isFirst { engine.advance(to: entry.time, into: &actions) }
-            let place = Int(entry.adapter)
-            guard place < current.count, let id = current[place] else { continue }
+            let adapter = Int(entry.adapter)
+            guard adapter < current.count, let id = current[adapter] else { continue }
             if entry.kind.isHeard { engine.heard(id, at: entry.time, into: &actions) }
             guard entry.kind.isBeacon else { continue }
             makeCondition(entry.frame.uuid, at: entry.time)

@@ -50,7 +50,7 @@ package struct Replay {
         init(_ source: consuming Source) { self.source = source }
     }
 
-    /// The tracks among the inputs, each at its place.
+    /// The tracks among the inputs, each at its index.
     private func openTracks() throws(ExitFailure) -> [TrackSource.Opened?] {
         var tracks: [TrackSource.Opened?] = []
         for input in options.inputs { tracks.append(try TrackSource.open(input)) }
@@ -59,18 +59,18 @@ package struct Replay {
 
     private func boxes(_ tracks: [TrackSource.Opened?]) throws(ExitFailure) -> [Box] {
         var captures: [Int: Box] = [:]
-        for (place, input) in options.inputs.enumerated() where tracks[place] == nil {
-            var source = try ReplaySource(input, place: place, options: options)
+        for (index, input) in options.inputs.enumerated() where tracks[index] == nil {
+            var source = try ReplaySource(input, options: options)
             try source.begin(options)
-            captures[place] = Box(.capture(source))
+            captures[index] = Box(.capture(source))
         }
         // A track without times begins when the first capture does.
         let start = captures.values.compactMap { $0.source.headTime }.min() ?? .earliest
         var boxes: [Box] = []
-        for (place, track) in tracks.enumerated() {
+        for (index, track) in tracks.enumerated() {
             if let track {
-                boxes.append(Box(.track(try TrackSource(track, place: place, pace: options.pace, start: start))))
-            } else if let capture = captures[place] {
+                boxes.append(Box(.track(try TrackSource(track, pace: options.pace, start: start))))
+            } else if let capture = captures[index] {
                 boxes.append(capture)
             }
         }
@@ -86,12 +86,12 @@ package struct Replay {
         var pace = options.speed.map { Pace(speed: $0) }
         var selected = -1
         while let next = earliest(boxes) {
-            if next.place != selected {
-                handler.select(source: next.place)
-                selected = next.place
+            if next.index != selected {
+                handler.select(source: next.index)
+                selected = next.index
             }
-            if let time = boxes[next.place].source.headTime { try pace?.wait(until: time, &handler) }
-            let count = try boxes[next.place].source.drive(
+            if let time = boxes[next.index].source.headTime { try pace?.wait(until: time, &handler) }
+            let count = try boxes[next.index].source.drive(
                 &handler, until: next.limit, isFirst: next.isFirst, most: pace == nil ? Self.batch : 1)
             if pace != nil { try handler.deliver(isUrgent: true) }
             progress.note(count) { boxes.reduce(0) { $0 + $1.source.position } }
@@ -108,20 +108,20 @@ package struct Replay {
 
     /// The source whose next record is the earliest, and how far it may go: to the next of another source, or beyond it
     /// where it is named before.
-    private func earliest(_ boxes: [Box]) -> (place: Int, limit: Instant?, isFirst: Bool)? {
-        var best: (place: Int, time: Instant)?
-        var second: (place: Int, time: Instant)?
-        for (place, box) in boxes.enumerated() where !box.source.hasEnded {
+    private func earliest(_ boxes: [Box]) -> (index: Int, limit: Instant?, isFirst: Bool)? {
+        var best: (index: Int, time: Instant)?
+        var second: (index: Int, time: Instant)?
+        for (index, box) in boxes.enumerated() where !box.source.hasEnded {
             let time = box.source.headTime ?? .earliest
             if let found = best, found.time <= time {
-                if second.map({ time < $0.time }) ?? true { second = (place, time) }
+                if second.map({ time < $0.time }) ?? true { second = (index, time) }
             } else {
                 second = best
-                best = (place, time)
+                best = (index, time)
             }
         }
         guard let best else { return nil }
-        return (best.place, second?.time, second.map { best.place < $0.place } ?? true)
+        return (best.index, second?.time, second.map { best.index < $0.index } ?? true)
     }
 
     /// A capture, or a track that is replayed beside it.

@@ -18,10 +18,10 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     mutating func advance(to time: Instant) throws(ExitFailure)
 
     /// What was heard in several records, one after another, of the selected source.
-    mutating func take(_ batch: borrowing FrameBatch)
+    mutating func heard(_ batch: borrowing FrameBatch)
 
     /// Whether it wants no more of the records in a batch than stands in it.
-    var takesBatches: Bool { get }
+    var wantsBatches: Bool { get }
 
     /// The capture says that an adapter listens, or does not; where that was learnt of late, `since` when.
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?)
@@ -29,7 +29,7 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// The selected source is a track, whose first fix is at `time`.
     mutating func meetLocation(time: Instant)
 
-    /// The gateway was there.
+    /// The gateway was where `fix` says.
     mutating func located(_ fix: LocationFix)
 
     /// The track has a break: where the gateway was from then on is not known.

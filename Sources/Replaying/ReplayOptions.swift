@@ -7,10 +7,10 @@ package struct ReplayOptions: Sendable {
     package struct Input: Sendable {
         /// The first level of its adapters' names (rule L4).
         package var name: String?
-        /// Where it is.
+        /// Where the capture is read from.
         package var capture: CaptureInput
 
-        /// Makes an input.
+        /// A capture whose adapters have `name` in front of theirs, or their own names alone.
         package init(_ capture: CaptureInput, name: String? = nil) {
             self.capture = capture
             self.name = name

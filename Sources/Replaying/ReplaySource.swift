@@ -9,14 +9,13 @@ struct ReplaySource: ~Copyable {
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
     private var batch = FrameBatch()
-    private let place: Int
     private let prefix: String?
     private let adapter: String?
     /// The same, where it is an address.
     private let adapterAddress: UInt64?
     private let interval: Duration?
-    /// Whether each adapter's records count, by its place in the reader's table, once it was met.
-    private var taken: [Bool?] = []
+    /// Whether each adapter's records count, by its index in the reader's table, once it was met.
+    private var counted: [Bool?] = []
     private var reorder: ReorderBuffer?
     /// The next record and its time; its payload stands in the reader's window, or in ``heldBytes``.
     private var head: CaptureRecord?
@@ -28,9 +27,8 @@ struct ReplaySource: ~Copyable {
     private var statistics = ReplayStatistics()
 
     /// - Throws: ``ExitFailure`` where the capture can't be read.
-    init(_ input: ReplayOptions.Input, place: Int, options: ReplayOptions) throws(ExitFailure) {
+    init(_ input: ReplayOptions.Input, options: ReplayOptions) throws(ExitFailure) {
         reader = try Self.open(input, options)
-        self.place = place
         prefix = input.name
         adapter = options.adapter
         adapterAddress = options.adapter.flatMap { DeviceAddress($0, kind: .public)?.value }
@@ -106,10 +104,10 @@ struct ReplaySource: ~Copyable {
         while let record = head {
             try hand(record, to: &handler)
             count += 1
-            while count < most, decoder.isIdle, handler.takesBatches {
-                let taken = try handBatch(to: &handler, most: most - count)
-                guard taken > 0 else { break }
-                count += taken
+            while count < most, decoder.isIdle, handler.wantsBatches {
+                let handed = try handBatch(to: &handler, most: most - count)
+                guard handed > 0 else { break }
+                count += handed
             }
             try advance()
             if head == nil { try end(&handler) }
@@ -124,7 +122,7 @@ struct ReplaySource: ~Copyable {
         do {
             if reorder != nil { return try advanceHeld() }
             while let record = try reader.next() {
-                guard isTaken(record) else { continue }
+                guard isCounted(record) else { continue }
                 head = record
                 headTime = stamp(record)
                 return
@@ -139,9 +137,9 @@ struct ReplaySource: ~Copyable {
     @inline(never)
     private mutating func advanceHeld() throws(CaptureError) {
         while true {
-            if let held = reorder?.next(hasEnded: false) { return take(held) }
+            if let held = reorder?.next(hasEnded: false) { return setHead(held) }
             guard let record = try reader.next() else { break }
-            guard isTaken(record) else { continue }
+            guard isCounted(record) else { continue }
             guard let time = stamp(record) else {
                 head = record
                 headTime = nil
@@ -156,10 +154,10 @@ struct ReplaySource: ~Copyable {
             headTime = nil
             return
         }
-        take(held)
+        setHead(held)
     }
 
-    private mutating func take(_ held: ReorderBuffer.Held) {
+    private mutating func setHead(_ held: ReorderBuffer.Held) {
         head = held.record
         headTime = held.time
         heldBytes = held.bytes
@@ -167,24 +165,24 @@ struct ReplaySource: ~Copyable {
 
     /// Whether a record's adapter is the one that counts, if only one does.
     @inline(__always)
-    private mutating func isTaken(_ record: CaptureRecord) -> Bool {
-        guard adapter != nil, let place = record.adapter else { return true }
-        if place < taken.count, let isTaken = taken[place] { return isTaken }
-        return learn(place)
+    private mutating func isCounted(_ record: CaptureRecord) -> Bool {
+        guard adapter != nil, let index = record.adapter else { return true }
+        if index < counted.count, let isCounted = counted[index] { return isCounted }
+        return learn(index)
     }
 
     @inline(never)
-    private mutating func learn(_ place: Int) -> Bool {
-        while taken.count <= place { taken.append(nil) }
-        let address = place < reader.adapterAddresses.count ? reader.adapterAddresses[place] : nil
-        let isTaken = adapterName(place) == adapter || address.map { $0.value == adapterAddress } ?? false
-        taken[place] = isTaken
-        return isTaken
+    private mutating func learn(_ index: Int) -> Bool {
+        while counted.count <= index { counted.append(nil) }
+        let address = index < reader.adapterAddresses.count ? reader.adapterAddresses[index] : nil
+        let isCounted = adapterName(index) == adapter || address.map { $0.value == adapterAddress } ?? false
+        counted[index] = isCounted
+        return isCounted
     }
 
     /// The name by which an adapter is known (rule L4).
-    private func adapterName(_ place: Int) -> String {
-        let name = place < reader.adapters.count ? reader.adapters[place] : "hci0"
+    private func adapterName(_ index: Int) -> String {
+        let name = index < reader.adapters.count ? reader.adapters[index] : "hci0"
         return prefix.map { "\($0)/\(name)" } ?? name
     }
 
@@ -213,17 +211,17 @@ struct ReplaySource: ~Copyable {
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let place = record.adapter, place >= met.count || !met[place] {
-            try meet(place, record, at: headTime, &handler)
+        if let index = record.adapter, index >= met.count || !met[index] {
+            try meet(index, record, at: headTime, &handler)
             // It is not known yet who this is of.
-            guard place < met.count, met[place] else { return try handler.deliver(isUrgent: false) }
+            guard index < met.count, met[index] else { return try handler.deliver(isUrgent: false) }
         }
         var record = record
         record.time = headTime
         if let (isListening, since) = Self.listening(record.content) {
             if !isListening { decoder.flush(adapter: record.adapter, to: &handler) }
-            if let place = record.adapter, let time = headTime {
-                handler.listening(isListening, adapter: place, time: time, since: since)
+            if let index = record.adapter, let time = headTime {
+                handler.listening(isListening, adapter: index, time: time, since: since)
             }
         } else if reorder == nil {
             Self.decode(record, of: reader, with: &decoder, to: &handler)
@@ -248,16 +246,16 @@ struct ReplaySource: ~Copyable {
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
-        let taken = reader.readEvents(into: &batch, most: most, known: met, latest: &latest)
-        guard taken > 0 else { return 0 }
-        records &+= taken
+        let handed = reader.readEvents(into: &batch, most: most, known: met, latest: &latest)
+        guard handed > 0 else { return 0 }
+        records &+= handed
         if batch.counts.structuresTruncated > 0 {
             decoder.count(.adStructureTruncated, by: batch.counts.structuresTruncated)
         }
-        handler.take(batch)
+        handler.heard(batch)
         batch.removeAll()
         try handler.deliver(isUrgent: false)
-        return taken
+        return handed
     }
 
     // Functions of their parts, so that the decoder can change while the bytes are borrowed.
@@ -277,19 +275,19 @@ struct ReplaySource: ~Copyable {
 
     @inline(never)
     private mutating func meet<Handler: ReplayHandler & ~Copyable>(
-        _ place: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
+        _ index: Int, _ record: CaptureRecord, at time: Instant?, _ handler: inout Handler
     ) throws(ExitFailure) {
-        let name = adapterName(place)
+        let name = adapterName(index)
         // Its address is told before anything is heard of it.
         if record.awaitsAddress, handler.knowsAddresses(besides: name) { return }
-        while met.count <= place { met.append(false) }
+        while met.count <= index { met.append(false) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        let address = place < addresses.count ? addresses[place] : nil
+        let address = index < addresses.count ? addresses[index] : nil
         // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
-        for other in met.indices where other < names.count && place < names.count && met[other] {
-            if names[other] == names[place] || (address != nil && addresses[other] == address) { met[other] = false }
+        for other in met.indices where other < names.count && index < names.count && met[other] {
+            if names[other] == names[index] || (address != nil && addresses[other] == address) { met[other] = false }
         }
-        met[place] = true
+        met[index] = true
         let beginning: ReplayAdapter.Beginning =
             switch record.content {
             case .listening(false), .stopped: .silent
@@ -297,7 +295,7 @@ struct ReplaySource: ~Copyable {
             default: .listening
             }
         try handler.meet(
-            ReplayAdapter(place: place, name: name, address: address, beginning: beginning), time: time)
+            ReplayAdapter(index: index, name: name, address: address, beginning: beginning), time: time)
     }
 
     /// Hands over what was under way, and says that the capture ended.

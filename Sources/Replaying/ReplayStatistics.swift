@@ -29,9 +29,9 @@ package struct ReplayStatistics: Sendable {
     package var malformations = MalformationCounts()
     /// Records stamped earlier than one before them in their capture.
     package var reordered = 0
-    /// Those by more than a second, the first of them.
+    /// The first records that were stamped earlier by more than a second.
     package private(set) var stepsBack: [StepBack] = []
-    /// How many there were.
+    /// How many records were stamped earlier by more than a second.
     package private(set) var stepsBackCount = 0
     /// Records that `--reorder` handed over before their time because it held too many.
     package var releasedEarly = 0

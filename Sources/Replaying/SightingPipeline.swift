@@ -21,8 +21,8 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
     mutating func select(source: Int) { selected = source }
 
     mutating func meet(_ adapter: ReplayAdapter, time: Instant?) {
-        while names[selected].count <= adapter.place { names[selected].append("") }
-        names[selected][adapter.place] = adapter.name
+        while names[selected].count <= adapter.index { names[selected].append("") }
+        names[selected][adapter.index] = adapter.name
     }
 
     func knowsAddresses(besides name: String) -> Bool { false }
@@ -49,7 +49,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         adapter.map { $0 < names[selected].count ? names[selected][$0] : "hci0" } ?? "hci0"
     }
 
-    mutating func take(_ batch: borrowing FrameBatch) {
+    mutating func heard(_ batch: borrowing FrameBatch) {
         statistics.reports &+= batch.counts.reports
         statistics.sightings &+= batch.counts.beacons
         for index in 0..<batch.counts.entries where batch.entries[index].kind.isBeacon {
@@ -61,7 +61,7 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         }
     }
 
-    var takesBatches: Bool { true }
+    var wantsBatches: Bool { true }
 
     @inline(never)
     private mutating func noteGap(_ beacon: BeaconIdentity, at time: Instant?) {

@@ -17,7 +17,6 @@ struct TrackSource {
         let size: Int
     }
 
-    private let place: Int
     private let opened: Opened
     private let plan: GPXPlan
     private var player: GPXPlayer
@@ -44,13 +43,11 @@ struct TrackSource {
 
     /// - Parameters:
     ///   - opened: the file, read.
-    ///   - place: its place among the sources.
     ///   - pace: metres a second, for a file without times.
     ///   - start: when a file without times begins.
     /// - Throws: ``ExitFailure`` where there is nothing in it to play, or it needs a pace.
-    init(_ opened: Opened, place: Int, pace: Double?, start: Instant) throws(ExitFailure) {
+    init(_ opened: Opened, pace: Double?, start: Instant) throws(ExitFailure) {
         self.opened = opened
-        self.place = place
         do throws(GPXPlan.Problem) {
             plan = try GPXPlan(opened.file, pace: pace, start: start)
         } catch {

@@ -35,7 +35,7 @@ struct ExplainCommand: ParsableCommand {
             var target = Explain.Target.condition(event, at: date)
             // An identifier may be a number; one with a date is a condition's.
             if date == nil, let number = Int(event) { target = .sequence(number) }
-            for remark in try Explain(target, places: try files.places(), time: time).run() { Terminal.say(remark) }
+            for remark in try Explain(target, paths: try files.paths(), time: time).run() { Terminal.say(remark) }
         }
     }
 }

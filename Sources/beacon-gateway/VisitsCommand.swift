@@ -56,7 +56,7 @@ struct VisitsCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            var options = VisitsOptions(places: try files.places())
+            var options = VisitsOptions(paths: try files.paths())
             options.time = VisitsTime(isUTC: utc)
             options.from = from.flatMap { options.time.date($0) }
             options.to = to.flatMap { options.time.date($0) }
@@ -78,7 +78,7 @@ struct EventFilesArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration that names the folder.", valueName: "file"))
     var config: String?
 
-    func places() throws -> [FilePath] {
+    func paths() throws -> [FilePath] {
         if !place.isEmpty { return place.map { FilePath($0) } }
         guard let config else { return [FilePath(OutputConfiguration().directory)] }
         return [FilePath(try ConfigurationFile.load(config, isReplay: false).output.directory)]

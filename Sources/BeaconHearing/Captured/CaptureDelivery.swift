@@ -3,26 +3,26 @@ import BluetoothLE
 
 /// Hands a recording's pieces to a monitor, as a replay hands them to its engine (rules L4, L7).
 struct CaptureDelivery: Sendable {
-    /// The adapters at the places that the recording has.
+    /// The adapters at the indices that the recording has.
     private var ids: [AdapterID?] = []
     private var controllers = ReplayControllers(sources: 1)
     private var frames = FrameBatch()
 
     /// Hands over a piece, in order.
     mutating func deliver(_ chunk: CaptureChunk, to monitor: isolated BeaconMonitor) {
-        var place = 0
+        var index = 0
         for (end, news) in chunk.news {
-            hand(chunk.entries[place..<end], to: monitor)
-            place = end
+            hand(chunk.entries[index..<end], to: monitor)
+            index = end
             monitor.give { engine, actions in
                 switch news {
                 case .met(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
-                case .listening(let isListening, let place, let time, let since):
-                    listening(isListening, place, at: time, since: since, in: &engine, into: &actions)
+                case .listening(let isListening, let index, let time, let since):
+                    listening(isListening, index, at: time, since: since, in: &engine, into: &actions)
                 }
             }
         }
-        hand(chunk.entries[place...], to: monitor)
+        hand(chunk.entries[index...], to: monitor)
     }
 
     private mutating func hand(_ entries: ArraySlice<FrameBatch.Entry>, to monitor: isolated BeaconMonitor) {
@@ -43,11 +43,11 @@ struct CaptureDelivery: Sendable {
     private mutating func meet(
         _ adapter: ReplayAdapter, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) {
-        while ids.count <= adapter.place { ids.append(nil) }
+        while ids.count <= adapter.index { ids.append(nil) }
         // One adapter more than the engine tells apart: its reports go no further.
         guard let id = try? engine.adapter(named: adapter.name, address: adapter.address) else { return }
-        ids[adapter.place] = id
-        if let former = controllers.take(adapter, id, source: 0) {
+        ids[adapter.index] = id
+        if let former = controllers.met(adapter, id, source: 0) {
             let change = ListeningChange(
                 .stopped(since: nil), adapter: former, reason: "another controller has its name")
             engine.listening(change, at: time, into: &actions)
@@ -57,15 +57,15 @@ struct CaptureDelivery: Sendable {
     }
 
     private mutating func listening(
-        _ isListening: Bool, _ place: Int, at time: Instant, since: Instant?, in engine: inout MonitorEngine,
+        _ isListening: Bool, _ index: Int, at time: Instant, since: Instant?, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
     ) {
-        guard ids.indices.contains(place), let id = ids[place] else { return }
+        guard ids.indices.contains(index), let id = ids[index] else { return }
         if isListening {
-            if let adapter = controllers.started(place, id, source: 0) {
+            if let adapter = controllers.started(index, id, source: 0) {
                 _ = try? engine.adapter(named: adapter.name, address: adapter.address)
             }
-        } else if let name = controllers.stopped(place, id, source: 0) {
+        } else if let name = controllers.stopped(index, id, source: 0) {
             engine.adapterLeft(named: name)
         }
         let change = ListeningChange(

@@ -9,9 +9,9 @@ struct CapturedReports: ~Copyable {
     private var reader: CaptureReader
     private var decoder = ReportDecoder()
     private var reports = HeardReports()
-    private var news: [(place: Int, news: CaptureChunk.News)] = []
+    private var news: [(index: Int, news: CaptureChunk.News)] = []
     private var latest = Instant.earliest
-    /// Which adapters were met, by their places in the reader's table.
+    /// Which adapters were met, by their indices in the reader's table.
     private var met: [Bool] = []
     /// The gateways of which adapters were met with addresses.
     private var gatewaysWithAddresses: Set<String> = []
@@ -79,10 +79,10 @@ struct CapturedReports: ~Copyable {
     private mutating func take(_ record: CaptureRecord, at time: Instant) {
         latest = max(latest, time)
         reports.advance(to: time)
-        if let place = record.adapter, place >= met.count || !met[place] {
-            meet(place, record, at: time)
+        if let index = record.adapter, index >= met.count || !met[index] {
+            meet(index, record, at: time)
             // It is not known yet who this is of.
-            guard place < met.count, met[place] else { return }
+            guard index < met.count, met[index] else { return }
         }
         switch record.content {
         case .listening(let isListening): listening(isListening, since: nil, record.adapter, at: time)
@@ -99,10 +99,10 @@ struct CapturedReports: ~Copyable {
         decoder.decode(record, in: reader.window.span, to: &reports)
     }
 
-    private mutating func listening(_ isListening: Bool, since: Instant?, _ place: Int?, at time: Instant) {
-        if !isListening { decoder.flush(adapter: place, to: &reports) }
-        guard let place else { return }
-        tell(.listening(isListening, place: place, at: time, since: since))
+    private mutating func listening(_ isListening: Bool, since: Instant?, _ index: Int?, at time: Instant) {
+        if !isListening { decoder.flush(adapter: index, to: &reports) }
+        guard let index else { return }
+        tell(.listening(isListening, index: index, at: time, since: since))
     }
 
     private mutating func tell(_ what: CaptureChunk.News) {
@@ -110,18 +110,18 @@ struct CapturedReports: ~Copyable {
         news.append((reports.entries.count, what))
     }
 
-    private mutating func meet(_ place: Int, _ record: CaptureRecord, at time: Instant) {
+    private mutating func meet(_ index: Int, _ record: CaptureRecord, at time: Instant) {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
-        let name = place < names.count ? names[place] : "hci0"
+        let name = index < names.count ? names[index] : "hci0"
         // Its address is told before anything is heard of it.
         if record.isUnsettled, gatewaysWithAddresses.contains(ReplayControllers.gateway(of: name)) { return }
-        while met.count <= place { met.append(false) }
-        let address = place < addresses.count ? addresses[place] : nil
+        while met.count <= index { met.append(false) }
+        let address = index < addresses.count ? addresses[index] : nil
         // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
-        for other in met.indices where other < names.count && place < names.count && met[other] {
-            if names[other] == names[place] || (address != nil && addresses[other] == address) { met[other] = false }
+        for other in met.indices where other < names.count && index < names.count && met[other] {
+            if names[other] == names[index] || (address != nil && addresses[other] == address) { met[other] = false }
         }
-        met[place] = true
+        met[index] = true
         if address != nil { gatewaysWithAddresses.insert(ReplayControllers.gateway(of: name)) }
         let beginning: ReplayAdapter.Beginning =
             switch record.content {
@@ -129,6 +129,6 @@ struct CapturedReports: ~Copyable {
             case .monitor(opcode: 0): .newIndex
             default: .listening
             }
-        tell(.met(ReplayAdapter(place: place, name: name, address: address, beginning: beginning), at: time))
+        tell(.met(ReplayAdapter(index: index, name: name, address: address, beginning: beginning), at: time))
     }
 }

@@ -12,8 +12,8 @@ package struct ReplayAdapter: Sendable {
         case newIndex
     }
 
-    /// Its place in the source's table.
-    package var place: Int
+    /// Its index in the source's table.
+    package var index: Int
     /// What it goes by.
     package var name: String
     /// Its controller's address, where the source tells it.
@@ -22,8 +22,8 @@ package struct ReplayAdapter: Sendable {
     package var beginning: Beginning
 
     /// Makes one.
-    package init(place: Int, name: String, address: DeviceAddress?, beginning: Beginning) {
-        self.place = place
+    package init(index: Int, name: String, address: DeviceAddress?, beginning: Beginning) {
+        self.index = index
         self.name = name
         self.address = address
         self.beginning = beginning

@@ -23,8 +23,8 @@ package struct ReplayControllers: Sendable {
     /// Takes that an adapter goes by a name now.
     ///
     /// - Returns: the one that did before, and no longer does.
-    package mutating func take(_ adapter: ReplayAdapter, _ id: AdapterID, source: Int) -> AdapterID? {
-        sources[source][adapter.place] = adapter
+    package mutating func met(_ adapter: ReplayAdapter, _ id: AdapterID, source: Int) -> AdapterID? {
+        sources[source][adapter.index] = adapter
         if adapter.address != nil { gatewaysWithAddresses.insert(Self.gateway(of: adapter.name)) }
         let former = names[adapter.name]
         for (name, other) in names where other == id && name != adapter.name { names[name] = nil }
@@ -44,15 +44,15 @@ package struct ReplayControllers: Sendable {
     }
 
     /// The capture says that an adapter listens: it goes by its name.
-    package mutating func started(_ place: Int, _ id: AdapterID, source: Int) -> ReplayAdapter? {
+    package mutating func started(_ index: Int, _ id: AdapterID, source: Int) -> ReplayAdapter? {
         silent.remove(id)
-        return sources[source][place]
+        return sources[source][index]
     }
 
     /// The capture says that an adapter does not listen: the name that is free now.
-    package mutating func stopped(_ place: Int, _ id: AdapterID, source: Int) -> String? {
+    package mutating func stopped(_ index: Int, _ id: AdapterID, source: Int) -> String? {
         silent.insert(id)
-        return sources[source][place]?.name
+        return sources[source][index]?.name
     }
 
     /// The last file with an adapter has ended: the names that are free now.
