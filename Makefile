@@ -21,6 +21,8 @@ SYSCONFDIR ?= /etc
 DESTDIR ?=
 # What `make lab` runs: names with commas between them, a beginning of names with a *, essential, or all.
 SCENARIOS ?= essential
+# Virtual machines at a time: each takes some 2 GB of memory, and a fifth of a processor.
+MACHINES ?= 2
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
@@ -199,7 +201,7 @@ fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
-	$(PYTHON) Tests/Lab/run --binary $(BINARY) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
+	$(PYTHON) Tests/Lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 lab-library: sample ## Runs the sample's program in the virtual machine by each way of hearing. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))

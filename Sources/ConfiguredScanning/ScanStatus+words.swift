@@ -1,3 +1,4 @@
+import BeaconHearing
 import BeaconMonitoring
 package import BeaconScanning
 import CommandSupport

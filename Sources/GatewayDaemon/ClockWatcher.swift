@@ -1,3 +1,4 @@
+import BeaconHearing
 import BeaconMonitoring
 import BluetoothLE
 import ConfiguredScanning

@@ -8,6 +8,7 @@ extension Locating {
     ///   - host: where gpsd runs.
     ///   - port: 1 … 65535.
     ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    /// - Returns: what a monitor takes as `locating:`.
     public static func gpsd(
         host: String = "localhost", port: UInt16 = 2947, feed: LocationFeed = .shared
     ) -> Locating { provider(.gpsd(host: host, port: port), feed: feed) }
@@ -19,6 +20,7 @@ extension Locating {
     ///   - options: how it is played.
     ///   - pace: metres a second, for a file without times.
     ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    /// - Returns: what a monitor takes as `locating:`.
     public static func gpx(
         _ file: String, options: GPXSource.Options = GPXSource.Options(), pace: Double? = nil,
         feed: LocationFeed = .shared
@@ -29,6 +31,7 @@ extension Locating {
     /// - Parameters:
     ///   - script: what tells it.
     ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    /// - Returns: what a monitor takes as `locating:`.
     public static func scripted(_ script: ScriptedFixes, feed: LocationFeed = .shared) -> Locating {
         provider(.scripted(script), feed: feed)
     }
@@ -38,6 +41,7 @@ extension Locating {
     /// - Parameters:
     ///   - provider: where fixes come from.
     ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    /// - Returns: what a monitor takes as `locating:`.
     public static func provider(_ provider: LocationProvider, feed: LocationFeed = .shared) -> Locating {
         Locating(ProvidedSource(provider, feed))
     }

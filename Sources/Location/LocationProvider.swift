@@ -18,6 +18,7 @@ public struct LocationProvider: Sendable {
     /// - Parameters:
     ///   - host: where it runs; a name is looked up whenever it is connected to.
     ///   - port: 1 … 65535.
+    /// - Returns: a provider that has not connected yet.
     public static func gpsd(host: String = "localhost", port: UInt16 = 2947) -> LocationProvider {
         LocationProvider(name: "gpsd") { GPSDPlayback(host: host, port: port) }
     }
@@ -28,6 +29,7 @@ public struct LocationProvider: Sendable {
     ///   - file: a GPX file, 1.0 or 1.1.
     ///   - options: how it is played.
     ///   - pace: metres a second, for a file without times.
+    /// - Returns: a provider that has not read the file yet.
     public static func gpx(
         _ file: String, options: GPXSource.Options = GPXSource.Options(), pace: Double? = nil
     ) -> LocationProvider {
@@ -54,6 +56,7 @@ protocol LocationPlayback: Sendable {
     ///   - clock: the timeline.
     ///   - monitor: the monitor that is told, where there is one; each time in one go, from within it.
     ///   - feed: what is told beside it.
+    /// - Throws: ``LocationError`` where there can be no fixes; `CancellationError`, and what the clock throws.
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws
 
     /// Hands over what has been received.

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import Testing
@@ -22,7 +23,8 @@ import Testing
         var watcher = watcher()
         #expect(watcher.observe(at: at(1)) == nil)
         machine.reading.offset = ClockOffset(nanoseconds: 61_000_000_000)
-        let change = try #require(watcher.observe(at: at(2)))
+        let observed = watcher.observe(at: at(2))
+        let change = try #require(observed)
         #expect(change.before == ClockOffset(nanoseconds: 1_000_000_000))
         #expect(change.after == ClockOffset(nanoseconds: 61_000_000_000))
         #expect(watcher.offset == change.after)
@@ -32,7 +34,8 @@ import Testing
     @Test func `that it is synchronised is said once, and that it is no longer is only known`() throws {
         var watcher = watcher()
         machine.reading.isSynchronized = true
-        let change = try #require(watcher.observe(at: at(1)))
+        let observed = watcher.observe(at: at(1))
+        let change = try #require(observed)
         #expect(change.before == change.after)
         #expect(watcher.isSynchronized)
         machine.reading.isSynchronized = false
@@ -44,7 +47,8 @@ import Testing
         let known = ClockWatcher.Reading(offset: ClockOffset(nanoseconds: -5_000_000_000), isSynchronized: true)
         var watcher = watcher(known: known)
         #expect(watcher.offset == known.offset)
-        let change = try #require(watcher.observe(at: at(1)))
+        let observed = watcher.observe(at: at(1))
+        let change = try #require(observed)
         #expect(change.before == known.offset)
         #expect(change.after == machine.reading.offset)
     }

@@ -54,7 +54,7 @@ import Testing
         world.appear(1, Self.first)
         world.scanner.hear(badge(1), on: 1)
         #expect(world.state == .satisfied)
-        let page = world.daemon.statusPage()
+        let page = world.daemon.report.page
         #expect(page.contains("\n  hci1 00:AA:01:00:00:01: listening for "), "\(page)")
         #expect(page.contains("\n  00:AA:01:00:00:09, which scanner.adapters names, is not there\n"), "\(page)")
         #expect(!page.contains("hci0"))

@@ -63,12 +63,19 @@ import Testing
         let scratch = try Scratch()
         let track = try scratch.write(
             "t.gpx",
-            #"<gpx version="1.1"><trk><trkseg><trkpt lat="48.2" lon="16.4"><time>2026-11-21T08:00:00Z</time></trkpt></trkseg></trk></gpx>"#
+            """
+            <gpx version="1.1"><trk><trkseg>
+            <trkpt lat="48.2" lon="16.4"><time>2026-11-21T08:00:00Z</time></trkpt>
+            <trkpt lat="48.2" lon="16.5"><time>2026-11-21T09:00:00Z</time></trkpt>
+            </trkseg></trk></gpx>
+            """
         )
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
         tracker.restart(try configuration("{source: gpx, file: \(track)}"), at: at(9))
         #expect(told.news.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
-        #expect(tracker.standing?.name == "gpx" && tracker.standing?.trouble == nil)
+        #expect(tracker.standing?.name == "gpx")
+        #expect(tracker.standing?.trouble == nil)
+        #expect(tracker.standing?.lastFix != nil)
         tracker.stop()
     }
 }

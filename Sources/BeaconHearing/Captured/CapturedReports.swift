@@ -114,7 +114,7 @@ struct CapturedReports: ~Copyable {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let name = index < names.count ? names[index] : "hci0"
         // Its address is told before anything is heard of it.
-        if record.isUnsettled, gatewaysWithAddresses.contains(ReplayControllers.gateway(of: name)) { return }
+        if record.awaitsAddress, gatewaysWithAddresses.contains(ReplayControllers.gateway(of: name)) { return }
         while met.count <= index { met.append(false) }
         let address = index < addresses.count ? addresses[index] : nil
         // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.

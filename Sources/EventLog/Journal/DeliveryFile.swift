@@ -166,7 +166,9 @@ final class DeliveryFile {
         event.sighting?.adapter = adapter
         line { buffer in
             if isRecord { buffer.write("record", true) }
-            if let crossing = entry.kept.crossing { buffer.write("crossing", word: crossing == .entry ? "entry" : "exit") }
+            if let crossing = entry.kept.crossing {
+                buffer.write("crossing", word: crossing == .entry ? "entry" : "exit")
+            }
             buffer.key("payload")
             encoder.encode(.event(event), into: &buffer)
             // Without the line's end.

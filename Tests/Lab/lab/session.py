@@ -1,7 +1,9 @@
 """Boots as often as it takes, judges each scenario as soon as it has ended, and prints what came of it."""
+import concurrent.futures
 import json
 import shutil
 import sys
+import threading
 import time
 import traceback
 
@@ -25,16 +27,17 @@ def say(text):
 class Session:
     """The scenarios of one call, and what came of them."""
 
-    def __init__(self, scenarios, out, trace=False):
-        """`trace`: the guest records all HCI and D-Bus traffic, too."""
+    def __init__(self, scenarios, out, trace=False, machines=1):
+        """`trace`: the guest records all HCI and D-Bus traffic, too. `machines`: how many guests run at a time, each with
+        scenarios of its own; they wait most of the time."""
         self._out, self._trace, self._scenarios = out, trace, {each.name: each for each in scenarios}
-        self._waiting, self._tables = list(self._scenarios), {}
+        self._machines, self._tables, self._judging = machines, {}, threading.Lock()
         # Of each try of each scenario, what was wrong and how far the machine was behind.
         self._tries = {name: [] for name in self._scenarios}
 
     def run(self, kernel, binary):
         """Runs and judges all; those that failed while the machine stood still once more. Whether all passed."""
-        self._boot_all(kernel, binary)
+        self._boot_all(kernel, binary, list(self._scenarios))
         stalled = [name for name, tries in self._tries.items() if excused(*tries[-1])]
         if stalled:
             say("the machine stood still in %s: once more; what they left the first time is in NAME%s" % (
@@ -42,8 +45,7 @@ class Session:
             for name in stalled:
                 shutil.rmtree(self._out / (name + FIRST), ignore_errors=True)
                 (self._out / name).rename(self._out / (name + FIRST))
-            self._waiting = stalled
-            self._boot_all(kernel, binary)
+            self._boot_all(kernel, binary, stalled)
         return self._finish()
 
     def keep(self, folder):
@@ -57,38 +59,63 @@ class Session:
             self._judge(name, 0)
         return self._finish()
 
-    def _boot_all(self, kernel, binary):
-        while self._waiting:
-            before, self._running = len(self._waiting), None
-            try:
-                self._boot(kernel, binary)
-            except machine.MachineError as problem:
-                if self._running is None:
-                    raise
-                self._note(self._running, [str(problem)], 0, 0)
-            if len(self._waiting) == before:
-                raise machine.MachineError("the virtual machine ran nothing; see %s" % self._out)
+    def _boot_all(self, kernel, binary, names):
+        shares = share(names, {name: each.seconds for name, each in self._scenarios.items()}, self._machines)
+        if len(shares) == 1:
+            return self._boot_until_done(kernel, binary, names, self._out)
+        with concurrent.futures.ThreadPoolExecutor(len(shares)) as pool:
+            runs = []
+            for number, each in enumerate(shares, 1):
+                folder = self._out / ("machine-%d" % number)
+                folder.mkdir(exist_ok=True)
+                runs.append(pool.submit(self._boot_until_done, kernel, binary, each, folder))
+            for run in runs:
+                run.result()
 
-    def _boot(self, kernel, binary):
-        chosen = [self._scenarios[name] for name in self._waiting]
+    def _boot_until_done(self, kernel, binary, names, folder):
+        waiting = list(names)
+        while waiting:
+            before, running = len(waiting), []
+            try:
+                self._boot(kernel, binary, waiting, running, folder)
+            except machine.MachineError as problem:
+                if not running:
+                    raise
+                waiting.remove(running[0])
+                self._note(running[0], [str(problem)], 0, 0)
+            if len(waiting) == before:
+                raise machine.MachineError("the virtual machine ran nothing; see %s" % folder)
+
+    def _boot(self, kernel, binary, waiting, running, folder):
+        """Boots one machine that shares `folder`, and judges what it has run, which leaves `waiting`; in `running` stands
+        what runs."""
+        chosen = [self._scenarios[name] for name in waiting]
         plan = {"binary": str(binary), "trace": self._trace, "scenarios": [each.plan() for each in chosen]}
         for each in chosen:
-            shutil.rmtree(self._out / each.name, ignore_errors=True)  # of an earlier run
-        (self._out / "plan.json").write_text(json.dumps(plan, indent=1))
+            for place in {folder, self._out}:
+                shutil.rmtree(place / each.name, ignore_errors=True)  # of an earlier run
+        (folder / "plan.json").write_text(json.dumps(plan, indent=1))
         say("booting, for %d scenarios; everything is left in %s" % (len(chosen), self._out))
         began = time.monotonic()
         # Several times what they take where the host has nothing else to do.
-        for line in machine.boot(kernel, self._out, 180 + sum(90 + 3 * each.seconds for each in chosen)):
+        for line in machine.boot(kernel, folder, 180 + sum(90 + 3 * each.seconds for each in chosen)):
             word, _, name = line.partition(" ")
-            if word == "begin" and name in self._waiting:
-                began, self._running = time.monotonic(), name
-            elif word == "end" and name == self._running:
+            if word == "begin" and name in waiting:
+                began, running[:] = time.monotonic(), [name]
+            elif word == "end" and running == [name]:
+                if folder != self._out and (folder / name).exists():
+                    (folder / name).rename(self._out / name)
+                waiting.remove(name)
                 self._judge(name, time.monotonic() - began)
-                self._running = None
+                running.clear()
             else:
                 print("guest: " + line, file=sys.stderr, flush=True)
 
     def _judge(self, name, seconds):
+        with self._judging:
+            self._judge_alone(name, seconds)
+
+    def _judge_alone(self, name, seconds):
         problems, late = [], 0
         try:
             if not (self._out / name / "report.json").exists():
@@ -104,8 +131,6 @@ class Session:
         self._note(name, problems, late, seconds)
 
     def _note(self, name, problems, late, seconds):
-        if name in self._waiting:
-            self._waiting.remove(name)
         print("%s  %-40s %5.0f s%s" % ("FAIL" if problems else "PASS", name, seconds,
                                       "   the machine stood still for %.1f s" % late if late > STALL else ""), flush=True)
         self._tries[name].append((problems, late))
@@ -121,6 +146,15 @@ class Session:
         summary, passed = summarize(self._tries)
         print("\n" + summary)
         return passed
+
+
+def share(names, seconds, machines):
+    """The names, shared out among so many machines that each has about as long to run; each share in the order that it was
+    given in."""
+    shares = [[] for _ in range(max(1, min(machines, len(names))))]
+    for name in sorted(names, key=lambda name: -seconds[name]):
+        min(shares, key=lambda each: sum(seconds[other] for other in each)).append(name)
+    return [sorted(each, key=names.index) for each in shares]
 
 
 def excused(problems, late):

@@ -5,7 +5,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from lab.checks import Hard  # noqa: E402
-from lab.session import excused, summarize  # noqa: E402
+from lab.session import excused, share, summarize  # noqa: E402
 
 GOOD, STALLED, WRONG = ([], 0.1), (["staff: no satisfied at 1.00"], 1.5), (["staff: no satisfied at 1.00"], 0.2)
 
@@ -35,6 +35,24 @@ class Summary(unittest.TestCase):
 
     def test_what_was_not_run_fails_the_whole(self):
         self.assertFalse(summarize({"a": [GOOD], "b": []})[1])
+
+
+class Machines(unittest.TestCase):
+    SECONDS = {"a": 120, "b": 20, "c": 60, "d": 30, "e": 30}
+
+    def test_each_scenario_is_run_by_one_machine_and_each_machine_has_about_as_long_to_run(self):
+        for machines in (1, 2, 3, 5, 9):
+            shares = share(list(self.SECONDS), self.SECONDS, machines)
+            self.assertEqual(len(shares), min(machines, 5))
+            self.assertEqual(sorted(name for each in shares for name in each), list("abcde"))
+            self.assertLessEqual(max(sum(map(self.SECONDS.get, each)) for each in shares), max(120, 260 / machines + 30))
+
+    def test_the_order_in_which_they_were_asked_for_is_kept(self):
+        self.assertEqual(share(["d", "b", "a"], self.SECONDS, 1), [["d", "b", "a"]])
+        self.assertIn(["c", "d", "e"], share(list(self.SECONDS), self.SECONDS, 2))
+
+    def test_nothing_to_run_is_one_machine_with_nothing(self):
+        self.assertEqual(share([], {}, 3), [[]])
 
 
 if __name__ == "__main__":
