@@ -102,7 +102,12 @@ import Testing
         // 100 m a second: at 300 m the fix of 5 m is surely outside of 200.
         #expect(exit?.time == at(3))
         // It goes on: what else becomes due still does.
+        clock.turn(to: 60)
         await clock.sleeperStands(at: 70)
+        clock.turn(to: 70)
+        let outage = try await events.next()
+        #expect(outage?.state == .unknown)
+        #expect(outage?.time == at(70))
         await monitor.end()
         try await running
     }

@@ -147,7 +147,8 @@ extension RunningPublisher {
 extension Subscriber {
     /// All that came, once the number `last` did.
     func settled(_ last: Int) -> [Int] {
-        for _ in 0..<6000 where !all.contains(last) {
+        for _ in 0..<6000 {
+            guard !all.contains(last) else { break }
             var poll = pollfd(fd: -1, events: 0, revents: 0)
             _ = Glibc.poll(&poll, 1, 10)
         }

@@ -54,7 +54,8 @@ final class SpawnedProcess {
     /// Ends it, and gives how it ended: its status, or its signal below 0.
     @discardableResult func end(_ number: Int32 = SIGTERM) -> Int32 {
         // In its first moments it would die of any signal.
-        for _ in 0..<10_000 where number != SIGKILL && isRunning && !hears(number) {
+        for _ in 0..<10_000 {
+            guard number != SIGKILL, isRunning, !hears(number) else { break }
             var poll = pollfd(fd: -1, events: 0, revents: 0)
             _ = Glibc.poll(&poll, 1, 2)
         }

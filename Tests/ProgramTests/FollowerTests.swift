@@ -87,7 +87,8 @@ struct FollowerTests {
                             clockOffset: .zero)))
                 journal.commit(at: start)
                 // What the follower is done with may be deleted; it is not waited for but here.
-                for _ in 0..<60_000 where journal.sequence - (try followed().last ?? 0) > 50 && process.isRunning {
+                for _ in 0..<60_000 {
+                    guard journal.sequence - (try followed().last ?? 0) > 50, process.isRunning else { break }
                     usleep(1000)
                 }
                 try #require(journal.sequence - (try followed().last ?? 0) <= 50, "the follower does not follow")

@@ -3,7 +3,7 @@ import BeaconMonitoringTesting
 import Testing
 
 /// What “Test what follows from beacons” shows, as it stands there.
-@Suite(.timeLimit(.minutes(1))) struct TestingExamples {
+@Suite(.timeLimit(.minutes(20))) struct TestingExamples {
     let badge = BeaconIdentity(uuid: staff, major: 1, minor: 7)
 
     @Test func `somebody comes and leaves`() async throws {
