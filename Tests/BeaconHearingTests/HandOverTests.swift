@@ -1,4 +1,6 @@
 import BeaconScanning
+import Glibc
+import Polling
 import Testing
 
 @testable import BeaconHearing
@@ -49,6 +51,26 @@ import Testing
         #expect(losses.take() == [.lost(adapter: 0, count: 4, since: .earliest + .seconds(2))])
         #expect(losses.isEmpty && losses.take().isEmpty)
         #expect(losses.total == 4)
+    }
+
+    @Test func `T5: a drain that was asked for before the thread began is answered`() async throws {
+        let handOver = try HandOver(demand: nil)
+        async let drained: Void = handOver.drain()
+        // The drain has been asked for.
+        var wake = pollfd(fd: handOver.wake.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        while poll(&wake, 1, 0) == 0 { await Task.yield() }
+        let thread = try OwnThread(named: "hearing") { Hearing.run(LiveOptions([.dbus]), handOver) }
+        var isAnswered = false
+        while !isAnswered, let batch = await handOver.fetch() {
+            for case .drained(let id) in batch.news.map(\.news) {
+                handOver.drained(upTo: id)
+                isAnswered = true
+            }
+        }
+        await drained
+        #expect(isAnswered)
+        handOver.stop()
+        thread.join()
     }
 
     @Test func `who waits for a drain is answered, whatever becomes of the thread`() async throws {

@@ -97,7 +97,10 @@ final class HandOver: Sendable {
         return isTaken
     }
 
-    /// What the thread is asked for at present; who waits for a drain is answered by news.
+    /// What is asked of the scanners at present; absent: nothing.
+    var demand: ServiceDemand? { state.withLock { $0.wishes.demand } }
+
+    /// What the thread is asked for at present. It answers by news who waits for a drain: that is asked for once.
     func takeWishes() -> Wishes {
         state.withLock { state in
             defer { state.wishes.drains = nil }

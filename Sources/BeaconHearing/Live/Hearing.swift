@@ -38,7 +38,7 @@ final class Hearing: ScanHandler {
     private init(_ options: LiveOptions, _ handOver: HandOver) throws(HearingError) {
         self.options = options
         self.handOver = handOver
-        demand = handOver.takeWishes().demand
+        demand = handOver.demand
         do throws(Errno) {
             loop = try EventLoop()
         } catch {

@@ -27,6 +27,21 @@ import Testing
         #expect(await updates.next()?.location?.coordinate.latitude == 50.01)
     }
 
+    @Test func `a monitor that knows where it is, by whatever provides it`() async throws {
+        let script = ScriptedFixes()
+        let provider: LocationProvider = .scripted(script)
+        let feed = LocationFeed()
+        let monitor = try BeaconMonitor("ferry", clock: clock, locating: .provider(provider, feed: feed))
+        let pier = try Condition.circle(center: Coordinate(latitude: 50, longitude: 8), radius: 200)
+        try await monitor.add(pier, identifier: "pier", assuming: .unsatisfied)
+        var events = monitor.subscribe().makeAsyncIterator()
+        async let running: Void = monitor.run()
+        script.give(try fix(50, after: 0))
+        #expect(try await events.next()?.state == .satisfied)
+        await monitor.end()
+        try await running
+    }
+
     @Test func `a fix without accuracy is none`() {
         #expect(throws: MonitorError.accuracyInvalid(-1)) { try fix(50, after: 0, accuracy: -1) }
     }
