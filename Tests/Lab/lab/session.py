@@ -103,13 +103,21 @@ class Session:
             if word == "begin" and name in waiting:
                 began, running[:] = time.monotonic(), [name]
             elif word == "end" and running == [name]:
-                if folder != self._out and (folder / name).exists():
-                    (folder / name).rename(self._out / name)
+                self._fetch(name, folder)
                 waiting.remove(name)
                 self._judge(name, time.monotonic() - began)
                 running.clear()
             else:
                 print("guest: " + line, file=sys.stderr, flush=True)
+
+    def _fetch(self, name, folder):
+        """Moves what a scenario left from its machine's folder to where it is judged, with how slow that machine is."""
+        if not (folder / name).exists():
+            return
+        if folder != self._out:
+            (folder / name).rename(self._out / name)
+        if (folder / "calibration").exists():
+            shutil.copy(folder / "calibration", self._out / name / "calibration")
 
     def _judge(self, name, seconds):
         with self._judging:

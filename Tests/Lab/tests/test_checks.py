@@ -184,7 +184,7 @@ class Checks(unittest.TestCase):
         self.report["samples"] = {
             "before": {"t": 2.0, "cpu": 1.0, "rss": 9000, "wakes": 100, "controllers": [{"sent": 10}]},
             "after": {"t": 12.0, "cpu": 1.5, "rss": 9000, "wakes": 300, "controllers": [{"sent": 20}]}}
-        (self.folder.parent / "calibration").write_text("1.0")
+        (self.folder / "calibration").write_text("1.0")
         self.assertEqual(self.found(Cost("management", 0)), ["woken 20.0 times a second while idle"])
         self.assertEqual(self.found(Cost("management", 500)), [])
         row = dict(Cost("management", 0).rows(self.outcome(good())))["Cost"]

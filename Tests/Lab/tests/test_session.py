@@ -1,11 +1,13 @@
 """What is said at the end, and whether the whole passed: a first failure is never forgotten."""
 import pathlib
+import shutil
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from lab.checks import Hard  # noqa: E402
-from lab.session import excused, share, summarize  # noqa: E402
+from lab.session import Session, excused, share, summarize  # noqa: E402
 
 GOOD, STALLED, WRONG = ([], 0.1), (["staff: no satisfied at 1.00"], 1.5), (["staff: no satisfied at 1.00"], 0.2)
 
@@ -53,6 +55,27 @@ class Machines(unittest.TestCase):
 
     def test_nothing_to_run_is_one_machine_with_nothing(self):
         self.assertEqual(share([], {}, 3), [[]])
+
+
+class Fetching(unittest.TestCase):
+    def test_what_a_machine_left_is_judged_with_how_slow_that_machine_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder)
+            for machine in (out / "machine-2", out):
+                (machine / "hears-hci").mkdir(parents=True)
+                (machine / "hears-hci" / "report.json").write_text("{}")
+                (machine / "calibration").write_text("2.5")
+                Session([], out)._fetch("hears-hci", machine)
+                self.assertEqual((out / "hears-hci" / "calibration").read_text(), "2.5")
+                self.assertTrue((out / "hears-hci" / "report.json").exists())
+                shutil.rmtree(out / "hears-hci")
+
+    def test_what_left_nothing_is_passed_over(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder)
+            (out / "machine-1").mkdir()
+            Session([], out)._fetch("hears-hci", out / "machine-1")
+            self.assertFalse((out / "hears-hci").exists())
 
 
 if __name__ == "__main__":
