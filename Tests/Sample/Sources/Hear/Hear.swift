@@ -31,7 +31,9 @@ import Glibc
         async let hearing: Void = monitor.run()
         async let script: Void = arguments.perform()
         var count = 0
-        for try await event in events {
+        // Where hearing ends for an error, events end with its words, and `run()` throws it.
+        var iterator = events.makeAsyncIterator()
+        while let event = try? await iterator.next() {
             let time = Double(event.time.nanoseconds) / 1e9
             let beacon = event.refinement.map { "\($0.major)/\($0.minor)" } ?? "-"
             say("event \(event.identifier) \(event.state) \(beacon) \(time)")
