@@ -172,7 +172,7 @@ manual: deps-build ## Writes docs/configuration.md and the manual page gateway.y
 	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
 
 version: ## Prints the version: the one that --version says.
-	@sed -n 's/.*public static let version = "\(.*\)"/\1/p' $$(grep -rl --include='*.swift' 'enum Program' Sources)
+	@sed -n 's/.*static let version = "\(.*\)"/\1/p' $$(grep -rlw --include='*.swift' 'enum Program' Sources) | grep .
 
 api-check: deps-build ## Says what breaks for who imports the libraries since the last tag; an error, where something does.
 	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true); \
