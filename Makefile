@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-library lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
-  install install-files install-running uninstall clean
+  install install-files install-running uninstall deb deb-twice clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -27,9 +27,10 @@ MACHINES ?= 2
 CUTS ?= 300
 
 BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 HOME_ASSISTANT_PACKAGES := python3-venv
-TEST_PACKAGES := dbus gpsd gpsd-clients gzip jq mandoc mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
 
 # The libraries that are products.
@@ -236,6 +237,7 @@ release: release-unstripped ## Builds what is shipped: the gateway and its publi
 # Where what is not the program belongs: $(PREFIX) below /usr/local is looked through by systemd and udev as well.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 DBUSDIR ?= $(SYSCONFDIR)/dbus-1/system.d
 DOCDIR ?= $(PREFIX)/share/doc/beacon-gateway
@@ -273,6 +275,7 @@ install-files:
 	  -e 's#/etc/beacon-gateway/#$(SYSCONFDIR)/beacon-gateway/#' Config/beacon-gateway.service >$(DESTDIR)$(UNIT)
 	chmod 644 $(DESTDIR)$(UNIT)
 	install -D -m 644 Config/beacon-gateway.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf
+	install -D -m 644 Config/beacon-gateway.tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf
 	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
 	install -D -m 644 docs/gateway.yaml.5 $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
@@ -286,10 +289,22 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
 	  set -x; systemctl disable --now beacon-gateway.service; fi
 	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
-	  $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
+	  $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
+
+# Where the two programs are that the package is made of, and where it goes.
+BINARIES ?= $(dir $(BINARY))
+DEB_DIR ?= $(BUILD_DIR)/deb
+
+deb: ## Makes beacon-gateway_<version>_<arch>.deb, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
+	@$(call install-packages,$(DEB_PACKAGES))
+	@Config/debian/package '$(BINARIES)' '$(DEB_DIR)'
+
+deb-twice: ## Makes the package twice of the same programs, in other folders, at other hours, for another user's umask: the same octets.
+	@$(call install-packages,$(DEB_PACKAGES))
+	@Tests/Package/twice '$(BINARIES)'
 
 clean: ## Removes what building made.
 	rm -rf $(BUILD_DIR)
