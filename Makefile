@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-library lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
-  install install-files install-running uninstall deb deb-twice clean
+  install install-files install-running uninstall deb deb-twice arm64-check clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -71,7 +71,7 @@ define install-packages
 endef
 
 help: ## Lists the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## Installs the packages that building and testing need, those that are missing.
 	@$(call install-packages,$(BUILD_PACKAGES) $(TEST_PACKAGES))
@@ -305,6 +305,10 @@ deb: ## Makes beacon-gateway_<version>_<arch>.deb, in $(BUILD_DIR)/deb, of what 
 deb-twice: ## Makes the package twice of the same programs, in other folders, at other hours, for another user's umask: the same octets.
 	@$(call install-packages,$(DEB_PACKAGES))
 	@Tests/Package/twice '$(BINARIES)'
+
+arm64-check: deps-build ## On amd64: compiles all but the command line for a 64-bit Raspberry Pi; links nothing. See Tests/Arm64/run
+	@$(call install-packages,binutils dpkg-dev python3)
+	SWIFT='$(SWIFT)' Tests/Arm64/run $(BUILD_DIR)/arm64
 
 clean: ## Removes what building made.
 	rm -rf $(BUILD_DIR)

@@ -9,7 +9,7 @@ from .tree import Finding, parents
 # Placeholders: `<Target>Tests/`, `MonitorEngine+….swift`, `Tests/*/run`.
 PLACEHOLDER = re.compile(r"<[^>]*>|…|\*+")
 IN_TEXT = re.compile(r"(?<![\w/.$-])((?:docs|Tests|Sources|Config|udev)/[\w.+/-]*[\w+/-])")
-TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
+TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
 TYPE = re.compile(r"^[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+$")
 READ = (".swift", ".py", ".sh", ".h", ".c", ".yaml", ".service", ".conf", ".rules", ".json", "Makefile", "/run", "/check")
 
@@ -37,7 +37,7 @@ def check(tree):
 def made(text):
     """What a document has one make, between back-quotes or in a block of commands."""
     for number, line in enumerate(text.split("\n"), 1):
-        for found in re.finditer(r"(?:`|^ {0,4}|sudo |&& )make ((?:-s )?[a-z][a-z-]*)(?![\w-]*[=/])", line):
+        for found in re.finditer(r"(?:`|^ {0,4}|sudo |&& )make ((?:-s )?[a-z][a-z0-9-]*)(?![\w-]*[=/])", line):
             yield number, found[1].removeprefix("-s ")
 
 
