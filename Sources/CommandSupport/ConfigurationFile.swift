@@ -28,6 +28,13 @@ package enum ConfigurationFile {
         }
     }
 
+    /// The SHA-256 of the file at `path` as it is now, in hexadecimal; `nil` of standard input, which can be read once, and
+    /// where it can't be read any more.
+    package static func digest(_ path: String) -> String? {
+        guard path != "-" else { return nil }
+        do throws(ExitFailure) { return SHA256.hexadecimal(of: try read(path, path)) } catch { return nil }
+    }
+
     private static func read(_ path: String, _ name: String) throws(ExitFailure) -> [UInt8] {
         do {
             let isStandard = path == "-"

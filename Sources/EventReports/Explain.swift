@@ -146,7 +146,7 @@ extension LogLine {
         case .visit(let visit): visit.identifier
         case .condition(let change): change.identifier
         case .evidence(let evidence): evidence.identifier
-        case .adapter, .clock: nil
+        case .adapter, .clock, .gateway: nil
         }
     }
 }

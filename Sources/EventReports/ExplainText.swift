@@ -19,7 +19,7 @@ struct ExplainText {
         case .condition(let change): tell(change)
         case .adapter(let change): tell(change)
         case .clock(let change): tell(change)
-        case .evidence: break
+        case .gateway, .evidence: break
         }
         lines.append("")
         lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")

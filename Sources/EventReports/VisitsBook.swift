@@ -95,7 +95,7 @@ struct VisitsBook {
         case .visit(let visit): note(visit, line, into: &stays)
         case .condition(let change): note(change, line, into: &stays)
         case .adapter(let change): note(change, line)
-        case .clock, .evidence: break
+        case .clock, .gateway, .evidence: break
         }
     }
 

@@ -43,6 +43,8 @@ package final class Daemon {
     var session: ServiceSession
     var exitTimeouts: ExitTimeouts
     var capabilities: CapabilityKeeper
+    /// What tells reports until when the gateway was alive.
+    private var life: LifeSigns
     /// The error that ends the daemon, where one does.
     var failure: ExitFailure?
     let manager: ManagerReports
@@ -58,6 +60,7 @@ package final class Daemon {
     var journalTimer: EventLoop.Timer?
     var rangingTimer: EventLoop.Timer?
     var probeTimer: EventLoop.Timer?
+    private var lifeTimer: EventLoop.Timer?
     var signals: SignalWatch?
 
     /// Reads the configuration, recovers what the last one left, and is ready to ``run()``.
@@ -91,8 +94,10 @@ package final class Daemon {
         let options = JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt)
         let reading = ClockWatcher.Reading.machine
         do throws(EventLogError) {
+            let boot = try Self.boot()
+            life = LifeSigns(in: options.directory, gateway: gateway, boot: boot)
             journal = try Journal(
-                options, boot: try Self.boot(), now: now, clockOffset: reading.offset,
+                options, boot: boot, now: now, clockOffset: reading.offset,
                 isClockSynchronized: reading.isSynchronized)
         } catch {
             throw ExitFailure(error)
@@ -108,7 +113,11 @@ package final class Daemon {
                 settings: configuration.liveEngineSettings, start: now, clockOffset: clock.offset))
         for remark in locks.compactMap(\.remark) { log(.warning, remark) }
         for remark in journal.recovery.remarks { log(.warning, remark) }
+        if let remark = life.remark { log(.warning, remark) }
         observeClock()
+        journal.append(
+            life.started(
+                ConfigurationFile.digest(path), machine: journal.boot.machine, at: now, clockOffset: clock.offset))
         try begin(from: journal.recovery.snapshot, at: now)
     }
 
@@ -144,8 +153,10 @@ package final class Daemon {
             try supervisor.start(self)
         } catch {
             self.supervisor = nil
+            let failure = ExitFailure(error)
+            life.end(because: failure.message)
             close()
-            throw ExitFailure(error)
+            throw failure
         }
         location.start(configuration)
         capabilities.update(supervisor.status)
@@ -154,8 +165,10 @@ package final class Daemon {
         do throws(Errno) {
             try loop.run()
         } catch {
+            let failure = ExitFailure(.failed, "the process can't wait for events: \(error)")
+            life.end(because: failure.message)
             close()
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+            throw failure
         }
         manager.end()
         // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped. The
@@ -172,9 +185,14 @@ package final class Daemon {
         log(.notice, "ended; \(journal.counters.lines) lines were written")
     }
 
-    private func close() {
+    func close() {
+        deliver()
+        if let failure { life.end(because: failure.message) }
+        let end = loop.now
+        journal.append(life.stopped(at: end, clockOffset: clock.offset))
         finishTurn()
-        journal.close(monitor.engine.snapshot, at: loop.now)
+        journal.close(monitor.engine.snapshot, at: end)
+        tellOfLife(at: end, isLast: true)
         stopPublishing()
         statusServer = nil
         for lock in locks { lock.release() }
@@ -203,7 +221,18 @@ package final class Daemon {
             probeTimer = timer
             loop.set(timer, at: loop.now + interval)
         }
+        if LifeSigns.needsTimer(watchdogInterval: manager.watchdogInterval) {
+            // What is due is done at the end of the turn.
+            lifeTimer = loop.makeTimer { _ in }
+        }
         observeClock()
+    }
+
+    /// Says in the folder of the event files that the gateway is alive, where it is time.
+    private func tellOfLife(at now: Instant, isLast: Bool = false) {
+        let said = life.tell(
+            at: now, clockOffset: clock.offset, after: journal.durableSequence, isLast: isLast)
+        if let said { log(.warning, said) }
     }
 
     /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
@@ -229,6 +258,8 @@ package final class Daemon {
         for remark in journal.drainRemarks() { log(.warning, remark) }
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
+        tellOfLife(at: loop.now)
+        if let lifeTimer { loop.set(lifeTimer, at: life.due) }
         if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
         setRangingTimer()
         // Reading all of it costs more than a report does.
@@ -256,7 +287,9 @@ package final class Daemon {
         case SIGHUP: reload()
         case SIGUSR1: journal.rotate()
         default:
-            log(.notice, signal == SIGINT ? "interrupted" : "asked to end")
+            let reason = signal == SIGINT ? "interrupted" : "asked to end"
+            log(.notice, reason)
+            life.end(because: reason)
             loop.stop()
         }
     }

@@ -38,6 +38,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// Whether UUIDs become conditions as they are met: there is no configuration.
     private let makesConditions: Bool
     private let monitor: Identifier
+    private let gateway: Identifier
+    /// When the last record was heard, once all have been; absent where there was none.
+    private var lastRecord: Instant?
     /// The UUIDs that became conditions, where there is no configuration.
     private var made: Set<ProximityUUID> = []
     /// How many namings of adapters the lines have been told of; −1: none.
@@ -58,6 +61,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         configuration = options.configuration
         makesConditions = options.configuration == nil
         monitor = names.monitor
+        gateway = names.gateway
         encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
         var settings = configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings()
         settings.locationSource = locationSource
@@ -73,25 +77,6 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         keepsEvidence = options.writesEvidence
         if keepsEvidence { evidence = EvidenceRecorder() }
         if countsGaps { statistics.gaps = GapTable() }
-    }
-
-    private static func names(
-        _ options: ReplayOptions
-    ) throws(ExitFailure) -> (gateway: Identifier, monitor: Identifier) {
-        do {
-            return (try options.configuration?.gatewayName ?? Identifier("replay"), try Identifier("site"))
-        } catch {
-            throw ExitFailure(.failed, "\(error)")
-        }
-    }
-
-    private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
-        guard let path = options.outputDirectory else { return nil }
-        do {
-            return try SegmentDirectory(empty: FilePath(path))
-        } catch {
-            throw ExitFailure(error)
-        }
     }
 
     mutating func select(source: Int) {
@@ -392,6 +377,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     }
 
     mutating func finish(settles: Bool) throws(ExitFailure) {
+        if hasStarted { lastRecord = engine.now }
         if settles, hasStarted {
             try deliver(isUrgent: false)
             engine.takesSilenceForDeafness = false
@@ -407,5 +393,18 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         statistics.displaced = engine.displacedBeacons
         statistics.refused = engine.refusedBeacons
         try deliver(isUrgent: true)
+        try tellOfLife()
+    }
+
+    /// Beside the lines in a folder stands until when they are all that there was to hear: the last record's time.
+    private func tellOfLife() throws(ExitFailure) {
+        // Where there is no line, nothing would be known of that time.
+        guard isOpen, let directory, let lastRecord else { return }
+        let file = AliveFile(in: directory.path, gateway: gateway, boot: nil)
+        do throws(Errno) {
+            try file.write(at: lastRecord, clockOffset: .zero, after: encoder.sequence)
+        } catch {
+            throw ExitFailure(EventLogError.createFailed(file.path.string, error))
+        }
     }
 }

@@ -31,6 +31,7 @@ except ImportError:
 
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
 PAYLOADS = {"event": "event", "visit": "visit", "condition": "conditionLine", "adapter": "adapterLine", "clock": "clock",
+            "gateway": "gatewayLine",
             "ranging": "ranging", "evidence": "evidence"}
 FORBIDDEN_IN_TOPICS = re.compile("[+#\u0000-\u001f\u007f-\u009f]")
 MEAN = re.compile(rb'"mean":-?[0-9]+(\.[0-9])?[,}]')

@@ -108,6 +108,9 @@ public final class Journal {
         isClockSynchronized = change.isSynchronized
     }
 
+    /// Appends the line of a start or a stop of the gateway.
+    public func append(_ change: GatewayChange) { queue.append(change) }
+
     /// Appends the line of who is in view of a condition. It has no number, and does not ask for the disk.
     public func append(_ ranging: Ranging, monitor: String, identifier: String) {
         queue.append(ranging, monitor: monitor, identifier: identifier)

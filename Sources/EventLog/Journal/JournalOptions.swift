@@ -81,5 +81,5 @@ public struct BootID: Sendable, Hashable {
     public var text: String { "\(machine)-\(process)" }
 
     /// The part of a line's `boot` that names the machine's start.
-    static func machine(of boot: String) -> Substring { boot.prefix { $0 != "-" } }
+    package static func machine(of boot: String) -> Substring { boot.prefix { $0 != "-" } }
 }

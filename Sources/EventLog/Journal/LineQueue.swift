@@ -134,6 +134,13 @@ struct LineQueue: ~Copyable {
         groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
     }
 
+    /// Appends the line of a start or a stop of the gateway.
+    mutating func append(_ change: GatewayChange) {
+        let (count, sequence) = (buffer.count, encoder.sequence)
+        encoder.encode(change, into: &buffer)
+        groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
+    }
+
     /// Appends the line of who is in view of a condition, which has no number.
     mutating func append(_ ranging: Ranging, monitor: String, identifier: String) {
         let count = buffer.count

@@ -9,7 +9,7 @@ package import JSON
 package struct LineParser: Sendable {
     /// The types of lines.
     package enum Kind: CaseIterable, Sendable {
-        case event, visit, condition, adapter, clock, ranging, evidence
+        case event, visit, condition, adapter, clock, gateway, ranging, evidence
 
         var word: StaticString {
             switch self {
@@ -18,6 +18,7 @@ package struct LineParser: Sendable {
             case .condition: "condition"
             case .adapter: "adapter"
             case .clock: "clock"
+            case .gateway: "gateway"
             case .ranging: "ranging"
             case .evidence: "evidence"
             }
@@ -61,6 +62,7 @@ package struct LineParser: Sendable {
     /// The place of the payload.
     package private(set) var payload = 0
     private var bootPlace: Int?
+    private var gatewayPlace: Int?
     /// The adapters that lines name, each with a number of its own.
     private(set) var adapters = AdapterNames()
 
@@ -101,6 +103,7 @@ package struct LineParser: Sendable {
         var places = HeadPlaces()
         text.eachMember(of: payload) { places.note($0, $1, text) }
         bootPlace = places.boot
+        gatewayPlace = places.gateway
         guard let version = text.integer(places.version), let type = places.type, let date = text.date(places.date),
             let monotonic = text.integer(places.monotonic, as: Int64.self),
             (0...9_000_000_000_000_000).contains(monotonic)
@@ -119,6 +122,15 @@ package struct LineParser: Sendable {
 
     /// The start that the line was written in; empty in a replay.
     var boot: String { text.string(bootPlace) ?? "" }
+
+    /// The gateway that wrote the line; empty where it does not say.
+    var gateway: String { text.string(gatewayPlace) ?? "" }
+
+    /// Whether the gateway that is called so wrote the line.
+    func isOf(gateway: [UInt8]) -> Bool {
+        guard let gatewayPlace else { return gateway.isEmpty }
+        return text.isText(gateway, at: gatewayPlace)
+    }
 
     /// Whether the line was written in the start that is called so.
     func isOf(boot: [UInt8]) -> Bool {
@@ -142,6 +154,7 @@ private struct HeadPlaces {
     var version: Int?
     var type: Int?
     var boot: Int?
+    var gateway: Int?
     var sequence: Int?
     var date: Int?
     var monotonic: Int?
@@ -157,7 +170,12 @@ private struct HeadPlaces {
             } else if text.isText("boot", at: key) {
                 boot = boot ?? value
             }
-        case 7: if text.isText("version", at: key) { version = version ?? value }
+        case 7:
+            if text.isText("version", at: key) {
+                version = version ?? value
+            } else if text.isText("gateway", at: key) {
+                gateway = gateway ?? value
+            }
         case 8: if text.isText("sequence", at: key) { sequence = sequence ?? value }
         case 9: if text.isText("monotonic", at: key) { monotonic = monotonic ?? value }
         default: break
@@ -290,6 +308,22 @@ extension LineParser {
         return ClockChange(
             before: ClockOffset(nanoseconds: scaled.0.partialValue),
             after: ClockOffset(nanoseconds: scaled.1.partialValue), isSynchronized: isSynchronized, time: head.time)
+    }
+}
+
+extension LineParser {
+    /// That the gateway was started or stopped, of a `gateway` line.
+    func gatewayChange() -> GatewayChange? {
+        let state = text.find("state", in: payload)
+        let kind: GatewayChange.Kind
+        if text.isText("started", at: state), let program = string("program") {
+            kind = .started(program: program, configuration: string("configuration"), until: instant("until"))
+        } else if text.isText("stopped", at: state), let reason = string("reason") {
+            kind = .stopped(reason: reason)
+        } else {
+            return nil
+        }
+        return GatewayChange(kind, at: head.time, clockOffset: head.offset)
     }
 }
 

@@ -1,7 +1,5 @@
 public import BeaconMonitoring
 public import BluetoothLE
-import CLinux
-import Glibc
 import JSON
 public import SystemPackage
 
@@ -19,6 +17,8 @@ public struct LogLine {
         case adapter(AdapterChange)
         /// The wall clock stepped or became synchronised.
         case clock(ClockChange)
+        /// The gateway was started or stopped.
+        case gateway(GatewayChange)
         /// What an exit rests on.
         case evidence(Evidence)
     }
@@ -27,6 +27,8 @@ public struct LogLine {
     public var entry: Entry
     /// Its number; absent in `evidence`.
     public var sequence: Int?
+    /// The gateway that wrote it.
+    public var gateway: String
     /// The start that it was written in; empty in a replay.
     public var boot: String
     /// When it was made, on its own timeline.
@@ -56,6 +58,7 @@ extension LogLine {
         case .condition: .condition
         case .adapter: .adapter
         case .clock: .clock
+        case .gateway: .gateway
         case .evidence: .evidence
         }
     }
@@ -81,6 +84,8 @@ public struct LogReader {
         public static let clock = Types(rawValue: 16)
         /// `evidence` lines.
         public static let evidence = Types(rawValue: 32)
+        /// `gateway` lines.
+        public static let gateway = Types(rawValue: 64)
     }
 
     /// What the reader met that no line could be made of.
@@ -91,12 +96,38 @@ public struct LogReader {
     public private(set) var repeatedLines = 0
     /// Lines that were there, whatever their type.
     public private(set) var lines = 0
+    /// The newest proofs that gateways were alive beside their lines: what `alive` says in each folder, with its date put
+    /// right; known once lines are read.
+    public private(set) var proofs: [Proof] = []
+    /// Files `alive` that could not be made sense of, each with what is wrong with it.
+    public private(set) var proofTroubles: [String] = []
+    /// The folders in which no event file stands.
+    public private(set) var emptyFolders: [FilePath] = []
+    /// The files, or folders, with octets but without a single line of a gateway's: captures, most likely. Known once lines
+    /// are read.
+    public private(set) var foreignPlaces: [FilePath] = []
     /// How many octets all files have.
     public let size: Int
     /// How many of them have been read. (They were looked through for `clock` lines before.)
     public private(set) var position = 0
 
-    private let paths: [FilePath]
+    /// That a gateway was alive at a date.
+    public struct Proof: Sendable, Hashable {
+        /// The gateway's name.
+        public var gateway: String
+        /// When, by the wall clock as later lines correct it.
+        public var date: WallDate
+    }
+
+    /// A file, and the place on the command line that brought it.
+    private struct Source {
+        var path: FilePath
+        var place: Int
+    }
+
+    private let places: [FilePath]
+    private let folders: [FilePath]
+    private let sources: [Source]
     private let files: any FileSystemCalls
 
     /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.
@@ -106,21 +137,25 @@ public struct LogReader {
 
     package init(_ places: [FilePath], files: any FileSystemCalls) throws(EventLogError) {
         self.files = files
-        var paths: [FilePath] = []
+        var sources: [Source] = []
+        var folders: [FilePath] = []
         var size = 0
-        for place in places {
+        for (index, place) in places.enumerated() {
             do throws(Errno) {
                 do throws(Errno) {
                     var list = SegmentList()
-                    paths += try list.read(place, files).map { place.appending($0.name) }
+                    let segments = try list.read(place, files)
+                    folders.append(place)
+                    if segments.isEmpty { emptyFolders.append(place) }
+                    sources += segments.map { Source(path: place.appending($0.name), place: index) }
                 } catch .notDirectory {
-                    paths.append(place)
+                    sources.append(Source(path: place, place: index))
                 }
             } catch {
                 throw .readFailed(place.string, error)
             }
         }
-        for path in paths {
+        for path in sources.map(\.path) {
             do throws(Errno) {
                 let file = try files.openForReading(path)
                 defer { files.close(file) }
@@ -129,7 +164,9 @@ public struct LogReader {
                 throw .readFailed(path.string, error)
             }
         }
-        self.paths = paths
+        self.places = places
+        self.folders = folders
+        self.sources = sources
         self.size = size
     }
 
@@ -148,7 +185,10 @@ public struct LogReader {
         var stamping = Restamping()
         (position, damagedLines, newerLines, repeatedLines, lines) = (0, 0, 0, 0, 0)
         // First what the clock lines say of the dates before them.
+        let paths = sources.map(\.path)
         for path in paths { try stamping.note(clockLinesOf: path, files) }
+        readProofs(stamping)
+        var familiar: Set<Int> = []
         var boot = Boot()
         var parser = LineParser()
         parser.readsAddresses = false
@@ -156,7 +196,9 @@ public struct LogReader {
         var (goesOn, damaged, newer, repeated) = (true, 0, 0, 0)
         var known = RepeatedLines(paths, files)
         for place in paths.indices where goesOn {
-            try each(paths[place], of: types, &parser, progress) { parser, end in
+            var isFamiliar = familiar.contains(sources[place].place)
+            defer { if isFamiliar { familiar.insert(sources[place].place) } }
+            try each(paths[place], of: types, &parser, &isFamiliar, progress) { parser, end in
                 guard parser.parse() else {
                     damaged += 1
                     return true
@@ -175,15 +217,51 @@ public struct LogReader {
                 return goesOn
             }
         }
+        // Where it was ended, the rest is not known.
+        let strange = goesOn ? Set(sources.map(\.place)).subtracting(familiar).sorted() : []
+        foreignPlaces = try strange.filter { try holdsOctets($0) }.map { places[$0] }
         damagedLines += damaged
         newerLines = newer
         repeatedLines = repeated
     }
 
+    private mutating func readProofs(_ stamping: Restamping) {
+        (proofs, proofTroubles) = ([], [])
+        for folder in folders {
+            let path = folder.appending(AliveFile.name)
+            do throws(Errno) {
+                guard let proof = try AliveFile.read(in: folder, files: files) else {
+                    if try WholeFile.read(path, octetsMax: .max, files: files) != nil {
+                        proofTroubles.append("\(path) holds nothing that a gateway wrote")
+                    }
+                    continue
+                }
+                let offset = stamping.offset(of: String(BootID.machine(of: proof.boot))) ?? proof.offset
+                proofs.append(Proof(gateway: proof.gateway, date: WallDate(proof.time, offset: offset)))
+            } catch {
+                proofTroubles.append("\(path) can't be read: \(error)")
+            }
+        }
+    }
+
+    private func holdsOctets(_ place: Int) throws(EventLogError) -> Bool {
+        for source in sources where source.place == place {
+            do throws(Errno) {
+                let file = try files.openForReading(source.path)
+                defer { files.close(file) }
+                if try files.size(of: file) > 0 { return true }
+            } catch {
+                throw .readFailed(source.path.string, error)
+            }
+        }
+        return false
+    }
+
     /// Hands over each line of the types asked for in the parser, which has not parsed it, with where it ends in the file;
     /// and what holds another line, since that one may be of these types.
     private mutating func each(
-        _ path: FilePath, of types: Types, _ parser: inout LineParser, _ progress: (Int, Int) -> Void,
+        _ path: FilePath, of types: Types, _ parser: inout LineParser, _ isFamiliar: inout Bool,
+        _ progress: (Int, Int) -> Void,
         _ body: (inout LineParser, Int) throws -> Bool
     ) throws {
         let begin = position
@@ -196,7 +274,8 @@ public struct LogReader {
                 let isThere = try reader.next { octets in
                     kind = LineKind(octets)
                     isWanted = kind.map { types.contains($0.type) } ?? false || LineKind.holdsAnother(octets)
-                    if isWanted { parser.text.replace(with: octets) }
+                    // One line that a gateway wrote makes it a file of lines.
+                    if isWanted || !isFamiliar && kind != nil { parser.text.replace(with: octets) }
                 }
                 guard isThere else { break }
                 unreported += 1
@@ -205,6 +284,10 @@ public struct LogReader {
                     position = begin + reader.offset
                     progress(unreported, position)
                     unreported = 0
+                }
+                if !isFamiliar, kind != nil {
+                    var probe = parser
+                    isFamiliar = probe.parse()
                 }
                 guard isWanted else {
                     if kind == nil { damagedLines += 1 }
@@ -221,8 +304,10 @@ public struct LogReader {
         progress(unreported, position)
     }
 
-    /// The start of the lines read last, and what it means for their dates: looked up once for each.
+    /// The gateway and the start of the lines read last, and what it means for their dates: looked up once for each.
     private struct Boot {
+        var gateway = ""
+        var gatewayOctets: [UInt8] = []
         var octets: [UInt8] = []
         var text = ""
         var offset: ClockOffset?
@@ -235,6 +320,10 @@ public struct LogReader {
             boot.text = parser.boot
             boot.octets = Array(boot.text.utf8)
             boot.offset = stamping.offset(of: String(BootID.machine(of: boot.text)))
+        }
+        if !parser.isOf(gateway: boot.gatewayOctets) {
+            boot.gateway = parser.gateway
+            boot.gatewayOctets = Array(boot.gateway.utf8)
         }
         let printed = parser.head.offset
         var offset = boot.offset ?? printed
@@ -253,123 +342,14 @@ public struct LogReader {
         case .condition: entry = parser.conditionChange().map { .condition($0) }
         case .adapter: entry = parser.adapterChange().map { .adapter($0) }
         case .clock: entry = parser.clockChange().map { .clock($0) }
+        case .gateway: entry = parser.gatewayChange().map { .gateway($0) }
         case .evidence: entry = parser.evidence().map { .evidence($0) }
         case .ranging, nil: entry = nil
         }
         guard let entry else { return nil }
         return LogLine(
-            entry: entry, sequence: parser.head.sequence, boot: boot.text, time: parser.head.time, offset: offset,
+            entry: entry, sequence: parser.head.sequence, gateway: boot.gateway, boot: boot.text,
+            time: parser.head.time, offset: offset,
             printedOffset: printed, adapter: adapter)
-    }
-}
-
-/// The type of a line, from its first octets: most lines need no closer look.
-enum LineKind {
-    case event, visit, condition, adapter, clock, evidence, other
-
-    private static let key: StaticString = "\"type\":\""
-    // In an envelope it stands behind topic, qos and retain.
-    private static let keyEndMax = 1024
-    // What our lines begin with, or their payloads; between the two stands the version, one digit.
-    private static let beginning: StaticString = "{\"version\":"
-    private static let middle: StaticString = ",\"type\":\""
-    private static let envelope: StaticString = "{\"topic\":\""
-
-    init?(_ line: Span<UInt8>) {
-        guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
-        switch (line[word], line[word + 1], line[word + 2]) {
-        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): self = .event
-        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): self = .evidence
-        case (UInt8(ascii: "v"), _, _): self = .visit
-        case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): self = .condition
-        case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): self = .clock
-        case (UInt8(ascii: "a"), _, _): self = .adapter
-        default: self = .other
-        }
-    }
-
-    /// Where the line's type begins.
-    private static func typeWord(in line: Span<UInt8>) -> Int? {
-        unsafe line.withUnsafeBytes { octets in
-            guard let start = octets.baseAddress else { return nil }
-            let end = min(octets.count, keyEndMax)
-            let digit = beginning.utf8CodeUnitCount
-            let length = digit + 1 + middle.utf8CodeUnitCount
-            // Most lines show it behind their second brace; only what was written otherwise is searched through.
-            for from in 0..<2 {
-                guard let brace = unsafe memchr(start + from, Int32(UInt8(ascii: "{")), max(end - length - from, 0))
-                else {
-                    break
-                }
-                let place = UnsafeRawPointer(brace)
-                if unsafe memcmp(place, beginning.utf8Start, digit) == 0,
-                    unsafe memcmp(place + digit + 1, middle.utf8Start, middle.utf8CodeUnitCount) == 0
-                {
-                    return unsafe place - start + length
-                }
-            }
-            guard let place = unsafe memmem(start, end, key.utf8Start, key.utf8CodeUnitCount) else { return nil }
-            return unsafe UnsafeRawPointer(place) - start + key.utf8CodeUnitCount
-        }
-    }
-
-    /// Whether another line begins within what stands between two line ends: the end of the one before it is damaged then.
-    ///
-    /// In what a line says quotation marks are escaped, so neither beginning is a part of it.
-    static func holdsAnother(_ octets: Span<UInt8>) -> Bool {
-        unsafe octets.withUnsafeBytes { octets in
-            guard let start = octets.baseAddress, octets.count > envelope.utf8CodeUnitCount else { return false }
-            func holds(_ word: StaticString) -> Bool {
-                unsafe memmem(start + 1, octets.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
-            }
-            // An envelope's payload begins as a line without one does.
-            let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0
-            return holds(envelope) || !isEnveloped && holds(beginning)
-        }
-    }
-
-    var type: LogReader.Types {
-        switch self {
-        case .event: .event
-        case .visit: .visit
-        case .condition: .condition
-        case .adapter: .adapter
-        case .clock: .clock
-        case .evidence: .evidence
-        case .other: []
-        }
-    }
-}
-
-extension LineParser {
-    /// What an exit rests on, of an `evidence` line.
-    func evidence() -> Evidence? {
-        guard let event = text.integer(text.find("event", in: payload)), let monitor = string("monitor"),
-            let identifier = string("identifier"), let rule = string("rule"), let gaps = text.find("gaps", in: payload)
-        else { return nil }
-        func duration(_ key: StaticString) -> Duration? {
-            text.microseconds(text.find(key, in: gaps)).map { .microseconds($0) }
-        }
-        return Evidence(
-            event: event, monitor: monitor, identifier: identifier, rule: rule, time: head.time,
-            clockOffset: head.offset,
-            holders: text.elements(of: text.find("holders", in: payload)).compactMap { place in
-                guard let adapter = text.string(text.find("adapter", in: place)),
-                    let date = text.date(text.find("lastRefresh", in: place)),
-                    let listened = text.microseconds(text.find("listened", in: place))
-                else { return nil }
-                return Evidence.Holder(
-                    adapter: adapter, lastRefresh: instant(of: date), listened: .microseconds(listened))
-            },
-            sightings: text.elements(of: text.find("sightings", in: payload)).compactMap { place in
-                guard let adapter = text.string(text.find("adapter", in: place)),
-                    let date = text.date(text.find("date", in: place))
-                else { return nil }
-                return Evidence.Heard(
-                    time: instant(of: date), adapter: adapter, rssi: text.rssi(text.find("rssi", in: place)))
-            },
-            gaps: Evidence.Gaps(
-                count: text.integer(text.find("count", in: gaps)) ?? 0, median: duration("median"),
-                p99: duration("p99"), maximum: duration("maximum")))
     }
 }

@@ -16,7 +16,7 @@ import struct
 import sys
 
 PORT = 1883
-LINES = {"event", "visit", "condition", "adapter", "clock"}
+LINES = {"event", "visit", "condition", "adapter", "clock", "gateway"}
 # Where the marks begin on the device, and how many there are before they begin anew.
 MARKS, PLACES, SIZE = 20 << 20, 512, 4096
 MAGIC = b"shipped "

@@ -86,6 +86,16 @@ class Checks(unittest.TestCase):
                       Complete(), Clean(), Back(0.2, "staff 1/1"), Loss("management", 10, "none", lossless=True)):
             self.assertEqual(self.found(check), [], check)
 
+    def test_a_start_and_a_stop_of_the_gateway_are_lines_like_others(self):
+        lines = [line("gateway", 0.7, 1, state="started", program="0.2.0")] + good()
+        for number, each in enumerate(lines, 1):
+            each["payload"]["sequence"] = number
+        lines.append(line("gateway", 11.9, len(lines) + 1, state="stopped", reason="asked to end"))
+        for check in (Lines(), Implied(), Complete(), Clean(), Back(0.2, "staff 1/1")):
+            self.assertEqual(self.found(check, lines), [], check)
+        lines[-1]["payload"]["sequence"] += 1
+        self.assertTrue(self.found(Lines(), lines))
+
     def test_an_exit_too_early_by_more_than_the_tolerance_is_found(self):
         lines = good()
         for wrong, time in ((False, 6.66), (True, 6.64)):

@@ -1,0 +1,82 @@
+import CLinux
+import Glibc
+
+/// The type of a line, from its first octets: most lines need no closer look.
+enum LineKind {
+    case event, visit, condition, adapter, clock, gateway, evidence, other
+
+    private static let key: StaticString = "\"type\":\""
+    // In an envelope it stands behind topic, qos and retain.
+    private static let keyEndMax = 1024
+    // What our lines begin with, or their payloads; between the two stands the version, one digit.
+    private static let beginning: StaticString = "{\"version\":"
+    private static let middle: StaticString = ",\"type\":\""
+    private static let envelope: StaticString = "{\"topic\":\""
+
+    init?(_ line: Span<UInt8>) {
+        guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
+        switch (line[word], line[word + 1], line[word + 2]) {
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): self = .event
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): self = .evidence
+        case (UInt8(ascii: "v"), _, _): self = .visit
+        case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): self = .condition
+        case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): self = .clock
+        case (UInt8(ascii: "a"), _, _): self = .adapter
+        case (UInt8(ascii: "g"), _, _): self = .gateway
+        default: self = .other
+        }
+    }
+
+    /// Where the line's type begins.
+    private static func typeWord(in line: Span<UInt8>) -> Int? {
+        unsafe line.withUnsafeBytes { octets in
+            guard let start = octets.baseAddress else { return nil }
+            let end = min(octets.count, keyEndMax)
+            let digit = beginning.utf8CodeUnitCount
+            let length = digit + 1 + middle.utf8CodeUnitCount
+            // Most lines show it behind their second brace; only what was written otherwise is searched through.
+            for from in 0..<2 {
+                guard let brace = unsafe memchr(start + from, Int32(UInt8(ascii: "{")), max(end - length - from, 0))
+                else {
+                    break
+                }
+                let place = UnsafeRawPointer(brace)
+                if unsafe memcmp(place, beginning.utf8Start, digit) == 0,
+                    unsafe memcmp(place + digit + 1, middle.utf8Start, middle.utf8CodeUnitCount) == 0
+                {
+                    return unsafe place - start + length
+                }
+            }
+            guard let place = unsafe memmem(start, end, key.utf8Start, key.utf8CodeUnitCount) else { return nil }
+            return unsafe UnsafeRawPointer(place) - start + key.utf8CodeUnitCount
+        }
+    }
+
+    /// Whether another line begins within what stands between two line ends: the end of the one before it is damaged then.
+    ///
+    /// In what a line says quotation marks are escaped, so neither beginning is a part of it.
+    static func holdsAnother(_ octets: Span<UInt8>) -> Bool {
+        unsafe octets.withUnsafeBytes { octets in
+            guard let start = octets.baseAddress, octets.count > envelope.utf8CodeUnitCount else { return false }
+            func holds(_ word: StaticString) -> Bool {
+                unsafe memmem(start + 1, octets.count - 1, word.utf8Start, word.utf8CodeUnitCount) != nil
+            }
+            // An envelope's payload begins as a line without one does.
+            let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0
+            return holds(envelope) || !isEnveloped && holds(beginning)
+        }
+    }
+
+    var type: LogReader.Types {
+        switch self {
+        case .event: .event
+        case .visit: .visit
+        case .condition: .condition
+        case .adapter: .adapter
+        case .clock: .clock
+        case .gateway: .gateway
+        case .evidence: .evidence
+        case .other: []
+        }
+    }
+}
