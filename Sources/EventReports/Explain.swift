@@ -11,17 +11,23 @@ package struct Explain {
     package enum Target: Sendable {
         /// The one with this number.
         case sequence(Int)
-        /// The last event of a condition, or of a beacon under it, at or before a date.
-        case condition(String, at: WallDate?)
+        /// The last event at or before a date of what is called so: a condition, or a beacon under it; or a beacon under a
+        /// condition as `visits` has it (`staff 100/7`); or a beacon (`100/7`).
+        case subject(String, at: WallDate?)
     }
+
+    // For the nearest name, not for the answer.
+    private static let namesMax = 10_000
 
     private let paths: [FilePath]
     private let target: Target
+    private let subject: SubjectName
     private let time: VisitsTime
 
     /// An explanation that has not been looked for.
     package init(_ target: Target, paths: [FilePath], time: VisitsTime) {
         self.target = target
+        if case .subject(let name, _) = target { subject = SubjectName(name) } else { subject = SubjectName("") }
         self.paths = paths
         self.time = time
     }
@@ -44,10 +50,7 @@ package struct Explain {
     /// - Throws: ``ExitFailure`` where there is no such line, or the files can't be read.
     package func run() throws(ExitFailure) -> [String] {
         do {
-            let (found, remarks) = try find()
-            guard let finding = found else {
-                throw ExitFailure(.dataInvalid, "\(missing) in \(paths.map(\.string).joined(separator: ", "))")
-            }
+            let (finding, remarks) = try find()
             var output = LineOutput.standardOutput
             output.buffer.append(ExplainText(finding, time).text)
             try output.flush()
@@ -64,23 +67,31 @@ package struct Explain {
     private var missing: String {
         switch target {
         case .sequence(let number): "no line has the number \(number)"
-        case .condition(let identifier, nil): "there is no event of “\(identifier)”"
-        case .condition(let identifier, let date?):
-            "there is no event of “\(identifier)” at or before \(time.text(date))"
+        case .subject(let name, nil): "there is no event of “\(name)”"
+        case .subject(let name, let date?): "there is no event of “\(name)” at or before \(time.text(date))"
         }
     }
 
+    /// What may have been meant.
+    private func hint(_ named: Set<String>) -> String {
+        guard case .subject(let name, _) = target, !named.contains(name) else { return "" }
+        return "; \(NothingFound.near(name, among: named))"
+    }
+
     /// Looks for the line, and what is to be said besides.
-    func find() throws -> (Finding?, remarks: [String]) {
+    func find() throws -> (Finding, remarks: [String]) {
         var reader = try LogReader(paths)
+        try NothingFound.check(reader)
         var progress = Progress(size: reader.size)
         var finding: Finding?
         var settings: [Identifier: ConditionSettings] = [:]
         var adapters: [String: LogLine] = [:]
+        var named: Set<String> = []
         try reader.read(
-            [.event, .visit, .condition, .adapter, .clock, .evidence],
+            [.event, .visit, .condition, .adapter, .clock, .gateway, .evidence],
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
+            if let identifier = line.identifier, named.count < Self.namesMax { named.insert(identifier) }
             if finding != nil, !isMatch(line) {
                 if let isDone = complete(&finding, with: line) { return !isDone }
             } else if isMatch(line) {
@@ -98,11 +109,16 @@ package struct Explain {
             return true
         }
         progress.end()
+        if finding == nil { try NothingFound.check(afterReading: reader, paths) }
         if finding == nil, reader.newerLines > 0 {
             throw ExitFailure(
                 .dataInvalid,
                 "\(missing) in what this version can read; \(reader.newerLines) lines were written by a later one: use that"
             )
+        }
+        guard let finding else {
+            throw ExitFailure(
+                .dataInvalid, "\(missing) in \(paths.map(\.string).joined(separator: ", "))\(hint(named))")
         }
         // The last event that can be read may not be the last.
         return (finding, [reader.newerRemark].compactMap(\.self))
@@ -111,8 +127,8 @@ package struct Explain {
     private func isMatch(_ line: LogLine) -> Bool {
         switch target {
         case .sequence(let number): return line.sequence == number
-        case .condition(let identifier, let date):
-            guard case .event(let event) = line.entry, event.identifier == identifier else { return false }
+        case .subject(_, let date):
+            guard case .event(let event) = line.entry, subject.contains(event) else { return false }
             return date.map { line.date <= $0 } ?? true
         }
     }

@@ -19,7 +19,8 @@ struct ExplainText {
         case .condition(let change): tell(change)
         case .adapter(let change): tell(change)
         case .clock(let change): tell(change)
-        case .gateway, .evidence: break
+        case .gateway(let change): tell(change)
+        case .evidence: break
         }
         lines.append("")
         lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")
@@ -148,7 +149,8 @@ struct ExplainText {
             "Its silences before: \(gaps.count), half of them up to \(median.inExactWords), 99 in 100 up to "
                 + "\(p99.inExactWords), the longest \(longest.inExactWords).",
         ]
-        if let timeout = finding.settings?.exitTimeout, longest > timeout {
+        // What is longer is an absence, which lines of earlier versions have among the silences.
+        if let timeout = finding.settings?.exitTimeout, longest > timeout, longest < .seconds(600) {
             lines.append(
                 "Silences as long as exit_timeout are usual for it: the beacon, or the radio, is at its limit.")
         }
@@ -271,6 +273,22 @@ struct ExplainText {
         case .deaf: lines.append("Why: it gave no report of any kind for deaf_after (rule L5).")
         case .off: lines.append("Why: \(change.reason ?? "its source says that it stopped") (rule L1).")
         case .gone: lines.append("Why: \(change.reason ?? "it was taken out of the configuration") (rule L3).")
+        }
+    }
+
+    private mutating func tell(_ change: GatewayChange) {
+        switch change.kind {
+        case .started(let program, let configuration, let until):
+            lines.append("\(number): the gateway was started at \(moment(change.time)).")
+            lines += ["", "By version \(program) of the program."]
+            if let configuration { lines.append("The configuration's SHA-256 was \(configuration).") }
+            if let until {
+                lines.append(
+                    "The run before was last known to be alive at \(time.preciseText(until.date(on: finding.line))).")
+            }
+        case .stopped(let reason):
+            lines.append("\(number): the gateway was stopped at \(moment(change.time)).")
+            lines += ["", "Why: \(reason)."]
         }
     }
 

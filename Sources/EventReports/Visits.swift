@@ -23,12 +23,12 @@ package struct Visits {
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             var writer = VisitsWriter(options)
             writer.begin(&output.buffer)
-            let (book, remarks) = try read { stay throws(EventLogError) in
+            let (books, remarks) = try read { stay throws(EventLogError) in
                 writer.write(stay, into: &output.buffer)
                 try output.flushIfFull()
             }
-            for silence in book.silences where isWanted(silence) { writer.write(silence, into: &output.buffer) }
-            writer.end(totals, now: book.last, into: &output.buffer)
+            for silence in wanted(books.silences) { writer.write(silence, into: &output.buffer) }
+            writer.end(totals, books, into: &output.buffer)
             try output.flush()
             return remarks
         } catch let error as EventLogError {
@@ -43,43 +43,64 @@ package struct Visits {
     /// Hands over every stay that was asked for: those that ended in the order of their ends, then those that go on.
     private mutating func read(
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
-    ) throws -> (VisitsBook, [String]) {
+    ) throws -> (VisitsBooks, [String]) {
         var reader = try LogReader(options.paths)
+        try NothingFound.check(reader)
         var progress = Progress(size: reader.size)
-        var book = VisitsBook()
+        var books = VisitsBooks()
+        var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
+        // One folder is one gateway's: what it tells goes on at once.
+        var merger = options.paths.count > 1 ? StayMerger() : nil
         var stays: [VisitsBook.Stay] = []
-        try reader.read(
-            [.event, .visit, .condition, .adapter, .clock], sightings: false,
-            progress: { count, position in progress.note(count, position: { position }) }
-        ) { line in
-            guard concerns(line) else { return true }
-            book.note(line, into: &stays)
-            guard !stays.isEmpty else { return true }
-            for stay in stays where isWanted(stay) {
-                totals.add(stay)
-                try body(stay)
-            }
-            stays.removeAll(keepingCapacity: true)
-            return true
-        }
-        for stay in book.finish(at: nil) where isWanted(stay) {
+        func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
+            guard isWanted(stay.subject.identifier.text, stay.subject.beacon),
+                let stay = stay.clipped(from: options.from, to: options.to)
+            else { return }
             totals.add(stay)
             try body(stay)
         }
+        func take(_ stay: VisitsBook.Stay) throws(EventLogError) {
+            if merger == nil { try tell(stay) } else { merger?.add(stay) }
+        }
+        try reader.read(
+            [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
+            progress: { count, position in progress.note(count, position: { position }) }
+        ) { line in
+            named.note(line)
+            guard concerns(line) else {
+                books.noteDate(of: line)
+                return true
+            }
+            books.note(line, into: &stays)
+            guard !stays.isEmpty else { return true }
+            for stay in stays { try take(stay) }
+            stays.removeAll(keepingCapacity: true)
+            return true
+        }
+        try NothingFound.check(afterReading: reader, options.paths)
+        for proof in reader.proofs { books.note(proof) }
+        for stay in books.finish() { try take(stay) }
+        for stay in merger?.merged() ?? [] { try tell(stay) }
+        try NothingFound.check(options, books, named)
         progress.end()
-        var remarks: [String] = []
+        return (books, remarks(reader, books, leftOut: merger?.leftOut ?? 0))
+    }
+
+    private func remarks(_ reader: LogReader, _ books: VisitsBooks, leftOut: Int) -> [String] {
+        var remarks = reader.proofTroubles.map { "\($0); the last line is the newest proof that the gateway was alive" }
         if let remark = reader.newerRemark { remarks.append(remark) }
         if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
         if reader.repeatedLines > 0 {
             remarks.append("\(reader.repeatedLines) lines stand in the files twice and were counted once")
         }
-        if book.silencesLeftOut > 0 {
-            remarks.append("\(book.silencesLeftOut) stretches in which an adapter heard nothing are left out")
+        if books.silencesLeftOut > 0 {
+            remarks.append("\(books.silencesLeftOut) stretches in which an adapter heard nothing are left out")
         }
+        if leftOut > 0 { remarks.append("\(leftOut) visits are left out: too many for several gateways at once") }
         if totals.leftOut > 0 {
             remarks.append("\(totals.leftOut) visits are not in the totals: more than \(VisitsTotals.countMax) beacons")
         }
-        return (book, remarks)
+        return remarks
     }
 
     private func concerns(_ line: LogLine) -> Bool {
@@ -96,25 +117,15 @@ package struct Visits {
         return beacon.map { filter.matches($0) } ?? false
     }
 
-    private func isWanted(_ stay: VisitsBook.Stay) -> Bool {
-        guard isWanted(stay.subject.identifier.text, stay.subject.beacon) else { return false }
-        let end = stay.end == .open ? stay.until : stay.departure ?? stay.until
-        if let from = options.from, stay.end != .open, end < from { return false }
-        if let to = options.to, stay.arrival ?? end >= to { return false }
-        return true
-    }
-
-    private func isWanted(_ silence: VisitsBook.Silence) -> Bool {
-        if let from = options.from, let end = silence.to, end <= from { return false }
-        if let to = options.to, silence.from >= to { return false }
-        return true
+    private func wanted(_ silences: [VisitsBook.Silence]) -> [VisitsBook.Silence] {
+        silences.compactMap { $0.clipped(from: options.from, to: options.to) }
     }
 
     /// Writes the page; what was there under the name is replaced at once, and by nothing half done.
     private mutating func writePage(_ path: FilePath) throws -> [String] {
         var page = VisitsPage(options)
         let found = try read { stay throws(EventLogError) in page.add(stay) }
-        let book = found.0
+        let books = found.0
         var remarks = found.1
         let files = SystemFiles()
         var temporary = path
@@ -124,7 +135,7 @@ package struct Visits {
             throw EventLogError.createFailed(path.string, error)
         }
         var output = try LineOutput(creating: temporary)
-        try page.write(book, book.silences.filter { isWanted($0) }, totals, into: &output)
+        try page.write(books, wanted(books.silences), totals, into: &output)
         try output.flush()
         do throws(Errno) { try files.rename(temporary, to: path) } catch {
             throw EventLogError.createFailed(path.string, error)

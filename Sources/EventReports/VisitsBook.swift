@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 
-/// Puts together who was here when: lines in, stays out.
+/// Puts together who was here when: lines of one gateway in, stays out.
 struct VisitsBook {
     /// Whose stays they are: a condition's own, or one beacon's under it.
     struct Subject: Hashable {
@@ -34,6 +34,11 @@ struct VisitsBook {
     struct Stay: Hashable {
         var subject: Subject
         var monitor: String
+        /// Where it was; more than one where gateways heard it at once, or one after another.
+        var gateways: [String]
+        /// The number of the line that tells why it ended, or, where it goes on, that it began; absent where that is not
+        /// known.
+        var sequence: Int?
         /// Absent where the entry was assumed, or its line has been deleted.
         var arrival: WallDate?
         /// The last sighting; absent where it goes on, and where there was none.
@@ -43,29 +48,34 @@ struct VisitsBook {
         var sightings: Int?
         var strength: Visit.Strength?
         var end: End
-
-        /// From arrival to departure, or as long as it is known to have gone on, in microseconds.
-        var duration: Int64? {
-            guard let arrival, let last = end == .open ? until : departure else { return nil }
-            return max(0, last.microseconds - arrival.microseconds)
-        }
+        /// What was asked for, where the stay goes past it: its duration counts what lies between the two.
+        var clippedFrom: WallDate?
+        var clippedTo: WallDate?
     }
 
     /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
     struct Silence: Hashable {
+        /// Whose it is.
+        var gateway: String
         /// Which adapter; absent where the gateway was not running.
         var adapter: String?
         var from: WallDate
         /// When it ended; absent where it goes on.
         var to: WallDate?
         var reason: String?
+        /// Whether nothing says when it began: the gateway was started anew, and ended some time between the two.
+        var isVague = false
     }
 
     private struct Open {
         var monitor: String
         var arrival: WallDate?
+        /// The number of the line that it began with.
+        var sequence: Int?
+        /// Since when nobody knows whether it goes on.
+        var lostSight: WallDate?
         /// What the leaving event said, where its visit has not come.
-        var left: (date: WallDate, lastSeen: WallDate?)?
+        var left: (date: WallDate, lastSeen: WallDate?, sequence: Int?)?
     }
 
     // A year has some thousand outages; what flaps more often is a mistake that other lines tell.
@@ -79,35 +89,59 @@ struct VisitsBook {
     /// The adapters that ever listened.
     private(set) var adapters: Set<String> = []
     private var boot: String?
+    /// Between two runs: until its `gateway` line comes, nothing says when the one before ended.
+    private var restart: Silence?
+    private let gateway: String
     /// The dates of the first line and of the last.
     private(set) var first: WallDate?
     private(set) var last: WallDate?
+    /// The newest proof that the gateway was alive beside its lines.
+    private var proof: WallDate?
+
+    /// When the gateway was last known to be alive; absent where it has told nothing.
+    var asOf: WallDate? { last.map { max($0, proof ?? $0) } }
+
+    /// Of a gateway that has told nothing yet.
+    init(gateway: String) { self.gateway = gateway }
+
+    /// The gateway was alive at `date`, whatever its lines say.
+    mutating func note(proof date: WallDate) { proof = max(proof ?? date, date) }
 
     /// Takes in a line; what it ended goes to `stays`.
     mutating func note(_ line: LogLine, into stays: inout [Stay]) {
-        let date = line.date
-        if first == nil { first = date }
-        if let boot, boot != line.boot, let last, last < date { note(Silence(from: last, to: date)) }
-        boot = line.boot
-        last = max(last ?? date, date)
+        noteDate(of: line)
         switch line.entry {
         case .event(let event): note(event, line, into: &stays)
         case .visit(let visit): note(visit, line, into: &stays)
         case .condition(let change): note(change, line, into: &stays)
         case .adapter(let change): note(change, line)
-        case .clock, .gateway, .evidence: break
+        case .gateway(let change): note(change, line)
+        case .clock, .evidence: break
         }
     }
 
-    /// What goes on at the end of the lines, or at `end` where that is earlier.
-    mutating func finish(at end: WallDate?) -> [Stay] {
-        let last = min(end ?? WallDate(microseconds: .max), last ?? WallDate(microseconds: 0))
+    /// Takes in when a line was written, and in which run.
+    mutating func noteDate(of line: LogLine) {
+        let date = line.date
+        first = min(first ?? date, date)
+        if let boot, boot != line.boot, let last, last < date {
+            endRestart()
+            restart = Silence(gateway: gateway, from: last, to: date, isVague: true)
+        }
+        boot = line.boot
+        last = max(last ?? date, date)
+    }
+
+    /// What was not over when the gateway was last known to be alive.
+    mutating func finish() -> [Stay] {
+        endRestart()
+        let last = asOf ?? WallDate(microseconds: 0)
         var stays: [Stay] = []
         for (subject, entry) in open {
             if let left = entry.left {
                 stays.append(stay(subject, entry, departure: left.lastSeen, until: left.date, .left))
             } else {
-                stays.append(stay(subject, entry, departure: nil, until: last, .open))
+                stays.append(stay(subject, entry, departure: nil, until: entry.lostSight ?? last, .open))
             }
         }
         for (_, silence) in silent.sorted(by: { $0.key < $1.key }) { note(silence) }
@@ -120,8 +154,22 @@ struct VisitsBook {
         _ subject: Subject, _ entry: Open, departure: WallDate?, until: WallDate, _ end: End
     ) -> Stay {
         Stay(
-            subject: subject, monitor: entry.monitor, arrival: entry.arrival, departure: departure, until: until,
-            sightings: nil, strength: nil, end: end)
+            subject: subject, monitor: entry.monitor, gateways: [gateway],
+            sequence: entry.left?.sequence ?? entry.sequence,
+            arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end)
+    }
+
+    private mutating func note(_ change: GatewayChange, _ line: LogLine) {
+        guard var stretch = restart, case .started(_, _, let until?) = change.kind else { return }
+        stretch.from = max(stretch.from, min(until.date(on: line), line.date))
+        stretch.isVague = false
+        restart = stretch
+        endRestart()
+    }
+
+    private mutating func endRestart() {
+        if let restart { note(restart) }
+        restart = nil
     }
 
     private mutating func note(_ event: BeaconMonitor.Event, _ line: LogLine, into stays: inout [Stay]) {
@@ -136,11 +184,20 @@ struct VisitsBook {
         }
         switch event.state {
         case .satisfied:
-            if open[subject] == nil { open[subject] = Open(monitor: event.monitor, arrival: line.date) }
+            if open[subject] == nil {
+                open[subject] = Open(monitor: event.monitor, arrival: line.date, sequence: line.sequence)
+            }
+            open[subject]?.lostSight = nil
         case .unsatisfied:
-            open[subject]?.left = (line.date, event.lastSeen.map { line.date(of: $0) })
+            open[subject]?.left = (line.date, event.lastSeen.map { line.date(of: $0) }, line.sequence)
         case .unmonitored: open[subject] = nil
-        case .unknown: break
+        case .unknown:
+            let date = event.lastSeen.map { line.date(of: $0) } ?? line.date
+            if let arrival = open[subject]?.arrival {
+                open[subject]?.lostSight = max(arrival, date)
+            } else {
+                open[subject]?.lostSight = date
+            }
         }
     }
 
@@ -149,7 +206,8 @@ struct VisitsBook {
             identifier: Identifier(lookup: visit.identifier),
             beacon: visit.scope == .beacon ? visit.refinement : nil)
         // The entering event was dated in its own time, which may be another timeline than the visit's.
-        let entered = open.removeValue(forKey: subject)?.arrival
+        let known = open.removeValue(forKey: subject)
+        let entered = known?.arrival
         let end: End =
             switch visit.reason {
             case .exitTimeout, .left: .left
@@ -159,7 +217,8 @@ struct VisitsBook {
             }
         stays.append(
             Stay(
-                subject: subject, monitor: visit.monitor,
+                subject: subject, monitor: visit.monitor, gateways: [gateway],
+                sequence: known?.left?.sequence ?? line.sequence,
                 arrival: entered ?? visit.arrival.map { line.date(of: $0) },
                 departure: visit.departure.map { line.date(of: $0) }, until: line.date, sightings: visit.sightings,
                 strength: visit.strength, end: end))
@@ -173,12 +232,14 @@ struct VisitsBook {
         for (subject, entry) in forgotten {
             stays.append(
                 stay(
-                    subject, entry, departure: entry.left?.lastSeen, until: entry.left?.date ?? line.date,
+                    subject, entry, departure: entry.left?.lastSeen,
+                    until: entry.left?.date ?? entry.lostSight ?? line.date,
                     entry.left == nil ? .lost : .left))
             open[subject] = nil
         }
         if change.kind != .removed, change.assumed == .satisfied {
-            open[Subject(identifier: identifier, beacon: nil)] = Open(monitor: change.monitor, arrival: nil)
+            open[Subject(identifier: identifier, beacon: nil)] = Open(
+                monitor: change.monitor, arrival: nil, sequence: line.sequence)
         }
     }
 
@@ -192,7 +253,7 @@ struct VisitsBook {
         case .gone: break
         case .deaf, .off:
             silent[change.adapter] = Silence(
-                adapter: change.adapter, from: line.date(of: change.since), to: nil,
+                gateway: gateway, adapter: change.adapter, from: line.date(of: change.since), to: nil,
                 reason: change.reason ?? (change.state == .deaf ? "deaf" : "off"))
         }
     }
@@ -209,5 +270,13 @@ extension VisitsBook.Subject: Comparable {
         guard let beacon = left.beacon else { return right.beacon != nil }
         guard let other = right.beacon else { return false }
         return beacon < other
+    }
+}
+
+extension Instant {
+    /// The date of what a line says of a time before it; what is not on the line's own timeline is dated as it was printed.
+    func date(on line: LogLine) -> WallDate {
+        (0...max(0, line.time.nanoseconds)).contains(nanoseconds)
+            ? line.date(of: self) : WallDate(self, offset: line.printedOffset)
     }
 }

@@ -16,9 +16,9 @@ package struct VisitsOptions: Sendable {
 
     /// Folders of event files, or files.
     package var paths: [FilePath]
-    /// The date after which a visit has to end.
+    /// From when on time counts: of a visit that began before, what lies behind it.
     package var from: WallDate?
-    /// The date before which a visit has to begin.
+    /// Up to when time counts: of a visit that went on, what lies before it.
     package var to: WallDate?
     /// The only condition whose visits are told; all where absent.
     package var condition: String?
@@ -37,6 +37,8 @@ package struct VisitsOptions: Sendable {
 
 /// Beacons that somebody named: `UUID`, `UUID/MAJOR`, `UUID/MAJOR/MINOR`, `MAJOR/MINOR`.
 package struct BeaconFilter: Sendable, Hashable {
+    /// As it was given.
+    package let text: String
     private let uuid: ProximityUUID?
     private let major: UInt16?
     private let minor: UInt16?
@@ -45,6 +47,7 @@ package struct BeaconFilter: Sendable, Hashable {
     package init?(_ text: String) {
         var parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 3 else { return nil }
+        self.text = text
         uuid = ProximityUUID(first)
         if uuid != nil { parts.removeFirst() } else if parts.count != 2 { return nil }
         let numbers = parts.map { UInt16($0) }

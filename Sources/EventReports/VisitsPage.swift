@@ -39,6 +39,8 @@ struct VisitsPage {
 
     init(_ options: VisitsOptions) { self.options = options }
 
+    private var isOneGateway: Bool { options.paths.count < 2 }
+
     mutating func add(_ stay: VisitsBook.Stay) {
         count += 1
         if listed.count < Self.listedMax { listed.append(stay) }
@@ -46,58 +48,83 @@ struct VisitsPage {
             leftOut += 1
             return
         }
-        let end = stay.end == .open ? stay.until : stay.departure ?? stay.until
-        let arrival = stay.arrival ?? end
+        let end = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
+        let arrival = max(stay.arrival ?? end, stay.clippedFrom ?? stay.arrival ?? end)
         func seconds(_ date: WallDate) -> Int32 { Int32(clamping: date.microseconds / 1_000_000) }
         bars[stay.subject, default: []].append(
-            Bar(from: seconds(arrival), to: max(seconds(end), seconds(arrival)), isOpen: stay.end == .open))
+            Bar(
+                from: seconds(arrival), to: max(seconds(end), seconds(arrival)),
+                isOpen: stay.end == .open && !stay.goesOn))
         barCount += 1
     }
 
     // MARK: The page
 
     func write(
-        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ totals: VisitsTotals,
+        _ books: VisitsBooks, _ silences: [VisitsBook.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
-        let range = range(book)
+        let range = range(books)
         output.buffer.append(Self.head)
         let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
         let zone = options.time.zone(at: Self.date(range.to))
         output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
-        output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(count) visits")
+        output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
-        guard count > 0 else {
-            output.buffer.append("<p>Nobody was here.</p></main></body></html>\n")
+        writeProofs(books, into: &output.buffer)
+        if count == 0 {
+            output.buffer.append("<p>No visits were told of this time.</p>\n")
+            writeSilences(silences, into: &output.buffer)
+            output.buffer.append("</main></body></html>\n")
             return
         }
-        try writeTimeline(range, book, silences, into: &output)
+        try writeTimeline(range, books, silences, into: &output)
         writeTotals(totals, into: &output.buffer)
         writeSilences(silences, into: &output.buffer)
         writeList(into: &output.buffer)
         output.buffer.append("</main></body></html>\n")
     }
 
-    private func range(_ book: VisitsBook) -> (from: Int64, to: Int64) {
+    /// Beacons' visits, or, where there are none, conditions': the two are not added.
+    private func counted(_ totals: VisitsTotals) -> String {
+        let beacons = totals.sorted.filter { $0.key.beacon != nil }
+        let conditions = totals.sorted.filter { $0.key.beacon == nil }
+        func words(_ totals: [(key: VisitsBook.Subject, value: VisitsTotals.Total)], _ what: String) -> String {
+            "\(totals.reduce(0) { $0 + $1.value.count }) visits of \(totals.count) \(what)"
+        }
+        return beacons.isEmpty ? words(conditions, "conditions") : words(beacons, "beacons")
+    }
+
+    /// Up to when each gateway is known to have been alive.
+    private func writeProofs(_ books: VisitsBooks, into buffer: inout LineBuffer) {
+        for (gateway, date) in books.proofs {
+            buffer.append(
+                "<p class=\"range\">As of \(options.time.text(date)): \(PlainText.html(gateway)) was last known to be alive"
+                    + " then.</p>\n")
+        }
+    }
+
+    private func range(_ books: VisitsBooks) -> (from: Int64, to: Int64) {
         let all = bars.values.joined()
-        let begin = all.map { Int64($0.from) }.min() ?? 0
-        let end = all.map { Int64($0.to) }.max() ?? 0
+        let first = (books.first?.microseconds ?? 0) / 1_000_000
+        let begin = all.map { Int64($0.from) }.min() ?? first
+        let end = all.map { Int64($0.to) }.max() ?? first
         let from = options.from.map { $0.microseconds / 1_000_000 } ?? begin
-        let to = options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (book.last?.microseconds ?? 0) / 1_000_000)
+        let to = options.to.map { $0.microseconds / 1_000_000 } ?? max(end, (books.asOf?.microseconds ?? 0) / 1_000_000)
         return (from, max(to, from + 60))
     }
 
     private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
 
     private func writeTimeline(
-        _ range: (from: Int64, to: Int64), _ book: VisitsBook, _ silences: [VisitsBook.Silence],
+        _ range: (from: Int64, to: Int64), _ books: VisitsBooks, _ silences: [VisitsBook.Silence],
         into output: inout LineOutput
     ) throws(EventLogError) {
         output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
         writeAxis(range, into: &output.buffer)
-        let deaf = deafColumns(book, silences, range)
+        let deaf = deafColumns(books, silences, range)
         let subjects = bars.keys.sorted()
         let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
@@ -119,15 +146,18 @@ struct VisitsPage {
                 "<p>\(subjects.count - Self.rowsMax) more are not drawn; ask for fewer with --condition.</p>\n")
         }
         var adapters: [String: [VisitsBook.Silence]] = [:]
-        for silence in silences { adapters[silence.adapter ?? "", default: []].append(silence) }
-        for (adapter, silences) in adapters.sorted(by: { $0.key < $1.key }) {
-            let name = adapter.isEmpty ? "not running" : "\(adapter) not listening"
+        for silence in silences {
+            let gateway = isOneGateway ? "" : "\(silence.gateway) "
+            adapters[gateway + (silence.adapter.map { "\($0) not listening" } ?? "not running"), default: []].append(
+                silence)
+        }
+        for (name, silences) in adapters.sorted(by: { $0.key < $1.key }) {
             output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(PlainText.html(name))</div>")
             Self.openDrawing(name, columns, into: &output.buffer)
             for silence in silences {
                 let (from, to) = self.columns(silence, range)
                 let title =
-                    "\(options.time.text(silence.from)) – \(silence.to.map { options.time.text($0) } ?? "now")"
+                    "\(options.time.text(silence.from)) – \(silence.to.map { options.time.text($0) } ?? "the end")"
                     + (silence.reason.map { ": \($0)" } ?? "")
                 if to > from { Self.writeRectangle((from, to), columns, "deaf", title, into: &output.buffer) }
             }
@@ -191,14 +221,14 @@ struct VisitsPage {
 
     /// Where nobody heard anything: the gateway was not running, or all of its adapters were silent at once.
     private func deafColumns(
-        _ book: VisitsBook, _ silences: [VisitsBook.Silence], _ range: (from: Int64, to: Int64)
+        _ books: VisitsBooks, _ silences: [VisitsBook.Silence], _ range: (from: Int64, to: Int64)
     ) -> [(Int, Int)] {
-        let adapters = max(book.adapters.count, 1)
+        let adapters = books.adapterCount
         var edges: [(column: Int, change: Int)] = []
         for silence in silences {
             let (from, to) = columns(silence, range)
             guard to > from else { continue }
-            let weight = silence.adapter == nil ? adapters : 1
+            let weight = silence.adapter == nil ? books.adapterCount(of: silence.gateway) : 1
             edges += [(from, weight), (to, -weight)]
         }
         edges.sort { ($0.column, -$0.change) < ($1.column, -$1.change) }
@@ -266,7 +296,7 @@ struct VisitsPage {
         buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Who</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
         buffer.append("</thead><tbody>\n")
         for (subject, total) in totals.sorted.prefix(Self.rowsMax) {
-            let last = total.open > 0 ? "still here" : total.last.map { options.time.text($0) } ?? "–"
+            let last = total.last.map { options.time.text($0) + (total.open > 0 ? ", not known since" : "") } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
             buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
         }
@@ -278,23 +308,30 @@ struct VisitsPage {
         buffer.append("<h2>Not heard meanwhile</h2>\n<table><thead><tr><th>What</th><th>From</th><th>To</th></tr>")
         buffer.append("</thead><tbody>\n")
         for silence in silences.prefix(Self.listedMax) {
-            let what = silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"
+            let what = VisitsWriter.what(silence, isOneGateway: isOneGateway)
             buffer.append("<tr><td>\(PlainText.html(what))</td><td>\(options.time.text(silence.from))</td>")
-            buffer.append("<td>\(silence.to.map { options.time.text($0) } ?? "now")</td></tr>\n")
+            buffer.append("<td>\(silence.to.map { options.time.text($0) } ?? "the end")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
     }
 
     private func writeList(into buffer: inout LineBuffer) {
         buffer.append("<h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>")
-        buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th></tr></thead><tbody>\n")
+        buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th><th>Where</th><th>Line</th></tr></thead><tbody>\n")
         for stay in listed {
-            let arrival = stay.arrival.map { options.time.text($0) } ?? "–"
-            let departure = stay.end == .open ? "still here" : stay.departure.map { options.time.text($0) } ?? "–"
+            let arrival = stay.beganBefore ? "began before" : stay.arrival.map { options.time.text($0) } ?? "–"
+            let departure =
+                stay.goesOn
+                ? "goes on"
+                : stay.end == .open
+                    ? VisitsWriter.hereThen(stay.until, options.time)
+                    : stay.departure.map { options.time.text($0) } ?? "–"
             let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
-            buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td></tr>\n")
+            buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td>")
+            buffer.append("<td>\(PlainText.html(stay.gateways.joined(separator: ", ")))</td>")
+            buffer.append("<td>\(stay.sequence.map { "\($0)" } ?? "–")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
         if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }

@@ -13,8 +13,8 @@ struct VisitsTotals {
         fileprivate mutating func add(_ stay: VisitsBook.Stay) {
             count += 1
             duration += stay.duration ?? 0
-            if stay.end == .open { open += 1 }
-            let seen = stay.departure ?? stay.until
+            if stay.end == .open, !stay.goesOn { open += 1 }
+            let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
             last = max(last ?? seen, seen)
         }
     }

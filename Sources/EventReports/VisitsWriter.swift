@@ -19,7 +19,7 @@ struct VisitsWriter {
         if options.format == .csv {
             buffer.append(
                 "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
-                    + "rssi_maximum,end\r\n")
+                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on\r\n")
         }
     }
 
@@ -36,27 +36,69 @@ struct VisitsWriter {
 
     private func writeRow(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
         if count == 0 {
-            buffer.append(Self.row("ARRIVAL", "LAST HEARD", "DURATION", "WHO", "HEARD", "RSSI", "END"))
+            writeRow("LINE", "ARRIVAL", "LAST HEARD", "DURATION", "WHO", "HEARD", "RSSI", "WHERE", "END", &buffer)
         }
-        let departure = stay.end == .open ? "still here" : stay.departure.map { time.text($0) } ?? "-"
-        buffer.append(
-            Self.row(
-                stay.arrival.map { time.text($0) } ?? "-", departure,
-                stay.duration.map { Duration.microseconds($0).asClock } ?? "-", Self.name(stay.subject),
-                stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-", stay.end.word))
+        writeRow(
+            stay.sequence.map { "\($0)" } ?? "-", arrival(stay), departure(stay),
+            stay.duration.map { Duration.microseconds($0).asClock } ?? "-", Self.name(stay.subject),
+            stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-",
+            stay.gateways.joined(separator: "+"), ending(stay), &buffer)
     }
 
-    private static let widths = [19, 19, 12, 28, 7, 6, 0]
+    private func arrival(_ stay: VisitsBook.Stay) -> String {
+        stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } ?? "-"
+    }
 
-    private static func row(_ cells: String...) -> [UInt8] {
+    private func departure(_ stay: VisitsBook.Stay) -> String {
+        if stay.goesOn { return "goes on" }
+        return stay.end == .open ? "-" : stay.departure.map { time.text($0) } ?? "-"
+    }
+
+    /// What became of it: of one that had not ended, up to when that is known.
+    private func ending(_ stay: VisitsBook.Stay) -> String {
+        if stay.goesOn { return "goes on" }
+        return stay.end == .open ? Self.hereThen(stay.until, time) : stay.end.word
+    }
+
+    /// What is known of whoever had not left: that he was here then, and nothing since.
+    static func hereThen(_ date: WallDate, _ time: VisitsTime) -> String {
+        "here at \(time.text(date).dropFirst(11)), not known since"
+    }
+
+    private func writeRow(
+        _ line: String, _ arrival: String, _ departure: String, _ duration: String, _ name: String, _ heard: String,
+        _ strength: String, _ place: String, _ end: String, _ buffer: inout LineBuffer
+    ) {
+        var cells = [
+            Cell(line, 6, isNumber: true), Cell(arrival, 19), Cell(departure, 19), Cell(duration, 12, isNumber: true),
+            Cell(name, 28), Cell(heard, 7, isNumber: true), Cell(strength, 6, isNumber: true),
+        ]
+        // Where one gateway tells it, there is no question where.
+        if options.paths.count > 1 { cells.append(Cell(place, 12)) }
+        buffer.append(Self.row(cells + [Cell(end, 0)]))
+    }
+
+    private struct Cell {
+        var text: String
+        var width: Int
+        /// Numbers stand to the right.
+        var isNumber: Bool
+
+        init(_ text: String, _ width: Int, isNumber: Bool = false) {
+            self.text = text
+            self.width = width
+            self.isNumber = isNumber
+        }
+    }
+
+    private static func row(_ cells: [Cell]) -> [UInt8] {
         var line: [UInt8] = []
-        line.reserveCapacity(128)
-        for (cell, width) in zip(cells, widths) {
+        line.reserveCapacity(160)
+        for cell in cells {
             // How wide a character is, a terminal knows; most have one octet and one column.
-            let octets = PlainText.safe(cell).utf8
-            let missing = max(0, width - octets.count { $0 & 0xC0 != 0x80 })
-            // Numbers stand to the right.
-            let isNumber = width == 12 || width == 7 || width == 6
+            let octets = PlainText.safe(cell.text).utf8
+            let missing = max(0, cell.width - octets.count { $0 & 0xC0 != 0x80 })
+            let isNumber = cell.isNumber
             if isNumber { line.append(contentsOf: repeatElement(0x20, count: missing)) }
             line.append(contentsOf: octets)
             line.append(contentsOf: repeatElement(0x20, count: (isNumber ? 0 : missing) + 2))
@@ -90,6 +132,11 @@ struct VisitsWriter {
             if let sightings = stay.sightings { buffer.write("sightings", sightings) }
             if let strength = stay.strength { buffer.write(strength) }
             buffer.write("end", stay.end.word)
+            buffer.write("scope", stay.subject.beacon == nil ? "condition" : "beacon")
+            buffer.write("gateways", stay.gateways)
+            if let sequence = stay.sequence { buffer.write("sequence", sequence) }
+            if stay.beganBefore { buffer.write("beganBefore", true) }
+            if stay.goesOn { buffer.write("goesOn", true) }
         }
     }
 
@@ -120,6 +167,8 @@ struct VisitsWriter {
         fields += [
             stay.strength.map { "\($0.minimum)" } ?? "", stay.strength.map { Self.mean($0) } ?? "",
             stay.strength.map { "\($0.maximum)" } ?? "", stay.end.word,
+            beacon == nil ? "condition" : "beacon", PlainText.csv(stay.gateways.joined(separator: "+")),
+            stay.sequence.map { "\($0)" } ?? "", stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false",
         ]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
@@ -144,8 +193,8 @@ struct VisitsWriter {
         case .table:
             if silences == 0 { buffer.append("\nNot heard meanwhile:\n") }
             buffer.append(
-                "  \(time.text(silence.from)) … \(silence.to.map { time.text($0) } ?? "now                ")  "
-                    + "\(PlainText.safe(silence.adapter.map { "\($0): \(silence.reason ?? "off")" } ?? "the gateway was not running"))\n"
+                "  \(time.text(silence.from)) … \(silence.to.map { time.text($0) } ?? "to the end         ")  "
+                    + "\(PlainText.safe(Self.what(silence, isOneGateway: options.paths.count < 2)))\n"
             )
         case .json:
             Self.line("silence", into: &buffer) { buffer in
@@ -153,74 +202,84 @@ struct VisitsWriter {
                 buffer.write("from", silence.from)
                 buffer.write("to", silence.to)
                 buffer.write("reason", silence.reason)
+                buffer.write("gateway", silence.gateway)
+                if silence.isVague { buffer.write("vague", true) }
             }
         case .csv: break
         }
         silences += 1
     }
 
+    /// Who did not hear, and why.
+    static func what(_ silence: VisitsBook.Silence, isOneGateway: Bool) -> String {
+        if let adapter = silence.adapter {
+            return "\(isOneGateway ? "" : "\(silence.gateway) ")\(adapter): \(silence.reason ?? "off")"
+        }
+        let name = isOneGateway ? "the gateway" : silence.gateway
+        return silence.isVague
+            ? "\(name) was started anew; since when it had not been running is not known"
+            : "\(name) was not running"
+    }
+
     func end(
-        _ totals: VisitsTotals, now: WallDate?, into buffer: inout LineBuffer
+        _ totals: VisitsTotals, _ books: VisitsBooks, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
         let subjects = totals.sorted
-        var conditions: [(identifier: Identifier, beacons: Int, total: VisitsTotals.Total)] = []
-        for (subject, total) in subjects {
-            if conditions.last?.identifier != subject.identifier {
-                conditions.append((subject.identifier, 0, VisitsTotals.Total()))
-            }
-            let last = conditions.count - 1
-            if subject.beacon == nil {
-                conditions[last].total = total
-            } else {
-                conditions[last].beacons += 1
-                // Without stays of its own, asked for by beacon, it is what its beacons are.
-                if totals[VisitsBook.Subject(identifier: subject.identifier, beacon: nil)] == nil {
-                    conditions[last].total.count += total.count
-                    conditions[last].total.duration += total.duration
-                    conditions[last].total.open += total.open
-                    if let date = total.last {
-                        conditions[last].total.last = max(conditions[last].total.last ?? date, date)
-                    }
-                }
-            }
-        }
+        let conditions = subjects.filter { $0.key.beacon == nil }
+        let beacons = subjects.filter { $0.key.beacon != nil }
         if options.format == .json {
-            for (subject, total) in subjects where subject.beacon != nil {
+            for (subject, total) in beacons + conditions {
                 Self.line("total", into: &buffer) { buffer in
                     Self.write(subject, into: &buffer)
+                    if subject.beacon == nil {
+                        let count = beacons.count { $0.key.identifier == subject.identifier }
+                        if count > 0 { buffer.write("beacons", count) }
+                    }
                     Self.write(total, into: &buffer)
+                    buffer.write("scope", subject.beacon == nil ? "condition" : "beacon")
                 }
             }
-            for condition in conditions {
-                Self.line("total", into: &buffer) { buffer in
-                    buffer.write("identifier", condition.identifier.text)
-                    if condition.beacons > 0 { buffer.write("beacons", condition.beacons) }
-                    Self.write(condition.total, into: &buffer)
+            for (gateway, date) in books.proofs {
+                Self.line("asOf", into: &buffer) { buffer in
+                    buffer.write("gateway", gateway)
+                    buffer.write("date", date)
                 }
             }
             return
         }
-        if count == 0 { return buffer.append("No visits.\n") }
-        buffer.append("\nTotals:\n")
-        for condition in conditions {
-            let beacons =
-                condition.beacons > 0 ? ", \(condition.beacons) beacon\(condition.beacons == 1 ? "" : "s")" : ""
-            buffer.append(Self.totalRow(condition.identifier.text, condition.total, beacons))
-            for (subject, total) in subjects
-            where subject.identifier == condition.identifier && subject.beacon != nil {
-                buffer.append(Self.totalRow("  " + Self.name(subject), total, ""))
-            }
+        if count == 0 { buffer.append("No visits\(range).\n") }
+        // A condition and the beacon that satisfied it are two subjects of one stay: they are not added.
+        for (heading, totals) in [("conditions", conditions), ("beacons", beacons)] where !totals.isEmpty {
+            buffer.append("\nTotals of \(heading):\n")
+            for (subject, total) in totals { buffer.append(Self.totalRow(Self.name(subject), total)) }
         }
-        if let now { buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(time.zone(at: now))").\n") }
+        writeProofs(books, into: &buffer)
+        if let end = books.asOf {
+            buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(time.zone(at: end))").\n")
+        }
     }
 
-    private static func totalRow(_ name: String, _ total: VisitsTotals.Total, _ more: String) -> String {
+    private var range: String {
+        [options.from.map { " from \(time.text($0))" }, options.to.map { " to \(time.text($0))" }]
+            .compactMap(\.self).joined()
+    }
+
+    /// Up to when each gateway is known to have been alive: what came later nobody knows.
+    private func writeProofs(_ books: VisitsBooks, into buffer: inout LineBuffer) {
+        guard let first = books.first else { return }
+        buffer.append("\nThe files begin at \(time.text(first)).\n")
+        for (gateway, date) in books.proofs {
+            buffer.append("As of \(time.text(date)): \(PlainText.safe(gateway)) was last known to be alive then.\n")
+        }
+    }
+
+    private static func totalRow(_ name: String, _ total: VisitsTotals.Total) -> String {
         let name = PlainText.safe(name)
         let padding = String(repeating: " ", count: max(0, 32 - name.count))
-        let open = total.open > 0 ? ", \(total.open == 1 ? "one" : "\(total.open)") still here" : ""
+        let open = total.open > 0 ? ", \(total.open == 1 ? "one" : "\(total.open)") not known to have ended" : ""
         return "  \(name)\(padding)  \(total.count) \(total.count == 1 ? "visit" : "visits"), "
-            + "\(Duration.microseconds(total.duration).asClock)\(more)\(open)\n"
+            + "\(Duration.microseconds(total.duration).asClock)\(open)\n"
     }
 
     private static func write(_ total: VisitsTotals.Total, into buffer: inout LineBuffer) {

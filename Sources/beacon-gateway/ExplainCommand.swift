@@ -7,11 +7,12 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Tells why an event happened, from the event files.",
         discussion: """
-            The event is the number of its line (sequence), or a condition's identifier for its last event, with --at for \
-            the last one at or before a date. Any line with a number can be asked for.
+            The event is the number of its line (sequence, the LINE of `visits`), or what `visits` calls somebody \
+            ('staff 100/7', staff, 100/7) for his last event, with --at for the last one at or before a date. Any line with \
+            a number can be asked for.
             """)
 
-    @Argument(help: ArgumentHelp("A sequence number, or a condition's identifier.", valueName: "event"))
+    @Argument(help: ArgumentHelp("A sequence number, or who: staff, 'staff 100/7'.", valueName: "event"))
     var event: String
 
     @OptionGroup var files: EventFilesArguments
@@ -32,7 +33,7 @@ struct ExplainCommand: ParsableCommand {
         try Terminal.run {
             let time = VisitsTime(isUTC: utc)
             let date = at.flatMap { time.date($0) }
-            var target = Explain.Target.condition(event, at: date)
+            var target = Explain.Target.subject(event, at: date)
             // An identifier may be a number; one with a date is a condition's.
             if date == nil, let number = Int(event) { target = .sequence(number) }
             for remark in try Explain(target, paths: try files.paths(), time: time).run() { Terminal.say(remark) }

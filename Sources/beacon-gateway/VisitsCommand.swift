@@ -9,16 +9,16 @@ struct VisitsCommand: ParsableCommand {
         commandName: "visits",
         abstract: "Tells who was here when, from the event files.",
         discussion: """
-            Without a folder it reads the one that the configuration names (output.directory). Visits that go on are told \
-            too. Dates before the clock was set are put right where later lines say by how much.
+            Without a folder it reads the one that the configuration names (output.directory). Whoever \
+            had not left when the gateway was last known to be alive is told too. Dates before the clock was set are put right where later lines say by how much.
             """)
 
     @OptionGroup var files: EventFilesArguments
 
-    @Option(help: ArgumentHelp("Only what ended after it, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+    @Option(help: ArgumentHelp("Count from then on, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
     var from: String?
 
-    @Option(help: ArgumentHelp("Only what began before it.", valueName: "date"))
+    @Option(help: ArgumentHelp("Count up to then.", valueName: "date"))
     var to: String?
 
     @Option(help: ArgumentHelp("Only of this condition.", valueName: "identifier"))
@@ -51,6 +51,10 @@ struct VisitsCommand: ParsableCommand {
         for (name, text) in [("--from", from), ("--to", to)] {
             guard let text, VisitsTime(isUTC: utc).date(text) == nil else { continue }
             throw ValidationError("\(name) is \(text); expected a date such as 2026-11-21 or 2026-11-21T09:00")
+        }
+        let time = VisitsTime(isUTC: utc)
+        if let from, let to, let begin = time.date(from), let end = time.date(to), begin >= end {
+            throw ValidationError("--from is \(from), which is not before --to \(to): the range is reversed, or empty")
         }
     }
 

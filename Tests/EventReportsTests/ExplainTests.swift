@@ -138,6 +138,23 @@ import Testing
         #expect(try site.explain("satisfied").contains("hci0 heard"))
     }
 
+    @Test func `a night at home is no silence of the beacon's`() throws {
+        let first = try #require(try Self.sightings().first)
+        var site = try Site(try Scratch(), start: first.time) { $0.exitTimeout = .seconds(30) }
+        var sighting = first
+        for day in 0..<2 {
+            for second in 0..<60 {
+                sighting.time = first.time + .seconds(day * 57_660 + second)
+                site.sighted(sighting)
+            }
+        }
+        site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
+        site.deliver()
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains("Its silences before:") && text.contains("the longest 1 s."), "\(text)")
+        #expect(!text.contains("is at its limit"))
+    }
+
     @Test func `threshold: heard all the time, and too weak`() throws {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) {

@@ -7,6 +7,7 @@ package struct LineWriter {
     package var sequence = 0
     package var offset = 1_795_219_200.0
     package var boot = "aaaaaaaa-00000001"
+    package var gateway = "g"
 
     package init() {}
 
@@ -26,7 +27,7 @@ package struct LineWriter {
     package mutating func line(_ type: String, _ time: Double, _ body: String) {
         sequence += 1
         lines.append(
-            #"{"version":1,"type":"\#(type)","gateway":"g","boot":"\#(boot)","sequence":\#(sequence),\#(body)"#
+            #"{"version":1,"type":"\#(type)","gateway":"\#(gateway)","boot":"\#(boot)","sequence":\#(sequence),\#(body)"#
                 .replacing("DATE", with: #""date":"\#(date(time))","monotonic":\#(Int(time * 1_000_000))"#) + "}")
     }
 
@@ -72,6 +73,22 @@ package struct LineWriter {
     package mutating func adapter(_ state: String, _ time: Double, since: Double? = nil) {
         line(
             "adapter", time, #""adapter":"hci0","state":"\#(state)","since":"\#(date(since ?? time))",DATE"#)
+    }
+
+    /// The gateway was started, and alive before until a time on this timeline.
+    package mutating func started(_ time: Double, until: Double? = nil) {
+        let alive = until.map { #","until":"\#(date($0))""# } ?? ""
+        line("gateway", time, #""state":"started","program":"9.9.9"\#(alive),DATE"#)
+    }
+
+    package mutating func stopped(_ time: Double) {
+        line("gateway", time, #""state":"stopped","reason":"asked to end",DATE"#)
+    }
+
+    /// What the file `alive` holds.
+    package func alive(_ time: Double) -> String {
+        #"{"version":2,"type":"alive","gateway":"\#(gateway)","boot":"\#(boot)","sequence":\#(sequence),"#
+            + #""date":"\#(date(time))","monotonic":\#(Int(time * 1_000_000))}"# + "\n"
     }
 
     package mutating func clock(_ time: Double, to offset: Double, synchronized: Bool = true) {

@@ -9,6 +9,9 @@ public import BluetoothLE
 public struct EvidenceRecorder {
     /// How many sightings of a beacon are remembered.
     public static let sightingsMax = 24
+    // What is longer is an absence and none of its silences, as the warning of a beacon's cadence has it too: a night at
+    // home says nothing of how a beacon is heard.
+    private static let absence: Int64 = 600 * 1_000_000_000
 
     private struct Heard {
         var time: Int64 = 0
@@ -98,7 +101,7 @@ public struct EvidenceRecorder {
         let count = slots[place].count
         if count > 0 {
             let last = slots[place].sightings[(count - 1) % Self.sightingsMax].time
-            if slots[place].lastGap >= 0 { slots[place].gaps.add(slots[place].lastGap) }
+            if (0..<Self.absence).contains(slots[place].lastGap) { slots[place].gaps.add(slots[place].lastGap) }
             slots[place].lastGap = max(0, time.nanoseconds - last)
         }
         slots[place].sightings[count % Self.sightingsMax] = Heard(

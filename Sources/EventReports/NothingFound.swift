@@ -1,0 +1,104 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+import SystemPackage
+
+/// What lines name, so that what nobody named is not taken for what was not here.
+struct NamedSubjects {
+    // For the nearest name, not for the answer.
+    private static let namesMax = 10_000
+
+    private let condition: String?
+    private let filter: BeaconFilter?
+    /// Whether a line names the condition that was asked for.
+    private(set) var hasCondition = false
+    /// Whether a line names a beacon that was asked for.
+    private(set) var hasBeacon = false
+    private(set) var conditions: Set<String> = []
+    private(set) var beacons: Set<BeaconIdentity> = []
+
+    init(condition: String?, beacon: BeaconFilter?) {
+        self.condition = condition
+        filter = beacon
+    }
+
+    /// Takes in a line, wanted or not.
+    mutating func note(_ line: LogLine) {
+        let beacon: BeaconIdentity?
+        switch line.entry {
+        case .event(let event): beacon = event.refinement
+        case .visit(let visit): beacon = visit.refinement
+        case .condition: beacon = nil
+        case .adapter, .clock, .gateway, .evidence: return
+        }
+        if let condition, !hasCondition, let identifier = line.identifier {
+            hasCondition = identifier == condition
+            if conditions.count < Self.namesMax { conditions.insert(identifier) }
+        }
+        if let filter, !hasBeacon, let beacon {
+            hasBeacon = filter.matches(beacon)
+            if beacons.count < Self.namesMax { beacons.insert(beacon) }
+        }
+    }
+}
+
+/// That a report has nothing to tell, in words that say why: nothing found is not nobody.
+enum NothingFound {
+    /// Folders without an event file.
+    static func check(_ reader: LogReader) throws(ExitFailure) {
+        guard let folder = reader.emptyFolders.first else { return }
+        throw ExitFailure(
+            .inputMissing,
+            "\(folder.string) holds no event files (events-….jsonl): name the folder that the gateway writes to "
+                + "(output.directory)")
+    }
+
+    /// Files that no gateway wrote, and those in which nothing stands; once they have been read.
+    static func check(afterReading reader: LogReader, _ paths: [FilePath]) throws(ExitFailure) {
+        if let place = reader.foreignPlaces.first {
+            throw ExitFailure(
+                .dataInvalid,
+                "\(place.string) holds no event lines: no gateway wrote it. Where it is a capture, "
+                    + "`beacon-gateway replay --output FOLDER \(place.string)` makes event files of it")
+        }
+        guard reader.lines == 0 else { return }
+        throw ExitFailure(
+            .inputMissing, "no line stands in \(paths.map(\.string).joined(separator: ", ")) yet")
+    }
+
+    /// A range of time of which nothing is told, and names that no line names.
+    static func check(
+        _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects
+    ) throws(ExitFailure) {
+        guard let first = books.first, let asOf = books.asOf else { return }
+        let time = options.time
+        if options.from.map({ $0 >= asOf }) ?? false || options.to.map({ $0 <= first }) ?? false {
+            let range = [
+                options.from.map { "from \(time.text($0))" }, options.to.map { "to \(time.text($0))" },
+            ].compactMap(\.self).joined(separator: " ")
+            throw ExitFailure(
+                .dataInvalid,
+                "nothing is known of the time \(range): the files tell of \(time.text(first)) to \(time.text(asOf))")
+        }
+        if let condition = options.condition, !named.hasCondition {
+            throw ExitFailure(
+                .dataInvalid, missing("the condition “\(condition)”", near(condition, among: named.conditions)))
+        }
+        if let beacon = options.beacon, !named.hasBeacon {
+            let known = named.beacons.map { "\($0.major)/\($0.minor)" }
+            throw ExitFailure(
+                .dataInvalid, missing("the beacon \(beacon.text)", near(beacon.text, among: Set(known))))
+        }
+    }
+
+    private static func missing(_ what: String, _ hint: String) -> String { "no line names \(what); \(hint)" }
+
+    /// The nearest of the names that there are, else some of them.
+    static func near(_ name: String, among names: Set<String>) -> String {
+        let sorted = names.sorted()
+        if let nearest = NameSuggestion.nearest(to: name, among: sorted) { return "is “\(nearest)” meant?" }
+        guard !sorted.isEmpty else { return "the files name none at all" }
+        return "the files name \(sorted.prefix(8).joined(separator: ", "))\(sorted.count > 8 ? ", …" : "")"
+    }
+}

@@ -1,0 +1,78 @@
+import BeaconMonitoring
+import EventLog
+
+/// The books of all gateways whose lines are read, each by its name.
+struct VisitsBooks {
+    // A site has some; what names more is damaged, and told as the last one's.
+    private static let gatewaysMax = 1000
+
+    private var books: [VisitsBook] = []
+    private var places: [String: Int] = [:]
+    private var latest: (gateway: String, place: Int)?
+
+    /// The names of the gateways that have told something, in the order in which they came.
+    private(set) var gateways: [String] = []
+
+    /// Takes in a line; what it ended goes to `stays`.
+    mutating func note(_ line: LogLine, into stays: inout [VisitsBook.Stay]) {
+        let place = place(of: line.gateway)
+        books[place].note(line, into: &stays)
+    }
+
+    /// Takes in that a gateway was alive when it wrote a line that tells of somebody who was not asked for.
+    mutating func noteDate(of line: LogLine) {
+        let place = place(of: line.gateway)
+        books[place].noteDate(of: line)
+    }
+
+    /// Takes in when a gateway was alive beside its lines; one that has told no line is none of them.
+    mutating func note(_ proof: LogReader.Proof) {
+        if let place = places[proof.gateway] { books[place].note(proof: proof.date) }
+    }
+
+    private mutating func place(of gateway: String) -> Int {
+        if let latest, latest.gateway == gateway { return latest.place }
+        let place: Int
+        if let known = places[gateway] {
+            place = known
+        } else if books.count < Self.gatewaysMax {
+            place = books.count
+            places[gateway] = place
+            books.append(VisitsBook(gateway: gateway))
+            gateways.append(gateway)
+        } else {
+            place = books.count - 1
+        }
+        latest = (gateway, place)
+        return place
+    }
+
+    /// What was not over when each gateway was last known to be alive.
+    mutating func finish() -> [VisitsBook.Stay] {
+        var stays: [VisitsBook.Stay] = []
+        for place in books.indices { stays += books[place].finish() }
+        guard books.count > 1 else { return stays }
+        return stays.sorted { ($0.arrival ?? $0.until, $0.subject) < ($1.arrival ?? $1.until, $1.subject) }
+    }
+
+    /// When anything was first told; absent where nothing was.
+    var first: WallDate? { books.compactMap(\.first).min() }
+    /// When a gateway was last known to be alive; absent where none has told anything.
+    var asOf: WallDate? { books.compactMap(\.asOf).max() }
+    /// The same of each.
+    var proofs: [(gateway: String, date: WallDate)] {
+        zip(gateways, books).compactMap { name, book in book.asOf.map { (name, $0) } }
+    }
+    /// When a gateway was last known to be alive, by its name.
+    func asOf(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].asOf } }
+    /// Stretches in which an adapter, or a gateway as a whole, heard nothing, in the order in which they ended.
+    var silences: [VisitsBook.Silence] {
+        books.count == 1 ? books[0].silences : books.flatMap(\.silences).sorted { $0.from < $1.from }
+    }
+    /// How many of those were too many.
+    var silencesLeftOut: Int { books.reduce(0) { $0 + $1.silencesLeftOut } }
+    /// How many adapters of a gateway ever listened; one where none did.
+    func adapterCount(of gateway: String) -> Int { max(1, places[gateway].map { books[$0].adapters.count } ?? 1) }
+    /// How many adapters of all gateways did.
+    var adapterCount: Int { max(1, gateways.reduce(0) { $0 + adapterCount(of: $1) }) }
+}

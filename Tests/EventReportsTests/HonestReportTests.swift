@@ -1,0 +1,278 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// What reports say of what they can't know: nothing that is not so.
+@Suite struct HonestReportTests {
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    private func folder(_ writer: LineWriter, alive: String? = nil, name: String = "events") throws -> String {
+        let path = scratch.path(name)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
+            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
+        if let alive { try Data(alive.utf8).write(to: URL(fileURLWithPath: path + "/alive")) }
+        return path
+    }
+
+    private func rows(_ arguments: String..., kind: String = "visit") throws -> [[String: Any]] {
+        let ending = try Gateway.run(["visits", "--json", "--utc"] + arguments)
+        #expect(ending.status == 0, "\(ending.errors)")
+        return try ending.lines.map(object).filter { $0["kind"] as? String == kind }
+    }
+
+    private func seconds(_ row: [String: Any]?) -> Int? { (row?["duration"] as? NSNumber)?.intValue }
+
+    // MARK: As of
+
+    @Test func `a badge heard from 8 to 16 o'clock with no later line was here for eight hours, not 0:00`() throws {
+        var writer = LineWriter()
+        writer.started(28_000)
+        writer.event("staff", "satisfied", 28_800, minor: 1, seen: 28_800)
+        let path = try folder(writer, alive: writer.alive(57_600))
+        let stay = try #require(try rows(path).first)
+        #expect(seconds(stay) == 28_800)
+        #expect(stay["until"] as? String == writer.date(57_600))
+        let proof = try #require(try rows(path, kind: "asOf").first)
+        #expect(proof["gateway"] as? String == "g" && proof["date"] as? String == writer.date(57_600))
+        let table = try Gateway.run("visits", "--utc", path).text
+        #expect(table.contains("here at 16:00:00, not known since"), "\(table)")
+        #expect(table.contains("As of 2026-11-21 16:00:00: g was last known to be alive then."), "\(table)")
+    }
+
+    @Test func `files of 2015 do not say still here`() throws {
+        var writer = LineWriter()
+        writer.offset = 1_433_116_800
+        writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
+        writer.adapter("listening", 3600)
+        let page = scratch.path("page.html")
+        let path = try folder(writer)
+        #expect(try Gateway.run("visits", "--utc", "--html", page, path).status == 0)
+        for text in [try Gateway.run("visits", "--utc", path).text, try String(contentsOfFile: page, encoding: .utf8)] {
+            #expect(!text.contains("still here"))
+            #expect(text.contains("here at 01:00:00, not known since"), "\(text)")
+            #expect(text.contains("As of 2015-06-01 01:00:00"))
+        }
+    }
+
+    @Test func `after a restart a quiet evening is no outage: only what lies between the two runs is`() throws {
+        var writer = LineWriter()
+        writer.started(100)
+        writer.stay("staff", 50_000, 54_000, minor: 1)
+        writer.boot = "aaaaaaaa-00000002"
+        writer.adapter("off", 111_590)
+        writer.started(111_600, until: 111_540)
+        let silence = try #require(try rows(folder(writer), kind: "silence").first { $0["adapter"] == nil })
+        #expect(silence["from"] as? String == writer.date(111_540))
+        #expect(silence["to"] as? String == writer.date(111_590))
+        #expect(silence["vague"] == nil)
+    }
+
+    @Test func `over a restart of the machine, too, it is dated by the old timeline's clock`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 50_000, 54_000, minor: 1)
+        let start = writer.offset
+        writer.boot = "bbbbbbbb-00000001"
+        writer.offset = start + 100_000
+        writer.started(20, until: -40)
+        let silence = try #require(try rows(folder(writer), kind: "silence").first)
+        #expect(silence["from"] as? String == LineWriter.date(start + 99_960))
+    }
+
+    @Test func `where nothing says how long it had run, a restart does not claim an outage`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 50_000, 54_000, minor: 1)
+        writer.boot = "aaaaaaaa-00000002"
+        writer.adapter("listening", 111_600)
+        let path = try folder(writer)
+        #expect(try rows(path, kind: "silence").first?["vague"] as? Bool == true)
+        let table = try Gateway.run("visits", "--utc", path).text
+        #expect(table.contains("the gateway was started anew; since when it had not been running is not known"))
+    }
+
+    @Test func `whom the gateway lost sight of was here until then, and not until it was last alive`() throws {
+        var writer = LineWriter()
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        writer.event("staff", "unknown", 700, minor: 1, seen: 600)
+        let path = try folder(writer, alive: writer.alive(9000))
+        #expect(seconds(try rows(path).first) == 500)
+    }
+
+    @Test func `an alive file that nobody can read as one is said, and the last line counts`() throws {
+        var writer = LineWriter()
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        let ending = try Gateway.run("visits", "--utc", try folder(writer, alive: "\0\0\0\0"))
+        #expect(ending.status == 0 && ending.errors.contains("alive holds nothing that a gateway wrote"))
+        #expect(ending.text.contains("here at 00:01:40, not known since"))
+    }
+
+    @Test func `a replay's alive is its last record, and no gateway line stands in it`() throws {
+        let path = scratch.path("replayed")
+        let replayed = try Gateway.replay([
+            "--output", path, "--fields", Fixtures.roomFields, Fixtures.path(Fixtures.rooms[2]),
+        ])
+        #expect(replayed.status == 0, "\(replayed.errors)")
+        let alive = try object(String(decoding: try contents(of: path + "/alive"), as: UTF8.self))
+        #expect(alive["type"] as? String == "alive" && alive["boot"] == nil)
+        let proof = try #require(try rows(path, kind: "asOf").first)
+        #expect(proof["date"] as? String == alive["date"] as? String)
+        for name in try FileManager.default.contentsOfDirectory(atPath: path) where name.hasPrefix("events-") {
+            #expect(try !String(contentsOfFile: path + "/" + name, encoding: .utf8).contains("\"type\":\"gateway\""))
+        }
+    }
+
+    // MARK: Nothing found is not nobody
+
+    @Test(arguments: ["visits", "explain"]) func `a capture is told to be none of a gateway's files`(
+        command: String
+    ) throws {
+        let capture = Fixtures.path(Fixtures.rooms[2])
+        let arguments = command == "visits" ? [command] : [command, "staff"]
+        let ending = try Gateway.run(arguments + [capture])
+        #expect(ending.status == 65 && ending.output.isEmpty)
+        #expect(ending.errors.contains("holds no event lines") && ending.errors.contains("replay --output"))
+        #expect(!ending.errors.contains("damaged"))
+    }
+
+    @Test func `a capture makes no page that says nobody was here`() throws {
+        let page = scratch.path("page.html")
+        let ending = try Gateway.run("visits", "--html", page, Fixtures.path(Fixtures.rooms[2]))
+        #expect(ending.status == 65)
+        #expect(!FileManager.default.fileExists(atPath: page))
+    }
+
+    @Test(arguments: ["visits", "explain"]) func `an empty folder is said to hold no event files`(
+        command: String
+    ) throws {
+        let path = scratch.path("empty")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let ending = try Gateway.run((command == "visits" ? [command] : [command, "staff"]) + [path])
+        #expect(ending.status == 66 && ending.output.isEmpty)
+        #expect(ending.errors.contains("holds no event files"), "\(ending.errors)")
+    }
+
+    @Test(arguments: [
+        (["--from", "2030-01-01"], 65, "nothing is known of the time from 2030-01-01"),
+        (["--to", "2020-01-01"], 65, "nothing is known of the time to 2020-01-01"),
+        (["--condition", "stafff"], 65, "no line names the condition “stafff”; is “staff” meant?"),
+        (["--condition", "warehouse"], 65, "the files name desk, staff"),
+        (["--beacon", "1/8"], 65, "no line names the beacon 1/8; is “1/1” meant?"),
+        (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "the range is reversed"),
+    ]) func `what can't be found is said in words of its own`(
+        arguments: [String], status: Int32, words: String
+    ) throws {
+        var writer = LineWriter()
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.stay("desk", 500, 600)
+        let path = try folder(writer)
+        let page = scratch.path("page.html")
+        for more in [[], ["--html", page]] {
+            let ending = try Gateway.run(["visits", "--utc"] + arguments + more + [path])
+            #expect(ending.status == status && ending.output.isEmpty, "\(ending.text)")
+            #expect(ending.errors.contains(words), "\(ending.errors)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: page))
+    }
+
+    @Test func `a time in which the gateway heard and nobody came is told as such`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 100, 400, minor: 1)
+        let path = try folder(writer, alive: writer.alive(9000))
+        let ending = try Gateway.run("visits", "--utc", "--from", "2026-11-21T01:00", path)
+        #expect(ending.status == 0)
+        #expect(ending.text.hasPrefix("No visits from 2026-11-21 01:00:00."), "\(ending.text)")
+        #expect(ending.text.contains("As of 2026-11-21 02:30:00"))
+    }
+
+    // MARK: Clipped, and once
+
+    @Test func `an hour of a night shift counts an hour, and says that it began before and goes on`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 3600, 28_800, minor: 1)
+        let path = try folder(writer, alive: writer.alive(40_000))
+        let hour = ["--from", "2026-11-21T02:00", "--to", "2026-11-21T03:00"]
+        let stay = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
+        #expect(seconds(stay) == 3600)
+        #expect(stay["beganBefore"] as? Bool == true && stay["goesOn"] as? Bool == true)
+        let total = try rows(hour[0], hour[1], hour[2], hour[3], path, kind: "total").first
+        #expect(seconds(total) == 3600)
+        let table = try Gateway.run(["visits", "--utc"] + hour + [path]).text
+        #expect(table.contains("began before") && table.contains("goes on"), "\(table)")
+        #expect(table.contains("1 visit, 1:00:00"))
+    }
+
+    @Test func `rows and totals agree over any range, and days add up to the whole`() throws {
+        var writer = LineWriter()
+        var time = 100.0
+        for number in 0..<40 {
+            let length = Double(number * 997 % 9000 + 60)
+            writer.stay("staff", time, time + length, minor: 1)
+            time += length + 31
+        }
+        let path = try folder(writer)
+        var sum = 0
+        for hour in 0..<60 {
+            let (from, to) = (writer.date(Double(hour) * 3600), writer.date(Double(hour + 1) * 3600))
+            let ending = try Gateway.run("visits", "--json", "--utc", "--from", from, "--to", to, path)
+            guard ending.status == 0 else { break }
+            let all = try ending.lines.map(object)
+            let visits = all.filter { $0["kind"] as? String == "visit" }
+            let total = all.first { $0["kind"] as? String == "total" }
+            #expect(visits.reduce(0) { $0 + (seconds($1) ?? 0) } == seconds(total) ?? 0)
+            sum += seconds(total) ?? 0
+        }
+        let whole = seconds(try rows(path, kind: "total").first)
+        #expect(sum > 0 && sum == whole)
+    }
+
+    @Test func `a badge that two gateways heard for three hours was there for three hours, once`() throws {
+        var (hall, yard) = (LineWriter(), LineWriter())
+        hall.gateway = "hall"
+        yard.gateway = "yard"
+        hall.stay("staff", 3600, 7200, minor: 1)
+        // The hall takes it for present until 7,230 s.
+        yard.stay("staff", 7210, 14_400, minor: 1)
+        hall.stay("staff", 9000, 9100, minor: 1)
+        let places = [try folder(hall, name: "hall"), try folder(yard, name: "yard")]
+        let stays = try rows(places[0], places[1])
+        #expect(stays.count == 1 && seconds(stays.first) == 10_800)
+        #expect(stays.first?["gateways"] as? [String] == ["hall", "yard"])
+        #expect(stays.first?["sightings"] as? Int == 21)
+        let table = try Gateway.run("visits", "--utc", places[0], places[1]).text
+        #expect(table.contains("hall+yard") && table.contains("1 visit, 3:00:00"), "\(table)")
+    }
+
+    @Test func `a condition and the beacon that satisfied it are two totals, told apart by their scope`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 100, 400)
+        writer.stay("staff", 100, 400, minor: 1)
+        let path = try folder(writer)
+        let totals = try rows(path, kind: "total")
+        #expect(totals.map { $0["scope"] as? String } == ["beacon", "condition"])
+        #expect(totals.allSatisfy { $0["visits"] as? Int == 1 && seconds($0) == 300 })
+        let page = scratch.path("page.html")
+        #expect(try Gateway.run("visits", "--utc", "--html", page, path).status == 0)
+        #expect(try String(contentsOfFile: page, encoding: .utf8).contains("1 visits of 1 beacons"))
+        let csv = try Gateway.run("visits", "--utc", "--csv", path).text
+        #expect(csv.contains(",scope,") && csv.contains(",left,condition,g,") && csv.contains(",left,beacon,g,"))
+    }
+
+    // MARK: From visits to explain
+
+    @Test func `explain takes the line that visits shows, and the name that it prints`() throws {
+        var writer = LineWriter()
+        writer.stay("besucher", 100, 400, minor: 12)
+        writer.event("besucher", "satisfied", 500, minor: 13, seen: 500)
+        let path = try folder(writer)
+        let stay = try #require(try rows(path).first)
+        let line = try #require(stay["sequence"] as? Int)
+        for name in ["\(line)", "besucher 1/12", "1/12"] {
+            let ending = try Gateway.run("explain", "--utc", name, path)
+            #expect(ending.status == 0 && ending.text.contains("/1/12 became unsatisfied"), "\(ending.errors)")
+        }
+        let missing = try Gateway.run("explain", "besuche", path)
+        #expect(missing.status == 65 && missing.errors.contains("is “besucher” meant?"), "\(missing.errors)")
+    }
+}
