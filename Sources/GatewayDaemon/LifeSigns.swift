@@ -55,6 +55,7 @@ struct LifeSigns {
     ///   - machine: the machine's present start.
     ///   - time: the present.
     ///   - clockOffset: how far the wall clock is ahead of it.
+    /// - Returns: what the line says.
     func started(
         _ configuration: String?, machine: String, at time: Instant, clockOffset: ClockOffset
     ) -> GatewayChange {
