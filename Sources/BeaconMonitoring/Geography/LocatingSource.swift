@@ -38,7 +38,7 @@ extension BeaconMonitor {
     ///   - since: when it stopped.
     ///   - reason: why, in words for operators.
     public func lostLocation(since: Instant, reason: String) {
-        let now = max(clock.now, engine.now)
+        let now = max(beforeUndrained(clock.now), engine.now)
         give { engine, actions in
             guard let source = engine.locationSource else { return }
             engine.listening(

@@ -59,9 +59,12 @@ extension BeaconMonitor {
     }
 
     /// The location source gave a fix; without one in the engine's settings nothing but time comes of it (rule G3).
+    ///
+    /// Where the monitor hears by a ``SightingSource``, a fix that comes when something is due is taken as of just before
+    /// that: what was received by then is still to be handed over (rule T5).
     public func located(_ fix: LocationFix) {
         var fix = fix
-        fix.time = inputCheck.time(fix.time, clock)
+        fix.time = beforeUndrained(inputCheck.time(fix.time, clock))
         give { engine, actions in engine.located(fix, into: &actions) }
     }
 
@@ -135,7 +138,7 @@ extension BeaconMonitor {
             foreignInputs: inputCheck.foreign)
     }
 
-    /// An input of the user's own, dated now.
+    /// An input of the user's own, dated now, or just before what is due and waits for the source (rule T5).
     func input(
         _ body: (inout MonitorEngine, Instant, inout ActionBuffer) throws(MonitorError) -> Void
     ) throws(MonitorError) {
@@ -143,7 +146,7 @@ extension BeaconMonitor {
         engine.clockOffset = clock.offset
         noteKeeping()
         // A scanner may have stamped a report that came in the meantime; that is no input out of order.
-        let time = max(clock.now, engine.now)
+        let time = max(beforeUndrained(clock.now), engine.now)
         try body(&engine, time, &actions)
         perform()
     }

@@ -115,6 +115,13 @@ extension BeaconMonitor {
     /// when all of it has been done.
     package func catchUp() { if !isEnded { advance(to: clock.now) } }
 
+    /// The moment at which something that was not heard is taken (rule T5): where it comes while something is due that the
+    /// source has still to be drained for, before that. It would else overtake the report that prevents an exit.
+    func beforeUndrained(_ time: Instant) -> Instant {
+        guard isRunning, source != nil, let deadline = engine.nextDeadline, deadline <= time else { return time }
+        return max(deadline - .nanoseconds(1), engine.now)
+    }
+
     /// The silence after which an adapter is taken for deaf (rule L5); absent: never.
     package var deafAfter: Duration? { engine.settings.deafAfter }
 

@@ -1,0 +1,102 @@
+import BeaconMonitoringTesting
+import BluetoothLE
+import Synchronization
+import Testing
+
+@testable import BeaconMonitoring
+
+/// What comes while a source has still to hand over what it received, and what comes of it at the end.
+@Suite(.timeLimit(.minutes(20))) struct UndrainedTests {
+    /// A source whose drain, when it is asked for, waits until a test lets it go, and then hands over one report that had
+    /// been received.
+    private final class Held: SightingSource {
+        private struct State {
+            var monitor: BeaconMonitor?
+            var buffered: Sighting?
+        }
+
+        let hands = HandClock()
+        var clock: any MonitorClock { hands }
+        let running = Gate()
+        let asked = Gate()
+        let released = Gate()
+        let handed = Gate()
+        private let state = Mutex(State())
+
+        func buffer(_ sighting: Sighting) { state.withLock { $0.buffered = sighting } }
+
+        func run(into monitor: BeaconMonitor) async throws {
+            state.withLock { $0.monitor = monitor }
+            defer { state.withLock { $0.monitor = nil } }
+            running.open()
+            try await hands.sleep(until: .latest)
+        }
+
+        func drain() async {
+            let (monitor, sighting) = state.withLock { state in (state.monitor, state.buffered.take()) }
+            guard let monitor, let sighting else { return }
+            asked.open()
+            await released.passed()
+            await monitor.sighted(sighting)
+            handed.open()
+        }
+    }
+
+    /// It is passed once it has been opened.
+    private final class Gate: Sendable {
+        private let stream: AsyncStream<Never>
+        private let continuation: AsyncStream<Never>.Continuation
+
+        init() { (stream, continuation) = AsyncStream.makeStream() }
+
+        func open() { continuation.finish() }
+        func passed() async { for await _ in stream {} }
+    }
+
+    private enum Input: CaseIterable { case fix, loss, condition, names }
+
+    @Test(arguments: Input.allCases)
+    private func `T5: no fix and no word of the program's overtakes the report that prevents an exit`(
+        _ input: Input
+    ) async throws {
+        let source = Held()
+        var engine = EngineSettings()
+        engine.locationSource = "gps"
+        let monitor = try BeaconMonitor("undrained \(input)", source: source, engine: engine)
+        try await monitor.add(.anyA, identifier: "lobby")
+        var events = monitor.events.makeAsyncIterator()
+        async let running: Void = monitor.run()
+        await source.running.passed()
+        let adapter = try await monitor.adapter(named: "hci0")
+        func sighting() -> Sighting {
+            Sighting(
+                time: source.hands.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60))
+        }
+        await monitor.sighted(sighting())
+        #expect(try await events.next()?.state == .satisfied)
+        // It is heard again just before it would have left, and what says so is still on its way then.
+        source.hands.turn(by: .seconds(29))
+        source.buffer(sighting())
+        source.hands.turn(by: .seconds(2))
+        await source.asked.passed()
+        let now = source.hands.now
+        switch input {
+        case .fix:
+            await monitor.located(
+                try LocationFix(
+                    time: now, coordinate: try Coordinate(latitude: 48, longitude: 16), horizontalAccuracy: 5))
+        case .loss: await monitor.lostLocation(since: now, reason: "a tunnel")
+        case .condition:
+            try await monitor.add(
+                .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: BeaconIdentity.a(1).uuid, major: 999)),
+                identifier: "other")
+        case .names: try await monitor.setNamedBeacons([])
+        }
+        source.released.open()
+        await source.handed.passed()
+        await monitor.end()
+        try await running
+        // Nobody has left.
+        #expect(try await events.next() == nil)
+    }
+}
