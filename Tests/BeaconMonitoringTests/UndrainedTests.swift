@@ -99,4 +99,32 @@ import Testing
         // Nobody has left.
         #expect(try await events.next() == nil)
     }
+
+    @Test func `what a source makes of the monitor's end is no error of run()`() async throws {
+        struct Hasty: SightingSource {
+            let hands = HandClock()
+            let asked = Gate()
+            var clock: any MonitorClock { hands }
+            func run(into monitor: BeaconMonitor) async throws {
+                let adapter = try await monitor.adapter(named: "hci0")
+                await monitor.sighted(
+                    Sighting(
+                        time: hands.now, adapter: adapter, beacon: .a(1), measuredPower: -59, rssi: RSSI(dBm: -60)))
+                hands.turn(by: .seconds(31))
+                // Time is kept no further until this has ended.
+                await asked.passed()
+                await monitor.end()
+                _ = try await monitor.adapter(named: "hci0")
+            }
+            func drain() async {
+                asked.open()
+                await Gate().passed()
+            }
+        }
+        let monitor = try BeaconMonitor("ended within", source: Hasty())
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .satisfied)
+        var events = monitor.events.makeAsyncIterator()
+        try await monitor.run()
+        #expect(try await events.next() == nil)
+    }
 }

@@ -44,6 +44,8 @@ extension BeaconMonitor {
             try await runLocating { try await self.hear(by: source) }
             end()
         } catch {
+            // Whoever ended it knows: what its source makes of that is no news.
+            if isEnded, !(error is CancellationError) { return }
             // Who was cancelled knows why; subscribers are told of anything else.
             end(because: error is CancellationError ? nil : .hearingEnded("\(error)"))
             throw error
@@ -101,8 +103,9 @@ extension BeaconMonitor {
         }
     }
 
-    /// Handles what is due at or before `time`.
+    /// Handles what is due at or before `time`; nothing where the monitor has ended, whose store is closed.
     func advance(to time: Instant) {
+        guard !isEnded else { return }
         // What was drained may have brought the engine further than the moment for which it was drained.
         give { engine, actions in engine.advance(to: max(time, engine.now), into: &actions) }
         let engine = engine
