@@ -127,4 +127,30 @@ import Testing
         try await monitor.run()
         #expect(try await events.next() == nil)
     }
+
+    @Test func `a script's time is over when what knows where the gateway is has been asked, too`() async throws {
+        struct Place: LocatingSource {
+            let name = "gps"
+            let coordinate: Coordinate
+            func run(into monitor: BeaconMonitor) async throws { await Gate().passed() }
+            func drain(into monitor: isolated BeaconMonitor) async {
+                guard
+                    let fix = try? LocationFix(
+                        time: monitor.clock.now, coordinate: coordinate, horizontalAccuracy: 5)
+                else { return }
+                monitor.located(fix)
+            }
+        }
+        let script = ScriptedSightings()
+        let here = try Coordinate(latitude: 48, longitude: 16)
+        let monitor = try BeaconMonitor("script located", source: script, locating: Locating(Place(coordinate: here)))
+        try await monitor.add(
+            .circle(BeaconMonitor.CircularGeographicCondition(center: here, radius: 200)), identifier: "depot",
+            assuming: .unsatisfied)
+        async let running: Void = monitor.run()
+        await script.wait(.seconds(1))
+        #expect(try await monitor.requestState(for: "depot") == .satisfied)
+        script.finish()
+        try await running
+    }
 }

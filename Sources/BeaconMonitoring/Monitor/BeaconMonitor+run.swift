@@ -116,7 +116,11 @@ extension BeaconMonitor {
 
     /// Handles at once what is due by the clock's present: for sources that turn a clock themselves, so that a test knows
     /// when all of it has been done.
-    package func catchUp() { if !isEnded { advance(to: clock.now) } }
+    package func catchUp() async {
+        let now = clock.now
+        await drainLocating()
+        advance(to: now)
+    }
 
     /// The moment at which something that was not heard is taken (rule T5): where it comes while something is due that the
     /// source has still to be drained for, before that. It would else overtake the report that prevents an exit.
