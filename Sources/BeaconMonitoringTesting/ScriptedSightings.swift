@@ -13,8 +13,8 @@ import Synchronization
 ///     try await hearing
 ///
 /// Each call returns when the monitor has done all that follows from it: what it led to waits for the subscribers then. A
-/// call that comes before `BeaconMonitor.run()` waits for it; one that comes after the end returns at once. One monitor
-/// may run on it at a time.
+/// call that comes before `BeaconMonitor.run()` waits for it; one that comes after the end returns at once, and so does one
+/// whose task is cancelled before its turn. It is for one monitor, and has ended with that one's run.
 public final class ScriptedSightings: SightingSource {
     /// Its hands, which ``wait(_:)`` turns.
     public let hands: HandClock

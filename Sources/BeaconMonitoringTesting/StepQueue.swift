@@ -9,6 +9,7 @@ final class StepQueue: Sendable {
 
     struct Step: Sendable {
         let body: Body
+        fileprivate let id: Int
         fileprivate let waiter: CheckedContinuation<Void, Never>
 
         /// Tells whoever waits that it has been performed.
@@ -17,22 +18,36 @@ final class StepQueue: Sendable {
 
     private struct State {
         var steps: [Step] = []
+        var stepsGiven = 0
         var end: Result<Void, any Error>?
         var performer: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
 
-    /// Returns when a step has been performed, or nobody will.
+    /// Returns when a step has been performed, or nobody will; where the task is cancelled before its turn, nobody does.
     func perform(_ body: @escaping Body) async {
-        await withCheckedContinuation { waiter in
-            let (performer, isOver) = state.withLock { state in
-                guard state.end == nil else { return (nil as CheckedContinuation<Void, Never>?, true) }
-                state.steps.append(Step(body: body, waiter: waiter))
-                return (state.performer.take(), false)
+        let id = state.withLock { state in
+            state.stepsGiven += 1
+            return state.stepsGiven
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let (performer, isOver) = state.withLock { state in
+                    guard state.end == nil, !Task.isCancelled else {
+                        return (nil as CheckedContinuation<Void, Never>?, true)
+                    }
+                    state.steps.append(Step(body: body, id: id, waiter: waiter))
+                    return (state.performer.take(), false)
+                }
+                performer?.resume()
+                if isOver { waiter.resume() }
             }
-            performer?.resume()
-            if isOver { waiter.resume() }
+        } onCancel: {
+            let step = state.withLock { state in
+                state.steps.firstIndex { $0.id == id }.map { state.steps.remove(at: $0) }
+            }
+            step?.done()
         }
     }
 

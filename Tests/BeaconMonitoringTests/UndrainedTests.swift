@@ -128,6 +128,23 @@ import Testing
         #expect(try await events.next() == nil)
     }
 
+    @Test func `a step of a script that nobody runs ends when its task is cancelled, and is never performed`()
+        async throws
+    {
+        let script = ScriptedSightings()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await script.hear(.a(1)) }
+            group.cancelAll()
+        }
+        let monitor = try BeaconMonitor("step cancelled", source: script)
+        try await monitor.add(.anyA, identifier: "lobby", assuming: .unsatisfied)
+        async let running: Void = monitor.run()
+        await script.wait(.seconds(1))
+        #expect(try await monitor.requestState(for: "lobby") == .unsatisfied)
+        script.finish()
+        try await running
+    }
+
     @Test func `a script's time is over when what knows where the gateway is has been asked, too`() async throws {
         struct Place: LocatingSource {
             let name = "gps"
