@@ -1,27 +1,43 @@
 import BeaconMonitoring
 import BluetoothLE
+import Glibc
 import Polling
 import Synchronization
 import SystemPackage
 
 /// One conversation with gpsd, on a thread of its own: none of those that all tasks share waits for a socket.
+///
+/// Nobody waits for a name that is looked up, which no name server may answer (resolv.conf(5)): nothing can have been
+/// received meanwhile, and at the end that thread is left to end by itself.
 final class GPSDPlayback: LocationPlayback {
+    typealias Connect =
+        @Sendable (_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem>
+
     private struct State {
         var isStopped = false
         var drains: [CheckedContinuation<Void, Never>] = []
         /// The thread turns its loop: who asks for a drain is answered.
         var isTurning = false
+        /// The thread looks up a name, and can't be told anything.
+        var isLookingUp = false
+        var hasEnded = false
+        /// Nobody joins the thread: it is to let go of itself.
+        var isLeft = false
+        /// Waits for the thread's end; is told whether that is near.
+        var leaver: CheckedContinuation<Bool, Never>?
     }
 
     private let host: String
     private let port: UInt16
+    private let connect: Connect
     private let mailbox = LocationMailbox()
     private let state = Mutex(State())
     private let wake = Mutex<WakeUp?>(nil)
 
-    init(host: String, port: UInt16) {
+    init(host: String, port: UInt16, connect: @escaping Connect = TCPSocket.connect) {
         self.host = host
         self.port = port
+        self.connect = connect
     }
 
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws {
@@ -39,13 +55,31 @@ final class GPSDPlayback: LocationPlayback {
             state.withLock { $0.isStopped = true }
             wake.withLock { $0 }?.signal()
         }
-        // It has been asked to end, or has ended.
-        state.withLock { $0.isStopped = true }
-        wake.withLock { $0 }?.signal()
-        thread.join()
+        // What is joined has ended but for its last steps.
+        if await canJoin() { thread.join() }
         feed.set([])
         try Task.checkCancellation()
         throw LocationError(description: "what listens to gpsd has ended: the process has no descriptors left")
+    }
+
+    /// Has the thread end.
+    ///
+    /// - Returns: whether it has; where not, it lets go of itself.
+    private func canJoin() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                state.isStopped = true
+                if state.hasEnded { return true }
+                if state.isLookingUp {
+                    state.isLeft = true
+                    return false
+                }
+                state.leaver = continuation
+                return nil
+            }
+            wake.withLock { $0 }?.signal()
+            if let answer { continuation.resume(returning: answer) }
+        }
     }
 
     func drain(on clock: any MonitorClock, to monitor: isolated BeaconMonitor, _ feed: LocationFeed) async {
@@ -62,19 +96,10 @@ final class GPSDPlayback: LocationPlayback {
 
     /// What the thread does.
     private func talk(_ wake: WakeUp) {
-        defer {
-            let waiting = state.withLock { state in
-                state.isTurning = false
-                let waiting = state.drains
-                state.drains = []
-                return waiting
-            }
-            for continuation in waiting { continuation.resume() }
-            mailbox.end()
-        }
+        defer { hasTalked() }
         do throws(Errno) {
             let loop = try EventLoop()
-            let source = GPSDSource(host: host, port: port, on: loop)
+            let source = GPSDSource(host: host, port: port, on: loop) { [unowned self] in lookUp($0, $1) }
             let watch = try loop.watch(wake.descriptor, for: .read) { [unowned self] _ in
                 wake.clear()
                 let (isStopped, drains) = state.withLock { state in
@@ -95,6 +120,42 @@ final class GPSDPlayback: LocationPlayback {
         } catch {
             mailbox.put(.lost(since: BootClock.now, reason: "\(error)"))
         }
+    }
+
+    private func hasTalked() {
+        let (waiting, leaver, isLeft) = state.withLock { state in
+            state.isTurning = false
+            state.hasEnded = true
+            let waiting = state.drains
+            state.drains = []
+            return (waiting, state.leaver.take(), state.isLeft)
+        }
+        for continuation in waiting { continuation.resume() }
+        mailbox.end()
+        // It can't fail: the thread is this one, and nobody joins it.
+        if isLeft { pthread_detach(pthread_self()) }
+        leaver?.resume(returning: true)
+    }
+
+    /// Connects; who waits for what was received need not meanwhile: nothing is.
+    private func lookUp(_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem> {
+        let (isStopped, wasTurning, waiting) = state.withLock { state in
+            guard !state.isStopped else { return (true, false, [CheckedContinuation<Void, Never>]()) }
+            let (wasTurning, waiting) = (state.isTurning, state.drains)
+            state.isTurning = false
+            state.isLookingUp = true
+            state.drains = []
+            return (false, wasTurning, waiting)
+        }
+        guard !isStopped else { return .failure(TCPSocket.Problem(text: "it is no longer wanted")) }
+        for continuation in waiting { continuation.resume() }
+        defer {
+            state.withLock { state in
+                state.isTurning = wasTurning
+                state.isLookingUp = false
+            }
+        }
+        return connect(host, port)
     }
 
     /// Puts what a source tells into the mailbox.

@@ -13,7 +13,11 @@ public final class GPSDSource: LocationSource {
     /// What the conversation has counted.
     public var counters: GPSDSession.Counters { session.counters }
 
+    /// Looks a host up and begins to connect to it.
+    typealias Connect = (_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem>
+
     private let loop: EventLoop
+    private let beginConnecting: Connect
     private let host: String
     private let port: UInt16
     private var session: GPSDSession
@@ -28,8 +32,13 @@ public final class GPSDSource: LocationSource {
     private static let readsMax = 16
 
     /// Makes one for gpsd at a host and port, which has not begun.
-    public init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
+    public convenience init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
+        self.init(host: host, port: port, on: loop, connect: TCPSocket.connect)
+    }
+
+    init(host: String, port: UInt16, on loop: EventLoop, connect: @escaping Connect) {
         self.loop = loop
+        beginConnecting = connect
         self.host = host
         self.port = port
         session = GPSDSession(at: loop.now)
@@ -96,7 +105,7 @@ public final class GPSDSource: LocationSource {
     }
 
     private func connect() {
-        switch TCPSocket.connect(host: host, port: port) {
+        switch beginConnecting(host, port) {
         case .failure(let problem):
             raise(Self.flags(for: problem.error))
             fail(problem.text)

@@ -1,0 +1,66 @@
+import BeaconMonitoring
+import BluetoothLE
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import Location
+
+/// Providers whose run ends, or is asked for what it received, when that is least convenient.
+@Suite(.timeLimit(.minutes(20))) struct PlaybackTests {
+    /// A resolver of which no server answers, until a test lets it.
+    private final class Resolver: Sendable {
+        private let answer = DispatchSemaphore(value: 0)
+        private let asked = AsyncStream.makeStream(of: Never.self)
+
+        func connect(_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem> {
+            asked.continuation.finish()
+            answer.wait()
+            return .failure(TCPSocket.Problem(text: "no server answers"))
+        }
+
+        func wasAsked() async { for await _ in asked.stream {} }
+        func release() { answer.signal() }
+    }
+
+    private func feed() -> LocationFeed { LocationFeed(service: ServiceRegistry()) }
+
+    @Test func `a run that is cancelled does not wait for a name that is looked up`() async throws {
+        let resolver = Resolver()
+        let provider = LocationProvider(name: "gpsd") {
+            GPSDPlayback(host: "gps.example", port: 2947, connect: resolver.connect)
+        }
+        let monitor = try BeaconMonitor(
+            "gpsd lookup", clock: TurnedClock(), locating: .provider(provider, feed: feed()))
+        let running = Task { try await monitor.run() }
+        await resolver.wasAsked()
+        running.cancel()
+        // Nobody lets the resolver answer before.
+        await #expect(throws: CancellationError.self) { try await running.value }
+        resolver.release()
+        await monitor.end()
+    }
+
+    @Test func `T5: what is due does not wait for a name that is looked up`() async throws {
+        let resolver = Resolver()
+        // It is told at once the first time that there is no connection; the next attempt is made within the loop.
+        let attempts = Mutex(0)
+        let playback = GPSDPlayback(host: "gps.example", port: 2947) { host, port in
+            let isFirst = attempts.withLock { attempts in
+                attempts += 1
+                return attempts == 1
+            }
+            return isFirst ? .failure(TCPSocket.Problem(text: "refused")) : resolver.connect(host, port)
+        }
+        let feed = feed()
+        let monitor = try BeaconMonitor("gpsd drain", clock: TurnedClock())
+        let running = Task { try await playback.run(on: TurnedClock(), to: nil, feed) }
+        await resolver.wasAsked()
+        await playback.drain(on: monitor.clock, to: monitor, feed)
+        resolver.release()
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        await monitor.end()
+    }
+}
