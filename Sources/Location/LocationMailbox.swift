@@ -11,8 +11,10 @@ final class LocationMailbox: Sendable {
     private struct State {
         var news: [LocationNews] = []
         var dropped = 0
-        var waiter: CheckedContinuation<Void, Never>?
-        /// Nothing comes any more, or nobody waits any more.
+        /// Those who wait, by their numbers: of what comes one of them gets each.
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var given = 0
+        /// Nothing comes any more.
         var isEnded = false
     }
 
@@ -20,16 +22,19 @@ final class LocationMailbox: Sendable {
 
     var dropped: Int { state.withLock { $0.dropped } }
 
+    /// How many wait for what comes.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     func put(_ news: LocationNews) {
-        let waiter = state.withLock { state in
+        let waiters = state.withLock { state in
             if state.news.count == Self.newsMax {
                 state.news.removeFirst()
                 state.dropped += 1
             }
             state.news.append(news)
-            return state.waiter.take()
+            return Self.takeWaiters(&state)
         }
-        waiter?.resume()
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Tells what waits, from within the monitor: taken and told in one go, so that a drain knows when nothing waits.
@@ -45,13 +50,19 @@ final class LocationMailbox: Sendable {
         }
     }
 
-    /// Begins anew after an end: what came meanwhile has waited.
-    func begin() { state.withLock { $0.isEnded = false } }
+    private static func takeWaiters(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        defer { state.waiters = [:] }
+        return Array(state.waiters.values)
+    }
 
     /// Tells what comes, until nothing more does or the task is cancelled.
     func deliver(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async {
+        let id = state.withLock { state in
+            state.given += 1
+            return state.given
+        }
         await withTaskCancellationHandler {
-            while !Task.isCancelled, await waits() {
+            while await waits(id), !Task.isCancelled {
                 if let monitor {
                     await hand(at: clock.now, to: monitor, feed)
                 } else {
@@ -59,31 +70,38 @@ final class LocationMailbox: Sendable {
                 }
             }
         } onCancel: {
-            end()
+            // Another may wait for the same.
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
         }
     }
 
     /// Nothing comes any more.
     func end() {
-        let waiter = state.withLock { state in
+        let waiters = state.withLock { state in
             state.isEnded = true
-            return state.waiter.take()
+            return Self.takeWaiters(&state)
         }
-        waiter?.resume()
+        for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when something waits.
+    /// Returns when something waits, or the task is cancelled.
     ///
     /// - Returns: whether it does; where not, nothing more comes.
-    private func waits() async -> Bool {
-        await withCheckedContinuation { (waiter: CheckedContinuation<Void, Never>) in
-            let isDue = state.withLock { state in
-                if !state.news.isEmpty || state.isEnded { return true }
-                state.waiter = waiter
-                return false
+    private func waits(_ id: Int) async -> Bool {
+        while true {
+            let isOver = state.withLock { state -> Bool? in
+                if !state.news.isEmpty { return false }
+                return state.isEnded || Task.isCancelled ? true : nil
             }
-            if isDue { waiter.resume() }
+            if let isOver { return !isOver }
+            await withCheckedContinuation { (waiter: CheckedContinuation<Void, Never>) in
+                let isDue = state.withLock { state in
+                    if !state.news.isEmpty || state.isEnded || Task.isCancelled { return true }
+                    state.waiters[id] = waiter
+                    return false
+                }
+                if isDue { waiter.resume() }
+            }
         }
-        return state.withLock { !$0.news.isEmpty }
     }
 }

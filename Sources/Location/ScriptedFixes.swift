@@ -8,7 +8,8 @@ import Synchronization
 ///     let monitor = try BeaconMonitor("ferry", clock: clock, locating: .scripted(script))
 ///     script.give(fix)
 ///
-/// What is given while nobody plays it waits, 1,024 of it; of more the oldest is dropped and counted.
+/// What is given while nobody plays it waits, 1,024 of it; of more the oldest is dropped and counted. Where several play it,
+/// one of them gets each.
 public final class ScriptedFixes: Sendable {
     /// What lines call it.
     public let name: String
@@ -41,7 +42,6 @@ final class ScriptedPlayback: LocationPlayback {
     init(script: ScriptedFixes) { self.script = script }
 
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws {
-        script.mailbox.begin()
         await script.mailbox.deliver(on: clock, to: monitor, feed)
         try Task.checkCancellation()
     }

@@ -63,4 +63,29 @@ import Testing
         await #expect(throws: CancellationError.self) { try await running.value }
         await monitor.end()
     }
+
+    @Test func `a script that two play ends for each when that one is cancelled`() async throws {
+        let script = ScriptedFixes()
+        let (first, second) = (feed(), feed())
+        let clock = TurnedClock()
+        let one = Task { try await first.run(.scripted(script), clock: clock) }
+        await script.mailbox.waits(for: 1)
+        let other = Task { try await second.run(.scripted(script), clock: clock) }
+        await script.mailbox.waits(for: 2)
+        one.cancel()
+        await #expect(throws: CancellationError.self) { try await one.value }
+        // The other plays on.
+        var updates = LocationUpdate.liveUpdates(from: second).makeAsyncIterator()
+        script.give(try fix(0))
+        #expect(await updates.next()?.location != nil)
+        other.cancel()
+        await #expect(throws: CancellationError.self) { try await other.value }
+    }
+}
+
+extension LocationMailbox {
+    /// Returns when so many wait for what comes.
+    fileprivate func waits(for count: Int) async {
+        while waiterCount < count { await Task.yield() }
+    }
 }
