@@ -28,6 +28,8 @@ final class GPXPlayback: LocationPlayback {
 
     func run(on clock: any MonitorClock, to monitor: BeaconMonitor?, _ feed: LocationFeed) async throws {
         let plan = try plan(feed)
+        // Whatever the file was refused for before.
+        feed.set([])
         state.withLock {
             var timeline = GPXTimeline(plan, options, begun: clock.now)
             let first = timeline.player.next()

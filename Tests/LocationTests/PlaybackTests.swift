@@ -81,6 +81,22 @@ import Testing
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }
     }
+
+    @Test func `a file that may be read now is no longer refused`() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).gpx").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let here = try vienna()
+        try "<gpx version=\"1.1\"><wpt lat=\"\(here.latitude)\" lon=\"\(here.longitude)\"/></gpx>"
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        let feed = feed()
+        // Refused before.
+        feed.set(.authorizationDenied)
+        var updates = LocationUpdate.liveUpdates(from: feed).makeAsyncIterator()
+        #expect(await updates.next()?.authorizationDenied == true)
+        async let running: Void = feed.run(.gpx(path, pace: 1), clock: TurnedClock())
+        #expect(await updates.next()?.authorizationDenied == false)
+        try await running
+    }
 }
 
 extension LocationMailbox {
