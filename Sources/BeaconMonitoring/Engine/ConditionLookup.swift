@@ -26,15 +26,19 @@ struct ConditionLookup: Sendable {
 
     // MARK: The way of a sighting
 
+    /// The hash of a UUID, made once for each sighting.
+    @inline(__always)
+    func hash(_ uuid: ProximityUUID) -> UInt64 { table.hash(uuid) }
+
     /// The place in ``memo`` of what a beacon concerns, or −1.
     @inline(__always)
-    func remembered(_ uuid: ProximityUUID, _ number: UInt32) -> Int {
-        memo.find(uuid, number, hash: table.hash(uuid))
+    func remembered(_ uuid: ProximityUUID, _ number: UInt32, hash: UInt64) -> Int {
+        memo.find(uuid, number, hash: hash)
     }
 
     /// Adds the conditions that a beacon matches, in no order.
-    func find(_ beacon: BeaconIdentity, into found: inout [ConditionIndex]) {
-        let hash = table.hash(beacon.uuid)
+    @inline(__always)
+    func find(_ beacon: BeaconIdentity, hash: UInt64, into found: inout [ConditionIndex]) {
         let place = table.find(beacon.uuid, hash: hash, extra: 0)
         guard place >= 0 else { return }
         let group = groups[Int(place)]
@@ -59,8 +63,8 @@ struct ConditionLookup: Sendable {
     }
 
     /// Remembers the subjects that a beacon concerns; at most ``MatchMemo/conditionsMax``.
-    mutating func remember(_ entry: MatchMemo.Entry, for beacon: BeaconIdentity) {
-        memo.keep(entry, for: beacon, hash: table.hash(beacon.uuid))
+    mutating func remember(_ entry: MatchMemo.Entry, for beacon: BeaconIdentity, hash: UInt64) {
+        memo.keep(entry, for: beacon, hash: hash)
     }
 
     /// Forgets what was found, since something that it rests on changed.

@@ -188,14 +188,14 @@ struct ConditionTable: Sendable {
     /// Remembers the subjects of the conditions that a beacon was found to match, unless they are too many or one follows
     /// each beacon.
     /// - Returns: whether they are remembered.
-    mutating func remember(_ found: [ConditionIndex], for beacon: BeaconIdentity) -> Bool {
+    mutating func remember(_ found: [ConditionIndex], for beacon: BeaconIdentity, hash: UInt64) -> Bool {
         guard found.count <= MatchMemo.conditionsMax, !found.contains(where: { matches[$0.offset].perBeacon }) else {
             return false
         }
         var entry = MatchMemo.Entry()
         entry.count = Int32(truncatingIfNeeded: found.count)
         for (number, condition) in found.enumerated() { entry.subjects[number] = matches[condition.offset].subject }
-        lookup.remember(entry, for: beacon)
+        lookup.remember(entry, for: beacon, hash: hash)
         return true
     }
 

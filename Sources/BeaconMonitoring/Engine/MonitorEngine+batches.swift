@@ -84,7 +84,7 @@ extension MonitorEngine {
                     if kind.isHeard { clocks[adapter.offset].hear(at: present) }
                     if kind.isBeacon {
                         let frame = unsafe entries[unchecked: index].frame
-                        let place = lookup.remembered(frame.uuid, frame.number)
+                        let place = lookup.remembered(frame.uuid, frame.number, hash: lookup.hash(frame.uuid))
                         if place < 0 { break }
                         let last = Refresh(frame, by: adapter, at: present)
                         let clock = clocks[adapter.offset].runningReading(at: present)

@@ -18,18 +18,20 @@ extension MonitorEngine {
     /// - Returns: −1 where it can't be remembered: the conditions stand in ``foundScratch``, to be considered one by one.
     @inline(__always)
     private mutating func find(_ uuid: ProximityUUID, _ last: Refresh) -> Int {
-        let place = conditions.lookup.remembered(uuid, last.number)
+        let hash = conditions.lookup.hash(uuid)
+        let place = conditions.lookup.remembered(uuid, last.number, hash: hash)
         if place >= 0 { return place }
-        return lookUp(last.beacon(uuid: uuid)) ? conditions.lookup.remembered(uuid, last.number) : -1
+        guard lookUp(last.beacon(uuid: uuid), hash: hash) else { return -1 }
+        return conditions.lookup.remembered(uuid, last.number, hash: hash)
     }
 
     /// Finds the conditions on a beacon, and remembers them.
     ///
     /// - Returns: whether they are remembered; where not, they stand in ``foundScratch``.
     @inline(never)
-    private mutating func lookUp(_ beacon: BeaconIdentity) -> Bool {
-        conditions.lookup.find(beacon, into: &foundScratch)
-        guard conditions.remember(foundScratch, for: beacon) else { return false }
+    private mutating func lookUp(_ beacon: BeaconIdentity, hash: UInt64) -> Bool {
+        conditions.lookup.find(beacon, hash: hash, into: &foundScratch)
+        guard conditions.remember(foundScratch, for: beacon, hash: hash) else { return false }
         foundScratch.removeAll(keepingCapacity: true)
         return true
     }
@@ -63,7 +65,7 @@ extension MonitorEngine {
             let subject = entry.subjects[number]
             if subjects[subject].state == .satisfied {
                 guard sighting.strength >= subjects[subject].exitRSSI else { continue }
-                refresh(subject, by: sighting)
+                refresh(subject, by: sighting, sighting.strength)
                 subjects[subject].noteLoneAdapter()
             } else {
                 foundScratch.append(subjects[subject].condition)
@@ -72,26 +74,35 @@ extension MonitorEngine {
         if !foundScratch.isEmpty { considerFound(sighting, into: &actions) }
     }
 
-    /// Hands a sighting to the conditions that were found, by identifier: to each condition's own subject, then to its
-    /// beacon's (rule E4).
+    /// Hands a sighting to the conditions that were found, by identifier.
     @inline(never)
     private mutating func considerFound(_ sighting: Sighting, into actions: inout ActionBuffer) {
+        // Nearly always one: a condition that follows each beacon of a UUID, which is looked up each time.
+        if foundScratch.count == 1 {
+            return considerFound(foundScratch.removeLast(), by: sighting, sighting.strength, into: &actions)
+        }
         let strength = sighting.strength
         var found: [ConditionIndex] = []
         swap(&found, &foundScratch)
-        if found.count > 1 { found.sort { conditions.precedes($0, $1) } }
-        for condition in found {
-            let match = conditions.match(condition)
-            if match.refusesStrangers, subjects.find(sighting.beacon, under: condition) == nil,
-                !namedBeacons.contains(sighting.beacon)
-            {
-                continue
-            }
-            consider(match.subject, by: sighting, strength, into: &actions)
-            if match.perBeacon { considerBeacon(of: condition, by: sighting, strength, into: &actions) }
-        }
+        found.sort { conditions.precedes($0, $1) }
+        for condition in found { considerFound(condition, by: sighting, strength, into: &actions) }
         found.removeAll(keepingCapacity: true)
         swap(&found, &foundScratch)
+    }
+
+    /// Hands a sighting to a condition: to its own subject, then to its beacon's (rule E4).
+    @inline(__always)
+    private mutating func considerFound(
+        _ condition: ConditionIndex, by sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer
+    ) {
+        let match = conditions.match(condition)
+        if match.refusesStrangers, subjects.find(sighting.beacon, under: condition) == nil,
+            !namedBeacons.contains(sighting.beacon)
+        {
+            return
+        }
+        consider(match.subject, by: sighting, strength, into: &actions)
+        if match.perBeacon { considerBeacon(of: condition, by: sighting, strength, into: &actions) }
     }
 
     /// What a matching sighting does to one subject (rules E1, E2, L3, X1).
@@ -103,15 +114,15 @@ extension MonitorEngine {
         switch subjects[subject].state {
         case .satisfied:
             guard strength >= exitRSSI else { return }
-            refresh(subject, by: sighting)
+            refresh(subject, by: sighting, strength)
             if subjects[subject].isBeacon { subjects[subject].order = strangers.nextOrder() }
         case .unknown where subjects[subject].wasSatisfied:
-            if strength >= exitRSSI { satisfy(subject, by: sighting, into: &actions) }
+            if strength >= exitRSSI { satisfy(subject, by: sighting, strength, into: &actions) }
         case .unknown, .unsatisfied:
             guard strength >= conditions[condition].enterRSSI else { return }
             subjects[detailsOf: subject].progress.noteQualifying(at: present)
             guard suffices(subject), mayEnter(subject, into: &actions) else { return }
-            satisfy(subject, by: sighting, into: &actions)
+            satisfy(subject, by: sighting, strength, into: &actions)
         case .unmonitored:
             return
         }
@@ -127,11 +138,11 @@ extension MonitorEngine {
     }
 
     private mutating func satisfy(
-        _ subject: SubjectIndex, by sighting: Sighting, into actions: inout ActionBuffer
+        _ subject: SubjectIndex, by sighting: Sighting, _ strength: Int16, into actions: inout ActionBuffer
     ) {
         if subjects[subject].isOnTheWayIn { wayIn.end() }
         openVisit(subject)
-        refresh(subject, by: sighting)
+        refresh(subject, by: sighting, strength)
         if subjects[subject].isBeacon {
             subjects[subject].order = strangers.nextOrder()
             strangers.insert(subject, subjects)
@@ -139,10 +150,11 @@ extension MonitorEngine {
         become(.satisfied, subject, isOutage: false, into: &actions)
     }
 
-    private mutating func refresh(_ subject: SubjectIndex, by sighting: Sighting) {
+    @inline(__always)
+    private mutating func refresh(_ subject: SubjectIndex, by sighting: Sighting, _ strength: Int16) {
         let adapter = AdapterIndex(sighting.adapter)
         refreshHold(on: subject, by: adapter, clock: adapters.reading(of: adapter, at: present))
-        subjects[subject].refresh(by: Refresh(sighting, at: present), sighting.strength)
+        subjects[subject].refresh(by: Refresh(sighting, at: present), strength)
     }
 
     /// Begins a visit, where none is open (rule P3).

@@ -8,7 +8,7 @@ import Testing
 
     private func found(_ lookup: ConditionLookup, _ beacon: BeaconIdentity) -> Set<Int> {
         var found: [ConditionIndex] = []
-        lookup.find(beacon, into: &found)
+        lookup.find(beacon, hash: lookup.hash(beacon.uuid), into: &found)
         #expect(Set(found).count == found.count)
         return Set(found.map(\.offset))
     }
@@ -52,18 +52,18 @@ import Testing
             var entry = MatchMemo.Entry()
             entry.count = 1
             entry.subjects[0] = SubjectIndex(4)
-            lookup.remember(entry, for: .a(7))
+            lookup.remember(entry, for: .a(7), hash: lookup.hash(.a))
         }
         let number = UInt32(7) << 16 | 1
         remember()
-        let place = lookup.remembered(.a, number)
+        let place = lookup.remembered(.a, number, hash: lookup.hash(.a))
         #expect(place >= 0 && lookup.memo.entries[max(place, 0)].subjects[0] == SubjectIndex(4))
         lookup.insert(ConditionIndex(0), on: Identity(uuid: .b))
-        #expect(lookup.remembered(.a, number) < 0)
+        #expect(lookup.remembered(.a, number, hash: lookup.hash(.a)) < 0)
         remember()
-        #expect(lookup.remembered(.a, number) >= 0)
+        #expect(lookup.remembered(.a, number, hash: lookup.hash(.a)) >= 0)
         lookup.remove(ConditionIndex(0), on: Identity(uuid: .b))
-        #expect(lookup.remembered(.a, number) < 0)
+        #expect(lookup.remembered(.a, number, hash: lookup.hash(.a)) < 0)
     }
 }
 
@@ -105,12 +105,12 @@ import Testing
             conditions.append(add("c\(number)", to: &table))
             table.begin(conditions[number], as: SubjectIndex(number))
         }
-        #expect(table.remember(conditions, for: .a(1)) == false)
-        #expect(table.remember(Array(conditions.dropLast()), for: .a(1)) == true)
+        #expect(table.remember(conditions, for: .a(1), hash: table.lookup.hash(.a)) == false)
+        #expect(table.remember(Array(conditions.dropLast()), for: .a(1), hash: table.lookup.hash(.a)) == true)
         var settings = ConditionSettings()
         settings.perBeacon = true
         table.set(conditions[0], settings)
-        #expect(table.remember([conditions[0]], for: .a(1)) == false)
+        #expect(table.remember([conditions[0]], for: .a(1), hash: table.lookup.hash(.a)) == false)
     }
 }
 
