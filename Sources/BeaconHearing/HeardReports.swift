@@ -9,7 +9,7 @@ struct HeardReports: ReportHandler {
     /// How many entries something else was told behind.
     private var closed = 0
 
-    /// Nothing.
+    /// No reports, with room for 64 before it grows.
     init() { entries.reserveCapacity(64) }
 
     /// Time goes on, whether or not something is heard then.

@@ -2,11 +2,11 @@ import BeaconScanning
 
 /// Why nothing can be heard: what `BeaconMonitor.run()` throws where it hears by ``Scanning``.
 public struct HearingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What it comes to.
+    /// What stands in the way of hearing, for a program to tell cases apart by.
     public enum Kind: Sendable, Hashable {
         /// The kernel, bluetoothd or the bus is not there, or lacks what is needed.
         case unavailable
-        /// This user may not.
+        /// The process lacks a right that hearing needs.
         case denied
         /// The capture can't be read.
         case captureUnreadable
@@ -14,7 +14,7 @@ public struct HearingError: Error, Sendable, Hashable, CustomStringConvertible {
         case failed
     }
 
-    /// What it comes to.
+    /// Which of the cases it is.
     public let kind: Kind
     /// What, where, and what to do, for operators.
     public let description: String

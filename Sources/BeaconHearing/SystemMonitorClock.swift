@@ -9,10 +9,10 @@ public struct SystemMonitorClock: MonitorClock {
     /// A timer of the runtime's takes no more than this in one go, whatever the clocks' bounds are.
     private static let sleepMax: Duration = .seconds(86_400)
 
-    /// The machine's clocks.
+    /// A clock that reads the machine's own: one is as good as another.
     public init() {}
 
-    /// It is the machine's.
+    /// Always: its time is the present, so what is silent may be deaf (rule L5).
     public var isLive: Bool { true }
 
     /// Nanoseconds since the machine started, time suspended included.

@@ -24,13 +24,13 @@ enum CadenceBuckets {
 
 /// What is known of the gaps between a beacon's reports.
 public struct Cadence: Sendable, Hashable {
-    /// Whose.
+    /// The beacon whose gaps these are.
     public let beacon: BeaconIdentity
     /// How many gaps it rests on; older ones count less.
     public let gaps: Int
     /// Half of the gaps are at most this.
     public let median: Duration
-    /// 99 of 100 are.
+    /// 99 of 100 gaps are at most this.
     public let p99: Duration
     /// The longest that belongs to the cadence: the longest tenth of a percent, one gap at least, is left out, since
     /// somebody may have been away.

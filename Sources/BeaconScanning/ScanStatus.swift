@@ -24,9 +24,9 @@ public struct ScanStatus: Sendable, Hashable {
         public internal(set) var address: DeviceAddress?
         /// What it is doing.
         public internal(set) var activity: Activity = .absent
-        /// Since when it does.
+        /// When ``activity`` became what it is, on the timeline.
         public internal(set) var since: Instant
-        /// Why, for operators.
+        /// Why it does that, in words for operators; empty before anything was tried.
         public internal(set) var reason = ""
         /// Where its watchdog stands.
         public internal(set) var watchdog: WatchdogLadder.State = .resting
@@ -36,7 +36,7 @@ public struct ScanStatus: Sendable, Hashable {
         public internal(set) var lastSkipped: String?
         /// Its last report of any kind; absent before the first.
         public internal(set) var lastReport: Instant?
-        /// Its reports.
+        /// How many reports it gave, of beacons or not, since scanning began.
         public internal(set) var reports = 0
         /// Reports that were kept back, since the canary was not heard.
         public internal(set) var withheld = 0
@@ -52,16 +52,16 @@ public struct ScanStatus: Sendable, Hashable {
 
     /// One way of hearing, and how it stands.
     public struct Way: Sendable, Hashable {
-        /// Which.
+        /// The interface that this way hears by.
         public let backend: ScannerBackend
-        /// In use, standing by, closed and why: for operators.
+        /// Whether it is in use, stands by, or was closed and why: in words for operators.
         public let standing: String
         /// Whether it is begun.
         public let isOpen: Bool
         /// Whether this process has not the right to it, which does not come back.
         public let isDenied: Bool
 
-        /// Makes one.
+        /// The standing of one way, as a supervisor composes it.
         public init(backend: ScannerBackend, standing: String, isOpen: Bool, isDenied: Bool) {
             self.backend = backend
             self.standing = standing

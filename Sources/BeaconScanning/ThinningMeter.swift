@@ -25,7 +25,7 @@ struct ThinningMeter: Sendable {
     private var entries: [Entry?] = []
     private var thinnedGaps = 0
     private var shortGaps = 0
-    /// Whether they are.
+    /// Whether the adapter gives each beacon one report a scan: nearly all gaps were as long as a scan.
     private(set) var isThinned = false
 
     /// A report of a beacon.

@@ -28,7 +28,7 @@ final class HandOver: Sendable {
 
     /// What is fetched in one go, in order.
     struct Batch: Sendable {
-        /// The reports.
+        /// What was heard, in the order of time.
         var entries: ContiguousArray<FrameBatch.Entry> = []
         /// What is told between them, each before the report at its place.
         var news: [(place: Int, news: News)] = []

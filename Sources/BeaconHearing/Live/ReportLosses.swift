@@ -23,7 +23,7 @@ struct ReportLosses {
         for entry in entries where entry.kind.isHeard { with(entry) { $0.last = max($0.last, entry.time) } }
     }
 
-    /// Reports were not.
+    /// Counts reports that found no room, since the last that was handed over.
     mutating func lost(_ entries: ContiguousArray<FrameBatch.Entry>) {
         for entry in entries where entry.kind.isHeard {
             total &+= 1

@@ -34,7 +34,7 @@ extension Condition: Codable {
         }
     }
 
-    /// Writes the same.
+    /// Writes the same keys that ``init(from:)`` reads.
     public func encode(to encoder: any Encoder) throws {
         var keys = encoder.container(keyedBy: CodingKeys.self)
         switch self {

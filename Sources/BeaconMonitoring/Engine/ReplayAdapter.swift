@@ -2,7 +2,7 @@ package import BluetoothLE
 
 /// An adapter that a source has (rules L4, L7).
 package struct ReplayAdapter: Sendable {
-    /// How it begins.
+    /// How an adapter begins to listen in a replay.
     package enum Beginning: Sendable {
         /// With a record that shows that it listens.
         case listening
@@ -14,14 +14,14 @@ package struct ReplayAdapter: Sendable {
 
     /// Its index in the source's table.
     package var index: Int
-    /// What it goes by.
+    /// What the capture calls it, and lines do.
     package var name: String
     /// Its controller's address, where the source tells it.
     package var address: DeviceAddress?
-    /// How it begins.
+    /// How it begins to listen.
     package var beginning: Beginning
 
-    /// Makes one.
+    /// An adapter as a capture's table has it.
     package init(index: Int, name: String, address: DeviceAddress?, beginning: Beginning) {
         self.index = index
         self.name = name

@@ -3,9 +3,9 @@ extension BeaconMonitor {
     ///
     /// Source: Apple, `CLCircularGeographicCondition`. WGS 84 degrees and metres.
     public struct CircularGeographicCondition: Sendable, Hashable {
-        /// The middle.
+        /// The point that distances are measured from, on WGS 84.
         public let center: Coordinate
-        /// Metres, above 0.
+        /// How far around it the circle goes, in metres: above 0.
         public let radius: Double
 
         /// Degrees north of the middle, −90 … 90.

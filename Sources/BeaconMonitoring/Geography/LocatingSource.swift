@@ -24,10 +24,10 @@ public protocol LocatingSource: Sendable {
 /// How a monitor knows where this gateway is: `.gpsd()`, `.gpx(…)` and `.scripted(…)` of the `Location` library, or a source
 /// of one's own.
 public struct Locating: Sendable {
-    /// The source.
+    /// Where fixes come from.
     public let source: any LocatingSource
 
-    /// A source of one's own.
+    /// Locates by a source of the caller's own.
     public init(_ source: any LocatingSource) { self.source = source }
 }
 

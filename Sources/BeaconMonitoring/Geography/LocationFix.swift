@@ -2,9 +2,9 @@ public import BluetoothLE
 
 /// Where this gateway was at one moment (rule G1).
 public struct LocationFix: Sendable, Hashable {
-    /// When, on the timeline.
+    /// When the gateway was there, on the timeline.
     public var time: Instant
-    /// Where, on WGS 84.
+    /// Where it was, on WGS 84.
     public let coordinate: Coordinate
     /// The radius in metres within which it really was in 68 % of all cases, 0 or more.
     public let horizontalAccuracy: Double

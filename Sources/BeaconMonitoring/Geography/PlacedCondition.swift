@@ -2,7 +2,7 @@
 public struct PlacedCondition: Sendable, Hashable {
     /// What is to be monitored then.
     public let wanted: MonitorSetup.Condition
-    /// Where that is.
+    /// The circle around where that may be monitored; its distance decides who is near.
     public let place: BeaconMonitor.CircularGeographicCondition
 
     /// A circle, whose place is the circle itself.

@@ -42,7 +42,7 @@ public struct ConditionChange: Sendable, Hashable {
     public var identifier: String
     /// What happened.
     public var kind: Kind
-    /// When, on the timeline.
+    /// When the condition changed, on the timeline.
     public var time: Instant
     /// The wall clock against the timeline then.
     public var clockOffset: ClockOffset

@@ -12,14 +12,14 @@ public struct ListeningChange: Sendable, Hashable {
         case removed
     }
 
-    /// Which adapter.
+    /// The adapter that began or ceased to listen.
     public var adapter: AdapterID
-    /// What changed.
+    /// Whether it began, ceased, or was taken out.
     public var kind: Kind
     /// Why, in words for the `adapter` line.
     public var reason: String?
 
-    /// Makes a change.
+    /// A change as a source of sightings tells it.
     public init(_ kind: Kind, adapter: AdapterID, reason: String? = nil) {
         self.kind = kind
         self.adapter = adapter

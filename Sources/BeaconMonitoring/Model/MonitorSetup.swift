@@ -2,9 +2,9 @@
 public struct MonitorSetup: Sendable, Hashable {
     /// A condition that is to be monitored.
     public struct Condition: Sendable, Hashable {
-        /// Its identifier.
+        /// The name that the condition's events carry; unique among all monitors of an engine.
         public var identifier: Identifier
-        /// What is monitored.
+        /// The beacons or the circle that it is about.
         public var condition: BeaconMonitoring.Condition
         /// The state that it starts from where it is new.
         public var assuming: BeaconMonitor.Event.State
@@ -24,7 +24,7 @@ public struct MonitorSetup: Sendable, Hashable {
         }
     }
 
-    /// Its name.
+    /// The monitor's name, unique in an engine.
     public var name: Identifier
     /// What holds for its conditions.
     public var settings: MonitorSettings

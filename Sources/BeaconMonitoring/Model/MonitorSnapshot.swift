@@ -19,7 +19,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
 
     /// A monitor: its name, and what holds for its conditions.
     public struct Monitor: Sendable, Hashable {
-        /// Its name.
+        /// The monitor's name.
         public var name: String
         /// What holds for its conditions.
         public var settings: MonitorSettings
@@ -52,13 +52,13 @@ public struct MonitorSnapshot: Sendable, Hashable {
     public struct Condition: Sendable, Hashable {
         /// The monitor's name.
         public var monitor: String
-        /// The identifier.
+        /// The condition's identifier.
         public var identifier: String
         /// What is monitored.
         public var condition: BeaconMonitoring.Condition
         /// How it is entered and left; absent where the lines that said it are gone, and the configuration's hold.
         public var settings: ConditionSettings?
-        /// Its own state.
+        /// What is known of the condition itself, beside its beacons.
         public var own: Subject
         /// The beacons under it that are `satisfied` or `unknown` (rule P1), in order.
         public var beacons: [Subject] = []
@@ -80,7 +80,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
     public struct Subject: Sendable, Hashable {
         /// The beacon; absent in a condition's own.
         public var beacon: BeaconIdentity?
-        /// Its state.
+        /// The state that the last event began.
         public var state: BeaconMonitor.Event.State
         /// Whether it is `unknown` and was `satisfied` before (rule L3).
         public var wasSatisfied = false
@@ -92,7 +92,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
         public var lastSeen: PastMoment?
         /// The adapters that hold it, the one that refreshed it longest ago first; none: all together, where it is held.
         public var holders: [String] = []
-        /// The open visit.
+        /// The visit that goes on; absent where nobody is present.
         public var visit: OpenVisit?
 
         /// A subject of which nothing but the state is known.
@@ -104,7 +104,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
 
     /// A subject's last refresh.
     public struct Refresh: Sendable, Hashable {
-        /// When.
+        /// When the beacon was heard.
         public var time: PastMoment
         /// The beacon that was heard.
         public var beacon: BeaconIdentity
@@ -135,7 +135,7 @@ public struct MonitorSnapshot: Sendable, Hashable {
     public struct OpenVisit: Sendable, Hashable {
         /// The entering event's time; absent where the entry was assumed.
         public var arrival: PastMoment?
-        /// How many refreshes.
+        /// How many sightings refreshed the subject since the visit began.
         public var refreshes: Int
         /// RSSI over those that had one.
         public var strength: Visit.Strength?

@@ -21,7 +21,7 @@ public struct Sighting: Sendable, Hashable {
         set { packedAddress = DeviceAddress.packed(newValue) }
     }
 
-    /// Makes a sighting.
+    /// A sighting as a source of one's own makes it.
     public init(
         time: Instant, adapter: AdapterID, beacon: BeaconIdentity, measuredPower: Int8, rssi: RSSI?,
         address: DeviceAddress? = nil

@@ -2,7 +2,7 @@ public import BluetoothLE
 
 /// A subject's time from `satisfied` to `unsatisfied` (rule P3).
 public struct Visit: Sendable, Hashable {
-    /// What ended a visit.
+    /// Why a visit ended.
     public enum Reason: UInt8, Sendable, Hashable, CaseIterable {
         /// The last hold ran out (rule X2).
         case exitTimeout
@@ -21,13 +21,13 @@ public struct Visit: Sendable, Hashable {
 
     /// RSSI over the refreshes that had one.
     public struct Strength: Sendable, Hashable {
-        /// dBm.
+        /// The weakest, in dBm.
         public var minimum: Int8
         /// The sum in dBm, of which ``count`` makes the mean.
         public var sum: Int64
-        /// How many had one; at least 1.
+        /// How many of the refreshes had an RSSI; at least 1.
         public var count: Int
-        /// dBm.
+        /// The strongest, in dBm.
         public var maximum: Int8
 
         /// What a visit's refreshes had; `count` is at least 1.
@@ -61,7 +61,7 @@ public struct Visit: Sendable, Hashable {
     public var sightings: Int
     /// RSSI over them; absent where none had one.
     public var strength: Strength?
-    /// What ended it.
+    /// Why it ended.
     public var reason: Reason
 
     /// When its end was established, on the wall clock.

@@ -7,7 +7,7 @@ public struct WallDate: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
     public let microseconds: Int64
 
-    /// Makes a date.
+    /// A date that many microseconds after 1970-01-01 00:00:00 UTC; before it where negative.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// The date of `instant` where the wall clock is `offset` ahead of the timeline, cut to microseconds.
@@ -23,9 +23,9 @@ public struct WallDate: Sendable, Hashable, Comparable {
 
 /// How far the wall clock is ahead of the timeline, in nanoseconds (rule T1).
 public struct ClockOffset: Sendable, Hashable {
-    /// Wall clock minus timeline.
+    /// Wall clock minus timeline, in nanoseconds.
     public let nanoseconds: Int64
-    /// Makes an offset.
+    /// An offset of that many nanoseconds, by which the wall clock is ahead of the timeline.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
     /// The timeline is the wall clock, as in a replay.
     public static let zero = ClockOffset(nanoseconds: 0)

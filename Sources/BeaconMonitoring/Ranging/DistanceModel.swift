@@ -35,7 +35,7 @@ public enum DistanceModel: Sendable, Hashable {
         /// What a coefficient may be.
         public static let range: ClosedRange<Double> = -100...100
 
-        /// Makes a curve.
+        /// A curve of these three coefficients, each within ``range``.
         public init(_ coefficient1: Double, _ coefficient2: Double, _ coefficient3: Double) {
             self.coefficient1 = coefficient1
             self.coefficient2 = coefficient2

@@ -4,7 +4,7 @@ public enum Proximity: String, Sendable, Hashable, CaseIterable {
     case immediate
     /// Nearer than ``RangingSettings/nearBelow``.
     case near
-    /// Farther.
+    /// At ``RangingSettings/nearBelow``, or farther away.
     case far
     /// There is no distance: it was not heard lately, or without an RSSI.
     case unknown

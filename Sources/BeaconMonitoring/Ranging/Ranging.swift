@@ -2,7 +2,7 @@ public import BluetoothLE
 
 /// A beacon in view at a moment. Source: Apple, `CLBeacon`.
 public struct RangedBeacon: Sendable, Hashable {
-    /// Who advertises.
+    /// The beacon that advertises.
     public var beacon: BeaconIdentity
     /// The mean RSSI of the window in dBm; absent where no sighting told one.
     public var rssi: Double?

@@ -43,7 +43,7 @@ package struct SignalMeter: Sendable {
 
     /// What was heard in some seconds.
     package struct Reading: Sendable, Hashable {
-        /// How many reports.
+        /// How many reports were heard.
         package var reports = 0
         /// How many of them have an RSSI.
         package var strengths = 0

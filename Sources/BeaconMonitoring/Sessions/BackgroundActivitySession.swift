@@ -36,7 +36,7 @@ public final class BackgroundActivitySession: Sendable {
         grant = Mutex(provider.begin(reason: reason))
     }
 
-    /// How it stands.
+    /// Whether the machine is kept awake by it, and why not where it is not.
     public var standing: Standing {
         grant.withLock { grant in
             switch grant {

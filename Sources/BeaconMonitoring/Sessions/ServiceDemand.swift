@@ -25,7 +25,7 @@ public struct ServiceDemand: Sendable, Hashable {
 
     /// Which adapters are listened with.
     public enum Adapters: Sendable, Hashable {
-        /// All there are.
+        /// Every adapter that the machine has.
         case all
         /// Those of these names, such as `hci0`, or addresses, such as `00:1A:7D:DA:71:13`.
         case only(Set<String>)
@@ -44,13 +44,13 @@ public struct ServiceDemand: Sendable, Hashable {
     /// Whether every report is wanted, with its own RSSI: full accuracy. Then it is listened all of the time, and reports
     /// that are thinned out are told (`accuracyLimited`).
     public var needsFullAccuracy: Bool
-    /// With which adapters.
+    /// The adapters that are listened with.
     public var adapters: Adapters
 
     /// What monitoring and ranging hold by themselves.
     public static let implicit = ServiceDemand()
 
-    /// Makes a demand.
+    /// A demand; without arguments, the least: passive scanning by all adapters.
     public init(_ scanning: Scanning = .passive, needsFullAccuracy: Bool = false, adapters: Adapters = .all) {
         self.scanning = scanning
         self.needsFullAccuracy = needsFullAccuracy

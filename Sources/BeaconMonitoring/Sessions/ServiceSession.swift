@@ -7,7 +7,7 @@
 /// states are there again by the record store (rule N4), ``diagnostics`` begins with how the machine stands, and what is
 /// heard goes on from where it was: a restart alone makes no event.
 public final class ServiceSession: Sendable {
-    /// What it asks for.
+    /// What the session asks for while it is held.
     public let demand: ServiceDemand
     /// Why full accuracy is needed; absent where it is not asked for.
     public let fullAccuracyPurpose: String?

@@ -26,9 +26,9 @@ import CDBus
     var sender: String? { unsafe text(dbus_message_get_sender(pointer)) }
     /// Which object it is for or from.
     var path: String? { unsafe text(dbus_message_get_path(pointer)) }
-    /// Which interface.
+    /// Which interface the member belongs to; absent where the caller left it out.
     var interface: String? { unsafe text(dbus_message_get_interface(pointer)) }
-    /// Which method or signal.
+    /// The name of the method that is called, or of the signal that is sent.
     var member: String? { unsafe text(dbus_message_get_member(pointer)) }
     /// An error's name.
     var errorName: String? { unsafe text(dbus_message_get_error_name(pointer)) }
@@ -44,15 +44,15 @@ import CDBus
 
 /// A call of a method, as it is sent.
 struct BusCall: Sendable, Hashable {
-    /// Whose method.
+    /// The bus name of the process whose method it is.
     var destination: String
     /// Of which object.
     var path: String
-    /// Of which interface.
+    /// The interface that the method belongs to.
     var interface: String
-    /// The method.
+    /// The name of the method.
     var member: String
-    /// What is handed to it.
+    /// The values that the method is called with, in its signature's order.
     var arguments: [BusValue] = []
     /// A reply that a caller waits for comes back; without, the call is only sent.
     var wantsReply = true

@@ -15,7 +15,7 @@ struct DBusAdapter {
     private(set) var isThere = false
     // What bluetoothd said of it.
     private var known = DBusAdapterProperties()
-    /// Whether it is on.
+    /// Whether bluetoothd said last that the controller's power is on; off before it has said.
     var isPowered: Bool { known.isPowered ?? false }
     /// Whether it discovers, for whomever.
     var isDiscovering: Bool { known.isDiscovering ?? false }
