@@ -4,19 +4,15 @@ import Captures
 import CommandSupport
 import EventLog
 import GatewayConfiguration
-import SystemPackage
 
-/// The way from reports to lines: engine, encoder, output.
+/// The way from reports to lines: who listens, what the engine says of it, and the lines of that.
 struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// Without a configuration, at most this many UUIDs become conditions.
     static let conditionsMadeMax = 1000
 
     private var engine: MonitorEngine
     private var actions = ActionBuffer()
-    private var encoder: LineEncoder
-    private var output: LineOutput
-    private let directory: SegmentDirectory?
-    private var isOpen: Bool
+    private var lines: ReplayLines
     private var hasStarted = false
 
     /// The adapters of each source, by their index in its table; and those of the selected source.
@@ -38,18 +34,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// Whether UUIDs become conditions as they are met: there is no configuration.
     private let makesConditions: Bool
     private let monitor: Identifier
-    private let gateway: Identifier
     /// When the last record was heard, once all have been; absent where there was none.
     private var lastRecord: Instant?
     /// The UUIDs that became conditions, where there is no configuration.
     private var made: Set<ProximityUUID> = []
-    /// How many namings of adapters the lines have been told of; −1: none.
-    private var toldNamings = -1
 
     private(set) var statistics = ReplayStatistics()
     private let countsGaps: Bool
-    /// What exits rest on, where that is to be written too.
-    private var evidence: EvidenceRecorder?
     private let keepsEvidence: Bool
     /// Who is in view, for the conditions that ask for it; absent where none does.
     private var ranging: RangingLines?
@@ -57,26 +48,30 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
     init(_ options: ReplayOptions, locationSource: String? = nil) throws(ExitFailure) {
         let names = try Self.names(options)
-        let directory = try Self.directory(options)
+        lines = try ReplayLines(gateway: names.gateway, options)
         configuration = options.configuration
         makesConditions = options.configuration == nil
         monitor = names.monitor
-        gateway = names.gateway
-        encoder = LineEncoder(LineEncoder.Options(gateway: names.gateway))
         var settings = configuration?.engine.settings(deafAfterUnlessSet: nil) ?? EngineSettings()
         settings.locationSource = locationSource
         engine = MonitorEngine(settings: settings, start: .earliest)
-        self.directory = directory
-        output = .standardOutput
-        isOpen = directory == nil
         adaptersBySource = Array(repeating: [], count: options.inputs.count)
         adapters = Array(repeating: [], count: options.inputs.count)
         controllers = ReplayControllers(sources: options.inputs.count)
         countsGaps = options.writesStatistics
         ranging = configuration.flatMap { RangingLines($0) }
         keepsEvidence = options.writesEvidence
-        if keepsEvidence { evidence = EvidenceRecorder() }
         if countsGaps { statistics.gaps = GapTable() }
+    }
+
+    private static func names(
+        _ options: ReplayOptions
+    ) throws(ExitFailure) -> (gateway: Identifier, monitor: Identifier) {
+        do {
+            return (try options.configuration?.gatewayName ?? Identifier("replay"), try Identifier("site"))
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
     }
 
     mutating func select(source: Int) {
@@ -192,16 +187,11 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         while let due = ranging?.nextDeadline, due <= time {
             engine.advance(to: max(due, engine.now), into: &actions)
             try deliver(isUrgent: false)
-            guard var lines = ranging.take() else { return }
+            guard var seconds = ranging.take() else { return }
             var told: [(Ranging, RangingLines.Name)] = []
-            lines.tell(at: due, clockOffset: engine.clockOffset) { told.append(($0, $1)) }
-            ranging = consume lines
-            try openOutput()
-            for (ranging, name) in told {
-                encoder.encode(
-                    ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)
-            }
-            do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
+            seconds.tell(at: due, clockOffset: engine.clockOffset) { told.append(($0, $1)) }
+            ranging = consume seconds
+            try lines.write(told, at: engine.now)
         }
     }
 
@@ -258,7 +248,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private mutating func noteEvidence(
         _ beacon: BeaconIdentity, by adapter: AdapterID, _ rssi: RSSI?, at time: Instant
     ) {
-        evidence?.sighted(beacon, by: adapter, rssi: rssi, at: max(time, engine.now))
+        lines.noteEvidence(beacon, by: adapter, rssi, at: max(time, engine.now))
     }
 
     /// Without a configuration each UUID becomes a condition at its first sighting.
@@ -329,46 +319,9 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
 
     @inline(never)
     private mutating func write(isUrgent: Bool) throws(ExitFailure) {
-        if !actions.isEmpty { try openOutput() }
-        tellNames()
-        do {
-            for action in actions.actions {
-                if case .event = action { statistics.events &+= 1 }
-                if evidence == nil { encoder.encode(action, into: &output.buffer) }
-            }
-            if evidence != nil { encodeWithEvidence() }
-            actions.removeAll()
-            if isUrgent { try output.flush() } else { try output.flushIfFull() }
-        } catch {
-            throw ExitFailure(error)
-        }
-    }
-
-    /// Has the lines say what the adapters are called, where that has changed.
-    private mutating func tellNames() {
-        guard toldNamings != engine.adapterNamings else { return }
-        toldNamings = engine.adapterNamings
-        for id in engine.knownAdapters {
-            encoder.name(id, engine.name(of: id))
-            evidence?.name(id, engine.name(of: id))
-        }
-    }
-
-    /// Opens the file of the lines, where they go to one and it is not open.
-    private mutating func openOutput() throws(ExitFailure) {
-        guard !isOpen, let directory else { return }
-        do throws(EventLogError) {
-            output = try directory.open(first: 1, date: WallDate(engine.now, offset: .zero))
-        } catch {
-            throw ExitFailure(error)
-        }
-        isOpen = true
-    }
-
-    private mutating func encodeWithEvidence() {
-        guard var recorder = evidence.take() else { return }
-        encoder.encode(actions, evidence: &recorder, into: &output.buffer)
-        evidence = recorder
+        for action in actions.actions { if case .event = action { statistics.events &+= 1 } }
+        try lines.write(actions, of: engine, isUrgent: isUrgent)
+        actions.removeAll()
     }
 
     var nextDeadline: Instant? {
@@ -393,18 +346,6 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         statistics.displaced = engine.displacedBeacons
         statistics.refused = engine.refusedBeacons
         try deliver(isUrgent: true)
-        try tellOfLife()
-    }
-
-    /// Beside the lines in a folder stands until when they are all that there was to hear: the last record's time.
-    private func tellOfLife() throws(ExitFailure) {
-        // Where there is no line, nothing would be known of that time.
-        guard isOpen, let directory, let lastRecord else { return }
-        let file = AliveFile(in: directory.path, gateway: gateway, boot: nil)
-        do throws(Errno) {
-            try file.write(at: lastRecord, clockOffset: .zero, after: encoder.sequence)
-        } catch {
-            throw ExitFailure(EventLogError.createFailed(file.path.string, error))
-        }
+        if let lastRecord { try lines.tellOfLife(at: lastRecord) }
     }
 }

@@ -1,0 +1,103 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+import SystemPackage
+
+/// Writes a replay's lines: to standard output, or into a folder, whose file begins with the first of them.
+struct ReplayLines: ~Copyable {
+    private var encoder: LineEncoder
+    private var output = LineOutput.standardOutput
+    /// The folder for the lines, where they go to one.
+    private let directory: SegmentDirectory?
+    private var isOpen: Bool
+    private let gateway: Identifier
+    /// How many namings of adapters the lines have been told of; −1: none.
+    private var toldNamings = -1
+    /// What exits rest on, where that is to be written too.
+    private var evidence: EvidenceRecorder?
+
+    /// - Throws: ``ExitFailure`` where the folder for the lines can't be used.
+    init(gateway: Identifier, _ options: ReplayOptions) throws(ExitFailure) {
+        self.gateway = gateway
+        encoder = LineEncoder(LineEncoder.Options(gateway: gateway))
+        directory = try Self.directory(options)
+        isOpen = directory == nil
+        if options.writesEvidence { evidence = EvidenceRecorder() }
+    }
+
+    private static func directory(_ options: ReplayOptions) throws(ExitFailure) -> SegmentDirectory? {
+        guard let path = options.outputDirectory else { return nil }
+        do {
+            return try SegmentDirectory(empty: FilePath(path))
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Keeps a sighting that an exit may rest on.
+    mutating func noteEvidence(_ beacon: BeaconIdentity, by adapter: AdapterID, _ rssi: RSSI?, at time: Instant) {
+        evidence?.sighted(beacon, by: adapter, rssi: rssi, at: time)
+    }
+
+    /// Writes what an engine said, at once where it is urgent, and else when there is enough of it.
+    mutating func write(_ actions: ActionBuffer, of engine: MonitorEngine, isUrgent: Bool) throws(ExitFailure) {
+        if !actions.isEmpty { try open(at: engine.now) }
+        tellNames(of: engine)
+        if var recorder = evidence.take() {
+            encoder.encode(actions, evidence: &recorder, into: &output.buffer)
+            evidence = recorder
+        } else {
+            for action in actions.actions { encoder.encode(action, into: &output.buffer) }
+        }
+        do throws(EventLogError) {
+            if isUrgent { try output.flush() } else { try output.flushIfFull() }
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Writes who was in view in a second that ended.
+    mutating func write(_ told: [(Ranging, RangingLines.Name)], at now: Instant) throws(ExitFailure) {
+        try open(at: now)
+        for (ranging, name) in told {
+            encoder.encode(ranging, monitor: name.monitor, identifier: name.identifier, into: &output.buffer)
+        }
+        do throws(EventLogError) { try output.flushIfFull() } catch { throw ExitFailure(error) }
+    }
+
+    /// Writes beside the lines in a folder until when they are all that there was to hear.
+    ///
+    /// - Parameter lastRecord: when the last record was heard.
+    func tellOfLife(at lastRecord: Instant) throws(ExitFailure) {
+        // Where there is no line, nothing would be known of that time.
+        guard isOpen, let directory else { return }
+        let file = AliveFile(in: directory.path, gateway: gateway, boot: nil)
+        do throws(Errno) {
+            try file.write(at: lastRecord, clockOffset: .zero, after: encoder.sequence)
+        } catch {
+            throw ExitFailure(EventLogError.createFailed(file.path.string, error))
+        }
+    }
+
+    /// Has the lines say what the adapters are called, where that has changed.
+    private mutating func tellNames(of engine: MonitorEngine) {
+        guard toldNamings != engine.adapterNamings else { return }
+        toldNamings = engine.adapterNamings
+        for id in engine.knownAdapters {
+            encoder.name(id, engine.name(of: id))
+            evidence?.name(id, engine.name(of: id))
+        }
+    }
+
+    /// Opens the file of the lines, where they go to one and it is not open.
+    private mutating func open(at now: Instant) throws(ExitFailure) {
+        guard !isOpen, let directory else { return }
+        do throws(EventLogError) {
+            output = try directory.open(first: 1, date: WallDate(now, offset: .zero))
+        } catch {
+            throw ExitFailure(error)
+        }
+        isOpen = true
+    }
+}
