@@ -228,7 +228,7 @@ let package = Package(
         .testTarget(
             name: "BeaconHearingTests",
             dependencies: [
-                "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "beacon-gateway",
+                "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "TestSupport", "beacon-gateway",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),

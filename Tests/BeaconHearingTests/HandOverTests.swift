@@ -1,6 +1,7 @@
 import BeaconScanning
 import Glibc
 import Polling
+import TestSupport
 import Testing
 
 @testable import BeaconHearing
@@ -56,9 +57,8 @@ import Testing
     @Test func `T5: a drain that was asked for before the thread began is answered`() async throws {
         let handOver = try HandOver(demand: nil)
         async let drained: Void = handOver.drain()
-        // The drain has been asked for.
         var wake = pollfd(fd: handOver.wake.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        while poll(&wake, 1, 0) == 0 { await Task.yield() }
+        try await until("the drain has been asked for") { poll(&wake, 1, 0) != 0 }
         let thread = try OwnThread(named: "hearing") { Hearing.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
@@ -77,9 +77,9 @@ import Testing
         let handOver = try HandOver(demand: nil)
         async let first: Void = handOver.drain()
         var wishes = handOver.takeWishes()
-        while wishes.drains == nil {
-            await Task.yield()
-            wishes = handOver.takeWishes()
+        try await until("the drain has been asked for") {
+            if wishes.drains == nil { wishes = handOver.takeWishes() }
+            return wishes.drains != nil
         }
         handOver.drained(upTo: try #require(wishes.drains))
         await first

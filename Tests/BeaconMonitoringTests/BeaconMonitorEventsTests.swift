@@ -1,4 +1,5 @@
 import BluetoothLE
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -60,7 +61,7 @@ import Testing
         let waiting = Task {
             for try await _ in events { withUnsafeCurrentTask { $0?.cancel() } }
         }
-        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
         await site.sighted(at: .zero)
         try await waiting.value
         #expect(site.monitor.hub.subscribers == 1)
@@ -94,7 +95,7 @@ import Testing
         var events = site.monitor.events.makeAsyncIterator()
         await site.sighted(at: .zero)
         let waiting = Task { [events = site.monitor.events] in try await events.reduce(0) { count, _ in count + 1 } }
-        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
         await site.monitor.end()
         #expect(try await waiting.value == 0)
         #expect(try await events.next()?.brief == .satisfied(at: .zero))
@@ -169,7 +170,7 @@ import Testing
         try await site.lobby()
         async let one: [BeaconMonitor.Event] = collect(site.monitor.events)
         async let two: [BeaconMonitor.Event] = collect(site.monitor.events)
-        while site.monitor.hub.subscribers < 2 { await Task.yield() }
+        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for round in 0..<1000 {
