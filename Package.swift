@@ -317,8 +317,8 @@ let package = Package(
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "ConfiguredScanning", "GatewayConfiguration",
-                "ProgramSupport",
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "ConfiguredScanning",
+                "GatewayConfiguration", "ProgramSupport",
             ]),
         .testTarget(
             name: "ConfiguredShippingTests",
@@ -343,7 +343,8 @@ let package = Package(
             name: "EventReportsTests",
             dependencies: [
                 "JSON",
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "OperatorMessages", "ProgramSupport", "beacon-gateway",
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "OperatorMessages", "ProgramSupport",
+                "beacon-gateway",
             ]),
         .testTarget(
             name: "ListeningTests",

@@ -97,10 +97,9 @@ public final class ScanSupervisor {
         suspension = SuspendDetector(now: now, suspended: BootClock.suspended)
         timer = loop.makeTimer { [unowned self] now in act(at: now) }
         act(at: now)
-        if let failure = chooser.failure {
-            let reasons = chooser.failures
+        if let failure = chooser.closure {
             stop()
-            throw ScannerError(failure.kind, chooser.count == 1 ? failure.description : reasons)
+            throw failure
         }
     }
 

@@ -1,4 +1,4 @@
-/// Why a way of hearing is closed.
+/// Why a way of hearing is closed, or all of them are.
 public struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What it comes to; each has its exit code (sysexits.h).
     public enum Kind: Sendable, Hashable {
@@ -10,12 +10,22 @@ public struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What it comes to.
     public let kind: Kind
+    /// What, and where, for operators: short, and a line for each way where several are closed.
+    public let reason: String
+    /// What to do; absent where the reason says that, or nothing helps.
+    public let remedy: String?
+
     /// What, where, and what to do, for operators.
-    public let description: String
+    public var description: String {
+        guard let remedy else { return reason }
+        // Behind a list the remedies have lines of their own.
+        return reason.contains("\n") ? "\(reason)\n\(remedy)" : "\(reason). \(remedy)"
+    }
 
     /// Makes an error.
-    public init(_ kind: Kind, _ description: String) {
+    public init(_ kind: Kind, _ reason: String, remedy: String? = nil) {
         self.kind = kind
-        self.description = description
+        self.reason = reason
+        self.remedy = remedy
     }
 }

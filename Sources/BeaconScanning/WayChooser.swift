@@ -51,13 +51,28 @@ struct WayChooser: Sendable {
     func obstacles(of index: Int) -> Set<ScanObstacle> { ways[index].obstacles }
     func isDenied(_ index: Int) -> Bool { ways[index].failure?.kind == .denied }
 
-    /// The error of the best way, where none is open.
-    var failure: ScannerError? { ways.contains { $0.isBegun } ? nil : ways.first?.failure }
-
-    /// All failures, a sentence each, in the order of the ways.
-    var failures: String {
-        ways.compactMap { way in way.failure.map { "\(way.backend.rawValue): \($0.description)" } }
-            .joined(separator: "; ")
+    /// What all ways being closed comes to, where they are: of the best one's kind, with a line for each reason in the order
+    /// of the ways, and each remedy once.
+    var closure: ScannerError? {
+        guard !ways.contains(where: { $0.isBegun }), let best = ways.first?.failure else { return nil }
+        guard ways.count > 1 else { return best }
+        var lines: [(names: String, reason: String)] = []
+        var remedies: [String] = []
+        for way in ways {
+            guard let failure = way.failure else { continue }
+            let name = way.backend.rawValue
+            // What closes two of them is said once.
+            if let index = lines.firstIndex(where: { $0.reason == failure.reason }) {
+                lines[index].names += ", \(name)"
+            } else {
+                lines.append((name, failure.reason))
+            }
+            if let remedy = failure.remedy, !remedies.contains(remedy) { remedies.append(remedy) }
+        }
+        let reasons = lines.map { "\n  \($0.names): \($0.reason)" }.joined()
+        return ScannerError(
+            best.kind, "no way of hearing is open:\(reasons)",
+            remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n"))
     }
 }
 

@@ -2,8 +2,10 @@ package import BeaconScanning
 package import CommandSupport
 
 extension ExitFailure {
-    /// The failure that a scanner's error is.
+    /// The failure that a scanner's error is: why in short lines, and who says what to do about it.
     package init(_ error: ScannerError) {
-        self.init(error.kind == .denied ? .noPermission : .serviceUnavailable, error.description)
+        self.init(
+            error.kind == .denied ? .noPermission : .serviceUnavailable,
+            "\(error.reason)\nwhat mends it: beacon-gateway doctor")
     }
 }

@@ -50,11 +50,29 @@ private func listening(_ scanner: ScriptedScanner) {
         let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
         #expect(error?.kind == .denied)
         #expect(
-            error?.description == """
-                management: this user lacks CAP_NET_ADMIN; dbus: there is no system bus; \
-                hci: this user lacks CAP_NET_ADMIN
+            error?.reason == """
+                no way of hearing is open:
+                  management, hci: this user lacks CAP_NET_ADMIN
+                  dbus: there is no system bus
                 """)
+        #expect(error?.remedy == nil)
         #expect(world.supervisor.nextDeadline == nil)
+    }
+
+    @Test func `what is to be done stands behind the reasons, each thing once`() throws {
+        let denied = ScannerError(.denied, "this user lacks CAP_NET_ADMIN", remedy: "Start it as root")
+        let absent = ScannerError(.unavailable, "there is no system bus", remedy: "Install dbus")
+        #expect(absent.description == "there is no system bus. Install dbus")
+        let world = try ScanWorld { $0.closed = $0.backend == .dbus ? absent : denied }
+        let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
+        #expect(
+            error?.description == """
+                no way of hearing is open:
+                  management, hci: this user lacks CAP_NET_ADMIN
+                  dbus: there is no system bus
+                Start it as root
+                Install dbus
+                """)
     }
 
     @Test func `a way that is named and closed throws its own words`() throws {

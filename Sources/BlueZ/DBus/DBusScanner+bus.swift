@@ -20,13 +20,20 @@ extension DBusScanner {
             if options.waitsForService { return }
             throw ScannerError(
                 .unavailable,
-                "nobody on the system bus is org.bluez: install bluetoothd with `apt install bluez` and start it with "
-                    + "`systemctl enable --now bluetooth`")
+                "nobody on the system bus is org.bluez",
+                remedy:
+                    "Install bluetoothd with `apt install bluez` and start it with `systemctl enable --now bluetooth`")
         }
         _ = connection.pump(milliseconds: Self.listMax) {
             self.session.stage != .listing || self.session.lastFailure != nil || !connection.isOpen
         }
         if session.stage == .listing, session.lastFailure?.kind == .denied { throw refusal(atBus: false) }
+    }
+
+    /// What libdbus says, without the name of the error before it: the words say the same.
+    private static func withoutName(_ text: String) -> Substring {
+        guard text.hasPrefix("org."), let colon = text.firstRange(of: ": ") else { return text[...] }
+        return text[colon.upperBound...]
     }
 
     private func refusal(atBus: Bool) -> ScannerError {
@@ -36,15 +43,19 @@ extension DBusScanner {
             return ScannerError(
                 .denied,
                 atBus
-                    ? "the system bus at \(address) refuses this user (\(text)): see its policy in /etc/dbus-1"
-                    : "the policy of the system bus does not let this user talk to bluetoothd (\(text)): allow "
-                        + "send_destination=\"org.bluez\" for it in a file of /etc/dbus-1/system.d, or start as a user who may"
-            )
+                    ? "the system bus at \(address) refuses this user (\(text))"
+                    : "the policy of the system bus does not let this user talk to bluetoothd (\(text))",
+                remedy: atBus
+                    ? "See its policy in /etc/dbus-1"
+                    : "Allow send_destination=\"org.bluez\" for it in a file of /etc/dbus-1/system.d, or start as a user who "
+                        + "may")
         }
         return ScannerError(
             .unavailable,
-            "the system bus at \(address) can't be reached (\(text)): install it with `apt install dbus bluez` and start "
-                + "it with `systemctl start dbus`, or name another one in DBUS_SYSTEM_BUS_ADDRESS")
+            "the system bus can't be reached: \(Self.withoutName(text))",
+            remedy:
+                "Install the bus with `apt install dbus bluez` and start it with `systemctl start dbus`, or name another "
+                + "one than \(address) in DBUS_SYSTEM_BUS_ADDRESS")
     }
 
     /// Opens a connection, if it can be opened now.

@@ -155,14 +155,18 @@ extension ScannerError {
         case .addressFamilyNotSupported, .protocolNotSupported:
             ScannerError(
                 .unavailable,
-                "this kernel gives no Bluetooth sockets (\(what)): \(error). Load its module (modprobe bluetooth) or use a "
-                    + "kernel that has one (Debian: linux-image-amd64, not the -cloud one); in a container, use the host's "
-                    + "network; in a systemd unit, let RestrictAddressFamilies= name AF_BLUETOOTH")
+                "this kernel gives no Bluetooth sockets: \(error)",
+                remedy:
+                    "Load its module (modprobe bluetooth) or use a kernel that has one (Debian: linux-image-amd64, not the "
+                    + "-cloud one); in a container, use the host's network; in a systemd unit, let "
+                    + "RestrictAddressFamilies= name AF_BLUETOOTH")
         case .notPermitted, .permissionDenied:
             ScannerError(
                 .denied,
-                "the kernel refuses a Bluetooth socket (\(what)): \(error). Give the program the capability that it takes, "
-                    + "or look at what confines it (seccomp, SELinux, AppArmor)")
+                "the kernel refuses a Bluetooth socket (\(what)): \(error)",
+                remedy:
+                    "Give the program the capability that it takes, or look at what confines it (seccomp, SELinux, AppArmor)"
+            )
         default:
             ScannerError(.unavailable, "opening a Bluetooth socket (\(what)): \(error)")
         }

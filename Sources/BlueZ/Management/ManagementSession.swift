@@ -259,10 +259,11 @@ extension ScannerError {
     static let kernelTooOld = ScannerError(
         .unavailable,
         "this kernel's Bluetooth knows no advertisement monitors (Add Advertisement Patterns Monitor); Linux 5.10 and "
-            + "later do. Use a newer kernel, or set scanner.backend to dbus")
+            + "later do",
+        remedy: "Use a newer kernel, or set scanner.backend to dbus")
     static let managementDenied = ScannerError(
         .denied,
-        "the kernel's Bluetooth management is closed to this user: it takes CAP_NET_ADMIN when the socket is opened. "
-            + "Start it with AmbientCapabilities=CAP_NET_ADMIN in the systemd unit, or once: "
+        "the kernel's Bluetooth management is closed to this user: it takes CAP_NET_ADMIN when the socket is opened",
+        remedy: "Start it with AmbientCapabilities=CAP_NET_ADMIN in the systemd unit, or once: "
             + "setcap cap_net_admin+ep on the program; or set scanner.backend to dbus")
 }

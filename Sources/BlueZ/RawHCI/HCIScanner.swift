@@ -365,7 +365,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 extension ScannerError {
     static let rawDenied = ScannerError(
         .denied,
-        "the raw HCI channel is closed to this user: it takes CAP_NET_RAW. Start it with "
-            + "AmbientCapabilities=CAP_NET_RAW in the systemd unit, or once: setcap cap_net_raw+ep on the program; or set "
-            + "scanner.backend to dbus")
+        "the raw HCI channel is closed to this user: it takes CAP_NET_RAW",
+        remedy: "Start it with AmbientCapabilities=CAP_NET_RAW in the systemd unit, or once: "
+            + "setcap cap_net_raw+ep on the program; or set scanner.backend to dbus")
 }
