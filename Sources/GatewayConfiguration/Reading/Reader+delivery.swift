@@ -81,6 +81,7 @@ extension Reader {
         if let offset = passwordFile.offset, section[.username] == nil {
             mistakes.report(at: offset, "mqtt.password_file needs a username", hint: "add the username, or take it out")
         }
+        warnOfReservedName(host)
         warnOfPlainPassword(mqtt, section, at: document.offset(of: map))
         return mqtt
     }

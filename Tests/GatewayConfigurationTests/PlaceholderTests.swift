@@ -1,0 +1,57 @@
+import Testing
+
+@testable import GatewayConfiguration
+
+/// What was taken over from an example and not filled in.
+@Suite struct PlaceholderTests {
+    private func warnings(_ text: String) throws -> [String] {
+        try configuration(text).warnings.map(\.description)
+    }
+
+    @Test(arguments: [
+        "broker.example", "example.com", "mqtt.example.org", "MQTT.Example.NET.", "broker.invalid", "a.b.test",
+        "example",
+    ])
+    func `a broker with a name that is reserved for examples is warned of`(host: String) throws {
+        #expect(
+            try warnings(file("mqtt:\n  host: \(host)")) == [
+                """
+                g.yaml:2:9: mqtt.host is \(host), a name that is reserved for examples and tests (RFC 2606); write your \
+                broker's name or address
+                """
+            ])
+    }
+
+    @Test(arguments: [
+        "localhost", "broker", "broker.local", "example.home.arpa", "myexample.com", "notexample", "192.0.2.1", "::1",
+        "example.com.au", "test.mosquitto.org",
+    ])
+    func `a broker with any other name is not`(host: String) throws {
+        #expect(try warnings(file("mqtt:\n  host: '\(host)'")) == [])
+    }
+
+    @Test func `a name in braces that nobody fills in is warned of, where it stands`() throws {
+        #expect(
+            try warnings(
+                file("gateway:\n  name: ${HOSTNAME}\nmqtt:\n  host: b\n  username: 'x-${USER:-lobby}'\n  tls: true"))
+                == [
+                    """
+                    g.yaml:2:9: ${HOSTNAME} is taken as it stands: nothing is put in its place; write the value itself, or \
+                    have what fills in such names make this file
+                    """,
+                    """
+                    g.yaml:5:13: ${USER:-lobby} is taken as it stands: nothing is put in its place; write the value \
+                    itself, or have what fills in such names make this file
+                    """,
+                ])
+    }
+
+    @Test(arguments: ["$HOSTNAME", "{HOSTNAME}", "${}", "${", "${ }", "$ {A}", "${1}", "a$"])
+    func `what no shell would fill in is a name like any other`(name: String) throws {
+        #expect(try warnings(file("gateway:\n  name: '\(name)'")) == [])
+    }
+
+    @Test func `a comment is not a value`() throws {
+        #expect(try warnings(file("# ${HOSTNAME}\ngateway:\n  name: a # ${HOSTNAME}")) == [])
+    }
+}
