@@ -75,7 +75,8 @@ package struct Doctor {
             first = DoctorFinding(
                 "configuration", .wrong, error.message.split(separator: "\n").first.map(String.init) ?? error.message,
                 remedy: isMissing
-                    ? "sudo install -D -m 644 \(Self.sample) \(path), and edit it" : "beacon-gateway check \(path)")
+                    ? "sudo install -D -m 644 \(InstalledFiles.sample) \(path), and edit it"
+                    : "beacon-gateway check \(path)")
         }
         self.init(loaded, probes: probes, first: first)
     }
@@ -93,8 +94,6 @@ package struct Doctor {
         examineBroker()
         examineDaemon()
     }
-
-    private static let sample = "/usr/local/share/doc/beacon-gateway/gateway.yaml"
 
     mutating func find(
         _ check: String, _ state: DoctorFinding.State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil

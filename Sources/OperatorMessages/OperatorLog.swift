@@ -18,9 +18,10 @@ package struct OperatorLog: Sendable {
     package func write(_ level: LogLevel, _ text: String) {
         guard level <= self.level else { return }
         let prefix = isJournal ? "<\(level.rawValue)>" : Self.word(level)
-        let lines = PlainText.safe(lines: text).split(separator: "\n").map { "\(prefix)\($0)\n" }.joined()
+        let lines = PlainText.safe(lines: text).split(separator: "\n").map { "\(prefix)\($0)" }.joined(separator: "\n")
+        let shown = WordWrap.wrapped(lines, to: FileDescriptor.standardError.columns) + "\n"
         // There is nowhere else to say that this failed.
-        _ = try? FileDescriptor.standardError.writeAll(lines.utf8)
+        _ = try? FileDescriptor.standardError.writeAll(shown.utf8)
     }
 
     private static func word(_ level: LogLevel) -> String {

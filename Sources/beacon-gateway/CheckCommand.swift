@@ -22,11 +22,12 @@ struct CheckCommand: ParsableCommand {
             let obstacles = configuration.obstacles(in: file)
             for obstacle in obstacles { Terminal.say("warning: \(obstacle)") }
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
-            print(
+            Terminal.show(
                 """
                 \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
                 \(configuration.beacons.count > 0 ? "named beacons: \(configuration.beacons.count), " : "")\
                 warnings: \(configuration.warnings.count + obstacles.count)
+
                 """)
         }
     }

@@ -20,7 +20,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             let status = try Status.ask(configuration: config)
-            print(json ? status.json : status.page, terminator: "")
+            if json { print(status.json, terminator: "") } else { Terminal.show(status.page) }
             if let remark = status.remark {
                 Terminal.say(remark)
                 throw ExitCode(ExitFailure.Code.serviceUnavailable.rawValue)

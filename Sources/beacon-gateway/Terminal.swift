@@ -28,8 +28,16 @@ enum Terminal {
         }
     }
 
-    /// Writes a line to standard error, or several: what of it came from a file can do a terminal no harm.
-    static func say(_ text: String) { write(PlainText.safe(lines: text) + "\n") }
+    /// Writes a line to standard error, or several: what of it came from a file can do a terminal no harm, and on one no
+    /// word is broken.
+    static func say(_ text: String) {
+        write(WordWrap.wrapped(PlainText.safe(lines: text), to: FileDescriptor.standardError.columns) + "\n")
+    }
+
+    /// Writes text for people, which ends its lines itself, to standard output: on a terminal no word is broken.
+    static func show(_ text: String) {
+        print(WordWrap.wrapped(text, to: FileDescriptor.standardOutput.columns), terminator: "")
+    }
 
     /// Writes to standard error.
     static func write(_ text: String) {

@@ -1,0 +1,44 @@
+import OperatorMessages
+import Testing
+
+@Suite struct WordWrapTests {
+    @Test func `a line is broken at the last space before the edge, and goes on further in`() {
+        #expect(WordWrap.wrapped("one two three four", to: 9) == "one two\n  three\n  four")
+        // The edge itself is a place for a letter, and for the space behind it.
+        #expect(WordWrap.wrapped("abcd efgh", to: 4) == "abcd\n  efgh")
+        #expect(WordWrap.wrapped("abcd efgh", to: 9) == "abcd efgh")
+        #expect(WordWrap.wrapped("abcd efgh", to: 8) == "abcd\n  efgh")
+    }
+
+    @Test func `each line keeps its own indentation, and empty ones stay`() {
+        #expect(WordWrap.wrapped("a b\n\n    cc dd ee ff\n", to: 12) == "a b\n\n    cc dd ee\n      ff\n")
+        #expect(WordWrap.wrapped("", to: 10) == "")
+    }
+
+    @Test func `a word that is longer than the line stays whole`() {
+        let path = "/var/lib/beacon-gateway/events"
+        #expect(WordWrap.wrapped("see \(path) now", to: 10) == "see\n  \(path)\n  now")
+        #expect(WordWrap.wrapped(path, to: 3) == path)
+        #expect(WordWrap.wrapped("                    \(path)", to: 8) == "                    \(path)")
+    }
+
+    @Test func `a pipe has no columns, and gets what was written`() {
+        let text = "a  line with   spaces, and no end of it"
+        #expect(WordWrap.wrapped(text, to: nil) == text)
+        #expect(WordWrap.wrapped(text, to: 0) == text)
+        #expect(WordWrap.wrapped("trailing          ", to: 10) == "trailing")
+    }
+
+    @Test func `no word is broken or lost in any width`() {
+        let text =
+            "  wrong    kernel  the kernel has no Bluetooth → sudo modprobe bluetooth; in a container: the host’s"
+        let words = text.split(separator: " ")
+        for columns in 1...120 {
+            let wrapped = WordWrap.wrapped(text, to: columns, hanging: 7)
+            #expect(wrapped.split { $0 == " " || $0 == "\n" } == words)
+            for line in wrapped.split(separator: "\n") {
+                #expect(line.count <= columns || line.split(separator: " ").count == 1, "\(columns): \(line)")
+            }
+        }
+    }
+}

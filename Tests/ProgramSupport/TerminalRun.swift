@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+extension Gateway {
+    // A terminal whose other end is read to the end; what is written there has CR LF at its line ends.
+    private static let onTerminal = """
+        import fcntl, os, pty, struct, subprocess, sys, termios
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+        process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        while True:
+            try: data = os.read(main, 65536)
+            except OSError: break
+            if not data: break
+            sys.stdout.buffer.write(data)
+        sys.exit(process.wait())
+        """
+
+    /// Runs the command with standard output and error on a terminal of so many columns; both are in the output.
+    package static func run(columns: Int, _ arguments: String...) throws -> Ending {
+        var ending = try ProgramSupport.run(Tool.python, ["-c", onTerminal, "\(columns)", path] + arguments)
+        try #require(ending.errors.isEmpty, "\(ending.errors)")
+        ending.output.removeAll { $0 == 0x0D }
+        return ending
+    }
+}
