@@ -127,6 +127,13 @@ package struct Visits {
         let found = try read { stay throws(EventLogError) in page.add(stay) }
         let books = found.0
         var remarks = found.1
+        if path == "-" {
+            var output = LineOutput.standardOutput
+            try page.write(books, wanted(books.silences), totals, into: &output)
+            try output.flush()
+            if page.leftOut > 0 { remarks.append("\(page.leftOut) visits are not drawn: too many") }
+            return remarks
+        }
         let files = SystemFiles()
         var temporary = path
         temporary.removeLastComponent()

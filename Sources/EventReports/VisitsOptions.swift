@@ -28,7 +28,7 @@ package struct VisitsOptions: Sendable {
     package var time = VisitsTime(isUTC: false)
     /// The form on standard output.
     package var format = Format.table
-    /// The file for a page with a timeline; nothing goes to standard output then.
+    /// The file for a page with a timeline, and nothing goes to standard output then; `-`: the page goes there.
     package var html: FilePath?
 
     /// All visits in event files: `paths` are the files, or folders of them.

@@ -17,4 +17,19 @@ struct BeaconGateway: ParsableCommand {
             ConvertCommand.self, VisitsCommand.self, ExplainCommand.self, PublishCommand.self, CheckCommand.self,
             DoctorCommand.self,
         ])
+
+    static func main() {
+        do {
+            if let mistake = CommandNames.mistake(in: Array(CommandLine.arguments.dropFirst())) {
+                throw ValidationError(mistake)
+            }
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            // As all else that is said to an operator: harmless, and broken between words.
+            Terminal.say(fullMessage(for: error))
+            exit(withError: ExitCode.validationFailure)
+        }
+    }
 }

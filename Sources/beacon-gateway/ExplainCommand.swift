@@ -24,6 +24,7 @@ struct ExplainCommand: ParsableCommand {
     var utc = false
 
     func validate() throws {
+        try ZoneArgument.check(isUTC: utc)
         if let at, VisitsTime(isUTC: utc).date(at) == nil {
             throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
         }

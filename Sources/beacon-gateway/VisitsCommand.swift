@@ -38,13 +38,14 @@ struct VisitsCommand: ParsableCommand {
     @Flag(help: "Comma-separated values.")
     var csv = false
 
-    @Option(help: ArgumentHelp("Write a page with a timeline into this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a page with a timeline into this file; - is standard output.", valueName: "file"))
     var html: String?
 
     func validate() throws {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
             throw ValidationError("--json, --csv and --html exclude each other")
         }
+        try ZoneArgument.check(isUTC: utc)
         if let beacon, BeaconFilter(beacon) == nil {
             throw ValidationError("--beacon is \(beacon); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR")
         }

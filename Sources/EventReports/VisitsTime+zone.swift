@@ -1,0 +1,50 @@
+import Glibc
+import SystemPackage
+
+extension VisitsTime {
+    /// What `TZ` names, where that is no zone that this machine knows; `nil` where it is one, is empty (UTC), or is not set.
+    ///
+    /// localtime(3) takes an unknown zone for UTC without a word (tzset(3)): every date would be told wrong.
+    package static var unknownZone: String? {
+        guard let value = unsafe getenv("TZ") else { return nil }
+        let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
+        let zone = unsafe String(cString: value)
+        return isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") ? nil : zone
+    }
+
+    /// Whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such as
+    /// `CET-1CEST,M3.5.0,M10.5.0/3` (POSIX, Base Definitions §8.3).
+    static func isKnown(zone: String, in folder: String) -> Bool {
+        let name = zone.hasPrefix(":") ? String(zone.dropFirst()) : zone
+        // A machine without zone files knows these all the same.
+        if ["", "UTC", "GMT", "Etc/UTC", "Etc/GMT"].contains(name) { return true }
+        let path = name.hasPrefix("/") ? FilePath(name) : FilePath("\(folder)/\(name)")
+        return isZoneFile(path) || isRule(name)
+    }
+
+    private static func isZoneFile(_ path: FilePath) -> Bool {
+        // Not to wait for whoever writes to a FIFO.
+        guard let file = try? FileDescriptor.open(path, .readOnly, options: [.nonBlocking, .closeOnExec]) else {
+            return false
+        }
+        var magic: [UInt8] = [0, 0, 0, 0]
+        // Whatever stands in the way of reading it stands in localtime's way too.
+        let count = try? file.closeAfter { unsafe try magic.withUnsafeMutableBytes { unsafe try file.read(into: $0) } }
+        return count == 4 && magic == Array("TZif".utf8)
+    }
+
+    /// A name of three letters or more, or of anything between < and >, and how far it is from UTC.
+    private static func isRule(_ text: String) -> Bool {
+        var rest = Array(text.utf8)[...]
+        if rest.first == UInt8(ascii: "<") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: ">")), end > rest.startIndex + 3 else { return false }
+            rest = rest[(end + 1)...]
+        } else {
+            let letters = rest.prefix { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0 & ~0x20) }
+            guard letters.count >= 3 else { return false }
+            rest = rest[letters.endIndex...]
+        }
+        if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest = rest.dropFirst() }
+        return rest.first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
+    }
+}

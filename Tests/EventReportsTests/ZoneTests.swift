@@ -1,0 +1,33 @@
+import ProgramSupport
+import Testing
+
+@testable import EventReports
+
+/// Which values of `TZ` mean a zone.
+@Suite struct ZoneTests {
+    private let scratch: Scratch
+    init() throws {
+        scratch = try Scratch()
+        _ = try scratch.write("Vienna", "TZif2")
+        _ = try scratch.write("zone.tab", "# no zone")
+    }
+
+    @Test(arguments: [
+        "", "UTC", "Etc/UTC", "Vienna", ":Vienna", "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT", "<+0330>-3:30", "UTC0",
+    ])
+    func `a file, a rule and nothing at all are zones`(zone: String) {
+        #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path))
+    }
+
+    @Test(arguments: [
+        "Foo/Bar", "Europe/Viena", "vienna", "zone.tab", ".", "CET", "C-1", "<+03-3", "<>3", "<", ":", " ", "5", "/",
+    ])
+    func `what the C library would take for UTC is none`(zone: String) {
+        #expect(VisitsTime.isKnown(zone: zone, in: scratch.url.path) == (zone == ":"))
+    }
+
+    @Test func `a zone can be a file by its path`() {
+        #expect(VisitsTime.isKnown(zone: scratch.path("Vienna"), in: "/nowhere"))
+        #expect(!VisitsTime.isKnown(zone: scratch.path("zone.tab"), in: "/nowhere"))
+    }
+}

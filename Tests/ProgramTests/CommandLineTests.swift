@@ -1,0 +1,77 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// What is said of a command line that is not quite right.
+@Suite struct CommandLineTests {
+    let scratch: Scratch
+    let capture = Fixtures.path("android-gym-bike.btsnoop")
+    let events = Fixtures.tests.appendingPathComponent("Fixtures/version-1/events").path
+    init() throws { scratch = try Scratch() }
+
+    @Test(arguments: [
+        (["doctr"], "'doctr' is no command; did you mean 'doctor'?"),
+        (["vists", "--csv"], "'vists' is no command; did you mean 'visits'?"),
+        (["sacn"], "did you mean 'scan'?"), (["rec", "x"], "did you mean 'record'?"),
+        (["help", "explian"], "did you mean 'explain'?"),
+        (["bogus", "--help"], "'bogus' is no command; there are run, status, "),
+        (["help", "bogus"], "'bogus' is no command"), (["zz"], "'zz' is no command; there are"),
+    ])
+    func `a word that is no command is called that, with the one that may be meant`(
+        arguments: [String], words: String
+    ) throws {
+        let ending = try Gateway.run(arguments)
+        #expect(ending.status == 64)
+        #expect(ending.errors.contains(words), "\(ending.errors)")
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test(arguments: [["--help"], ["help"], ["help", "replay"], ["replay", "--help"], ["--version"]])
+    func `what was asked for goes to standard output and ends well`(arguments: [String]) throws {
+        let ending = try Gateway.run(arguments)
+        #expect(ending.status == 0 && ending.errors.isEmpty && !ending.output.isEmpty)
+    }
+
+    @Test func `a duration without a unit is told what to write`() throws {
+        let lines = [
+            ["replay", "--reorder", "5", capture], ["replay", "--interval", "5", capture],
+            ["convert", "--interval", "5", capture, scratch.path("x.pcapng")],
+            ["record", "--duration", "5", scratch.path("x.pcapng")],
+        ]
+        for arguments in lines {
+            let ending = try Gateway.run(arguments)
+            #expect(ending.status == 64)
+            #expect(ending.errors.contains("The value '5' is invalid for '\(arguments[1]) <duration>'"))
+            // The configuration's own words.
+            #expect(ending.errors.contains("a unit is missing: write 5s, if that is meant"), "\(ending.errors)")
+        }
+        let config = try scratch.write("c.yaml", "monitor:\n  exit_timeout: 5\n" + Log.configuration)
+        #expect(try Gateway.run("check", config).errors.contains("a unit is missing: write 5s, if that is meant"))
+        let far = try Gateway.run("replay", "--reorder", "5 years", capture)
+        #expect(far.errors.contains("one number and one unit (ms, s, m, h or d), such as 30s"), "\(far.errors)")
+        #expect(try Gateway.run("replay", "--reorder", "5s", capture).status == 0)
+    }
+
+    @Test func `visits --html - writes the page to standard output`() throws {
+        let file = scratch.path("page.html")
+        #expect(try Gateway.run("visits", "--html", file, events).status == 0)
+        let ending = try Gateway.run("visits", "--html", "-", events)
+        #expect(ending.status == 0)
+        #expect(ending.output == (try contents(of: file)))
+        #expect(ending.text.hasPrefix("<!DOCTYPE html>"))
+        #expect(!FileManager.default.fileExists(atPath: "-"), "a file is called -")
+    }
+
+    @Test(arguments: [["visits"], ["visits", "--html", "-"], ["explain", "1"]])
+    func `a zone that nobody knows is refused, not taken for UTC`(arguments: [String]) throws {
+        func run(_ zone: String, _ more: String...) throws -> Ending {
+            try ProgramSupport.run("/usr/bin/env", ["TZ=\(zone)", Gateway.path] + arguments + [events] + more)
+        }
+        let ending = try run("Foo/Bar")
+        #expect(ending.status == 64 && ending.output.isEmpty)
+        #expect(ending.errors.contains("TZ is Foo/Bar, which is no time zone that this machine knows"))
+        #expect(try run("Foo/Bar", "--utc").status == 0)
+        #expect(try run("").status == 0)
+        #expect(try run("CET-1CEST,M3.5.0,M10.5.0/3").status == 0)
+    }
+}
