@@ -69,6 +69,7 @@ struct ReplayLines: ~Copyable {
     /// Writes beside the lines in a folder until when they are all that there was to hear.
     ///
     /// - Parameter lastRecord: when the last record was heard.
+    /// - Throws: ``ExitFailure`` where the file can't be written.
     func tellOfLife(at lastRecord: Instant) throws(ExitFailure) {
         // Where there is no line, nothing would be known of that time.
         guard isOpen, let directory else { return }
