@@ -16,7 +16,7 @@ struct PublisherKills {
     private let session: [String]
     private static let topics =
         ["event", "visit", "condition", "adapter"].flatMap { ["-t", "beacons/lobby/\($0)/#"] }
-        + ["-t", "beacons/lobby/clock"]
+        + ["clock", "gateway"].flatMap { ["-t", "beacons/lobby/\($0)"] }
 
     struct Found: Error, CustomStringConvertible {
         var description: String
