@@ -320,7 +320,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     @inline(never)
     private mutating func write(isUrgent: Bool) throws(ExitFailure) {
         for action in actions.actions { if case .event = action { statistics.events &+= 1 } }
-        try lines.write(actions, of: engine, isUrgent: isUrgent)
+        try lines.write(actions, of: engine, counted: statistics, isUrgent: isUrgent)
         actions.removeAll()
     }
 

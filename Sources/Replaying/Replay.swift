@@ -7,6 +7,17 @@ import EventLog
 package struct Replay {
     /// How a replay ended.
     package struct Outcome: Sendable {
+        /// What was looked for.
+        enum Aim: Sendable {
+            /// Each iBeacon as it was heard.
+            case sightings
+            /// What beacons come to.
+            case beacons
+            /// What beacons come to, and a track.
+            case places
+        }
+
+        let aim: Aim
         /// What it counted.
         package var statistics: ReplayStatistics
         /// What was wrong with the captures, each with its file.
@@ -30,13 +41,13 @@ package struct Replay {
         if options.writesSightings {
             var pipeline = SightingPipeline(options)
             let counts = try run(&pipeline, try openTracks())
-            return outcome(counts, pipeline.statistics)
+            return outcome(counts, pipeline.statistics, aim: .sightings)
         }
         let tracks = try openTracks()
         let source = tracks.lazy.compactMap { $0?.source }.first
         var pipeline = try MonitorPipeline(options, locationSource: source)
         let counts = try run(&pipeline, tracks)
-        return outcome(counts, pipeline.statistics)
+        return outcome(counts, pipeline.statistics, aim: source == nil ? .beacons : .places)
     }
 
     private struct SourceCounts {
@@ -208,7 +219,7 @@ package struct Replay {
         return lines
     }
 
-    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics) -> Outcome {
+    private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, aim: Outcome.Aim) -> Outcome {
         var statistics = counts.statistics
         statistics.add(handled)
         statistics.gaps = handled.gaps
@@ -237,6 +248,6 @@ package struct Replay {
             remarks.append(
                 "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
         }
-        return Outcome(statistics: statistics, damages: counts.damages, remarks: remarks)
+        return Outcome(aim: aim, statistics: statistics, damages: counts.damages, remarks: remarks)
     }
 }

@@ -11,6 +11,7 @@ struct ReplayLines: ~Copyable {
     /// The folder for the lines, where they go to one.
     private let directory: SegmentDirectory?
     private var isOpen: Bool
+    private var gate: FirstBeaconGate
     private let gateway: Identifier
     /// How many namings of adapters the lines have been told of; −1: none.
     private var toldNamings = -1
@@ -23,6 +24,7 @@ struct ReplayLines: ~Copyable {
         encoder = LineEncoder(LineEncoder.Options(gateway: gateway))
         directory = try Self.directory(options)
         isOpen = directory == nil
+        gate = FirstBeaconGate(options)
         if options.writesEvidence { evidence = EvidenceRecorder() }
     }
 
@@ -40,8 +42,11 @@ struct ReplayLines: ~Copyable {
         evidence?.sighted(beacon, by: adapter, rssi: rssi, at: time)
     }
 
-    /// Writes what an engine said, at once where it is urgent, and else when there is enough of it.
-    mutating func write(_ actions: ActionBuffer, of engine: MonitorEngine, isUrgent: Bool) throws(ExitFailure) {
+    /// Writes what an engine said, at once where it is urgent, and else when there is enough of it; `statistics` tell what was
+    /// counted until then, for what waits for the first beacon.
+    mutating func write(
+        _ actions: ActionBuffer, of engine: MonitorEngine, counted statistics: ReplayStatistics, isUrgent: Bool
+    ) throws(ExitFailure) {
         if !actions.isEmpty { try open(at: engine.now) }
         tellNames(of: engine)
         if var recorder = evidence.take() {
@@ -50,6 +55,7 @@ struct ReplayLines: ~Copyable {
         } else {
             for action in actions.actions { encoder.encode(action, into: &output.buffer) }
         }
+        guard gate.isOpen(statistics, output) else { return }
         do throws(EventLogError) {
             if isUrgent { try output.flush() } else { try output.flushIfFull() }
         } catch {

@@ -46,6 +46,8 @@ package struct ReplayOptions: Sendable {
     package var writesSightings = false
     /// Whether statistics are written to standard error.
     package var writesStatistics = false
+    /// Whether lines to standard output wait for the first beacon, and are not written where none comes: for a terminal.
+    package var waitsForBeacons = false
     /// Whether an `evidence` line stands beside each exit.
     package var writesEvidence = false
     /// The only adapter whose records count.

@@ -35,7 +35,9 @@ struct ConvertCommand: ParsableCommand {
     @Option(help: "The result's format, where its name does not tell.")
     var format: Format?
 
-    @Option(help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"),
+        transform: DurationArgument.init)
     var interval: DurationArgument?
 
     @Option(

@@ -39,7 +39,7 @@ struct RecordCommand: ParsableCommand {
             "Hear with this adapter: hci0, or its address; can be given several times.", valueName: "adapter"))
     var adapter: [AdapterArgument] = []
 
-    @Option(help: ArgumentHelp("End after this time.", valueName: "duration"))
+    @Option(help: ArgumentHelp("End after this time.", valueName: "duration"), transform: DurationArgument.init)
     var duration: DurationArgument?
 
     func run() throws {

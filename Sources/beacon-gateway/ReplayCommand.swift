@@ -2,7 +2,9 @@ import ArgumentParser
 import Captures
 import CommandSupport
 import GatewayConfiguration
+import OperatorMessages
 import Replaying
+import SystemPackage
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,15 +49,24 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Write what was counted to standard error, as one JSON object.")
     var stats = false
 
+    @Flag(
+        help:
+            "Say in a line on standard error what was read and found; on a terminal that is said without asking for it."
+    )
+    var summary = false
+
     @Option(help: ArgumentHelp("Take only this adapter's records.", valueName: "name"))
     var adapter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Hold records back this long, and hand them over in the order of their times.", valueName: "duration"))
+            "Hold records back this long, and hand them over in the order of their times.", valueName: "duration"),
+        transform: DurationArgument.init)
     var reorder: DurationArgument?
 
-    @Option(help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"),
+        transform: DurationArgument.init)
     var interval: DurationArgument?
 
     @Option(help: ArgumentHelp("How fast a track without times was travelled, in metres a second.", valueName: "m/s"))
@@ -93,9 +104,12 @@ struct ReplayCommand: ParsableCommand {
             options.interval = interval?.duration
             options.pace = pace
             options.fields = try Terminal.fields(fields)
+            options.waitsForBeacons = FileDescriptor.standardOutput.isTerminal
             for warning in options.configuration?.warnings ?? [] { Terminal.say("warning: \(warning)") }
             let outcome = try Replay(options).run()
             if stats { Terminal.write(outcome.statistics.json) }
+            // Beside the object of --stats only where it was asked for: who reads that expects nothing else.
+            if summary || (!stats && FileDescriptor.standardError.isTerminal) { Terminal.say(outcome.summary) }
             for remark in outcome.remarks { Terminal.say(remark) }
             for damage in outcome.damages { Terminal.say(damage) }
             guard outcome.damages.isEmpty || lenient else { throw ExitCode(ExitFailure.Code.dataInvalid.rawValue) }

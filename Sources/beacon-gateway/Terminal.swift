@@ -47,11 +47,10 @@ enum Terminal {
 }
 
 /// A duration as the configuration spells it: `30s`, `500ms`, `2m`.
-struct DurationArgument: ExpressibleByArgument {
+///
+/// An option takes it by `transform`: so what is said where it is none has what to write, in the configuration's own words.
+struct DurationArgument {
     let duration: Duration
 
-    init?(argument: String) {
-        guard let duration = Duration(setting: argument) else { return nil }
-        self.duration = duration
-    }
+    init(_ argument: String) throws(DurationProblem) { duration = try Duration(setting: argument) }
 }

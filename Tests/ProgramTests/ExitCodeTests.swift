@@ -26,7 +26,7 @@ import Testing
         try check("replay", "--speed", "nan", capture, status: 64)
         // It is slower than all time there is.
         try check("replay", "--speed", "1e-300", capture, status: 64, says: "--speed is 1e-300; expected 0.001")
-        try check("replay", "--reorder", "5", capture, status: 64)
+        try check("replay", "--reorder", "5", capture, status: 64, says: "write 5s")
         try check("replay", "--fields", "nonsense", capture, status: 64, says: "--fields")
         try check("replay", "--sightings", "--output", scratch.path("o"), capture, status: 64, says: "--output")
         try check("replay", "-", "x=-", status: 64, says: "standard input")
@@ -38,6 +38,9 @@ import Testing
         try check("replay", "-", status: 65, says: "standard input is empty")
         try check("replay", "-", status: 65, says: "none of what is read", input: Array("hello\n".utf8))
         try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md begins with 23 20")
+        // What Android hands its log out in.
+        let zip = try scratch.write("bugreport.zip", Array("PK\u{3}\u{4}\u{14}\0\0\0\u{8}\0".utf8))
+        try check("replay", zip, status: 65, says: "is a zip, which is not read; of an Android bug report: unzip -p ")
         // One of several is enough, and nothing is written.
         let ending = try Gateway.run("replay", capture, Fixtures.path("README.md"))
         #expect(ending.status == 65)

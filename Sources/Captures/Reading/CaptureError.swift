@@ -35,6 +35,12 @@ extension CaptureError: CustomStringConvertible {
         case .openFailed(let path, let error): "\(path) can't be opened: \(error)"
         case .readFailed(let path, let offset, let error): "\(path) can't be read on from byte \(offset): \(error)"
         case .empty(let path): "\(path) is empty"
+        // PK\u{3}\u{4} (APPNOTE.TXT §4.3.7). Android hands its log out in one.
+        case .unrecognised(let path, let beginning) where beginning.hasPrefix("50 4B 03 04"):
+            """
+            \(path) is a zip, which is not read; of an Android bug report: unzip -p FILE '*/btsnoop_hci.log' | \
+            beacon-gateway replay -
+            """
         case .unrecognised(let path, let beginning):
             """
             \(path) begins with \(beginning), which is none of what is read: btsnoop, pcap, pcapng, the text of \

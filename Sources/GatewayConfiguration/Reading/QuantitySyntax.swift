@@ -114,11 +114,20 @@ extension Duration {
 
 extension Duration {
     /// The duration that `text` spells as a setting does (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the bounds of
-    /// rule C7; `nil` where it spells none.
-    package init?(setting text: String) {
-        guard let duration = try? ScalarSyntax.duration(Array(text.utf8)[...], in: SettingBounds.duration) else {
-            return nil
+    /// rule C7.
+    ///
+    /// - Throws: ``DurationProblem`` where it spells none.
+    package init(setting text: String) throws(DurationProblem) {
+        do throws(ScalarProblem) {
+            self = try ScalarSyntax.duration(Array(text.utf8)[...], in: SettingBounds.duration)
+        } catch {
+            throw DurationProblem(description: error.expected)
         }
-        self = duration
     }
+}
+
+/// That a text is no duration.
+package struct DurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What to write in its place.
+    package let description: String
 }

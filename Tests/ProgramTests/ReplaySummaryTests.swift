@@ -1,0 +1,42 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// What a replay says at its end.
+@Suite struct ReplaySummaryTests {
+    let capture = Fixtures.path("android-gym-bike.btsnoop")
+    let without = Fixtures.path("whad-pairing.pcap")
+
+    @Test func `a replay that is asked for a summary says in a line what it read and found`() throws {
+        let ending = try Gateway.replay(["--summary", capture])
+        #expect(ending.errors == "412 records, 412 reports, 11 iBeacons: 3 events\n")
+        #expect(ending.output == (try Gateway.replay([capture]).output))
+        let sightings = try Gateway.replay(["--summary", "--sightings", capture])
+        #expect(sightings.errors == "412 records, 412 reports, 11 iBeacons\n")
+    }
+
+    @Test func `a capture without iBeacons is said to have nothing to monitor`() throws {
+        let ending = try Gateway.replay(["--summary", without])
+        #expect(ending.errors.hasSuffix(" reports, 0 iBeacons: nothing to monitor\n"), "\(ending.errors)")
+        // Who reads the lines gets all of them, whatever they say.
+        #expect(ending.lines.count == 1 && ending.text.contains(#""type":"adapter""#))
+    }
+
+    @Test func `into files and pipes nothing is said that nobody asked for`() throws {
+        #expect(try Gateway.replay([capture]).errors == "")
+        let errors = try Gateway.replay(["--stats", capture]).errors
+        #expect(errors.hasPrefix("{\"records\":412,") && errors.split(separator: "\n").count == 1)
+        let both = try Gateway.replay(["--stats", "--summary", capture]).errors.split(separator: "\n")
+        #expect(both.count == 2 && both[1] == "412 records, 412 reports, 11 iBeacons: 3 events")
+    }
+
+    @Test(.enabled(if: Tool.isThere(Tool.python), "it takes python3 to have a terminal"))
+    func `on a terminal a capture without iBeacons is one short line`() throws {
+        let ending = try Gateway.run(columns: 80, "replay", without)
+        #expect(ending.status == 0)
+        #expect(ending.lines.count == 1 && ending.text.hasSuffix(": nothing to monitor\n"), "\(ending.text)")
+        let heard = try Gateway.run(columns: 80, "replay", capture)
+        #expect(heard.lines.last == "412 records, 412 reports, 11 iBeacons: 3 events")
+        #expect(heard.lines.dropLast() == (try Gateway.replay([capture]).lines)[...])
+    }
+}
