@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `a circle is entered and left`() async throws {
-        let monitor = try BeaconMonitor("ferry", clock: clock, engine: locating)
+        let monitor = try BeaconMonitor("harbour", clock: clock, engine: locating)
         try await monitor.add(
             .circle(try BeaconMonitor.CircularGeographicCondition(latitude: 50, longitude: 8, radius: 200)),
             identifier: "pier",
