@@ -108,13 +108,16 @@ private var refusal: Errno? {
 
     @Test(
         arguments: [
-            (.notPermitted, .denied), (.permissionDenied, .denied), (.addressFamilyNotSupported, .unavailable),
-            (.protocolNotSupported, .unavailable), (.tooManyOpenFiles, .unavailable),
-        ] as [(Errno, ScannerError.Kind)])
-    func `what keeps a socket from opening is told apart`(error: Errno, kind: ScannerError.Kind) {
+            (.notPermitted, .denied, "the management channel"), (.permissionDenied, .denied, "the management channel"),
+            (.addressFamilyNotSupported, .unavailable, "modprobe bluetooth"),
+            (.protocolNotSupported, .unavailable, "modprobe bluetooth"),
+            (.tooManyOpenFiles, .unavailable, "the management channel"),
+        ] as [(Errno, ScannerError.Kind, String)])
+    func `what keeps a socket from opening is told apart`(error: Errno, kind: ScannerError.Kind, says: String) {
         let found = ScannerError.noSocket(error, for: "the management channel")
         #expect(found.kind == kind)
-        #expect(found.description.contains("the management channel"))
+        #expect(found.description.contains(says))
+        #expect(found.description.contains("\(error)"))
     }
 
     @Test func `a status is told in the kernel's words`() {
