@@ -35,7 +35,7 @@ struct ConfigurationChange {
         refusals = refused.map { "\($0) changed in the file; \(remedy)" }
         scanningStays = reason != nil
         var kept: [String] = []
-        if let reason {
+        if reason != nil {
             // A gateway that hears goes on hearing.
             if new.scanner != old.scanner { kept.append("scanner") }
             if new.engine.deafAfter != old.engine.deafAfter { kept.append("deaf_after") }
