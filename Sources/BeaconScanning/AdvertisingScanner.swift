@@ -1,10 +1,10 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// One way to hear the advertising reports of a machine's Bluetooth adapters.
 ///
 /// A scanner lives on the thread of the loop that it was made with. It hands everything over from there, one after the
 /// other, and waits nowhere else.
-public protocol AdvertisingScanner: AnyObject {
+package protocol AdvertisingScanner: AnyObject {
     /// Which way it is.
     var backend: ScannerBackend { get }
 
@@ -25,7 +25,7 @@ public protocol AdvertisingScanner: AnyObject {
 }
 
 /// Who takes what a scanner hears. Each call is made on the loop's thread.
-public protocol ScanHandler: AnyObject {
+package protocol ScanHandler: AnyObject {
     /// An adapter gave an advertising report, of whatever kind.
     ///
     /// - Parameters:
@@ -40,7 +40,7 @@ public protocol ScanHandler: AnyObject {
 }
 
 /// The ways to hear, as `scanner.backend` in the configuration names them.
-public enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
+package enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
     /// The kernel's management socket with an advertisement monitor.
     case management
     /// bluetoothd over D-Bus.
@@ -50,7 +50,7 @@ public enum ScannerBackend: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What became of an adapter, or of a way of hearing.
-public enum ScanChange: Sendable, Hashable {
+package enum ScanChange: Sendable, Hashable {
     /// The adapter is there; `controller` says what it is, for people, and `address` which one (rule L7): absent where it has
     /// none, or this way does not tell.
     case appeared(adapter: Int, controller: String, address: DeviceAddress? = nil)
@@ -73,7 +73,7 @@ public enum ScanChange: Sendable, Hashable {
 }
 
 /// What stands between this way of hearing and its reports. `docs/monitor.md`, “Diagnostics”, has the flags.
-public enum ScanObstacle: Sendable, Hashable, CaseIterable {
+package enum ScanObstacle: Sendable, Hashable, CaseIterable {
     /// D-Bus policy, polkit or the kernel refuses this user: `authorizationDenied`.
     case denied
     /// rfkill blocks Bluetooth, by software: `authorizationDeniedGlobally`.

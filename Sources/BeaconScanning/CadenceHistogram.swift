@@ -1,4 +1,4 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// How a beacon's gaps are counted: in a fixed number of buckets, eight for each doubling, so within an eighth of the
 /// truth. From 16 ms, below which no advertising interval lies (Core Spec Vol 6 Part B §4.4.2.2: 20 ms), to 15 minutes.
@@ -23,22 +23,22 @@ enum CadenceBuckets {
 }
 
 /// What is known of the gaps between a beacon's reports.
-public struct Cadence: Sendable, Hashable {
+package struct Cadence: Sendable, Hashable {
     /// The beacon whose gaps these are.
-    public let beacon: BeaconIdentity
+    package let beacon: BeaconIdentity
     /// How many gaps it rests on; older ones count less.
-    public let gaps: Int
+    package let gaps: Int
     /// Half of the gaps are at most this.
-    public let median: Duration
+    package let median: Duration
     /// 99 of 100 gaps are at most this.
-    public let p99: Duration
+    package let p99: Duration
     /// The longest that belongs to the cadence: the longest tenth of a percent, one gap at least, is left out, since
     /// somebody may have been away.
-    public let longest: Duration
+    package let longest: Duration
 
     /// The shortest exit timeout that this cadence can bear: twice ``longest``.
     ///
     /// A gap of twice the length takes the loss of as many reports again: with losses that do not know of each other, what
     /// happens once in a thousand gaps then happens once in a million, which at one report a second is once in 12 days.
-    public var bearable: Duration { longest * 2 }
+    package var bearable: Duration { longest * 2 }
 }

@@ -1,4 +1,4 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// Learns how long each beacon is silent between its reports: what tells which exit timeout is safe.
 ///
@@ -8,9 +8,9 @@ public import BluetoothLE
 ///
 /// Bounds: ``beaconsMax`` beacons, 256 octets each; where they are full, one that has been silent for ten minutes gives way,
 /// and a newcomer that finds none is counted in ``unfollowed``. A report of a beacon that is known allocates nothing.
-public struct CadenceMeter: Sendable {
+package struct CadenceMeter: Sendable {
     /// What came of holding a beacon's cadence against an exit timeout.
-    public enum Judgement: Sendable, Hashable {
+    package enum Judgement: Sendable, Hashable {
         /// The timeout is shorter than the cadence can bear: radio loss will make exits.
         case tooShort(Cadence, exitTimeout: Duration)
         /// It was, and no longer is.
@@ -18,10 +18,10 @@ public struct CadenceMeter: Sendable {
     }
 
     /// A beacon whose cadence should be judged now.
-    public struct Due: Sendable {
+    package struct Due: Sendable {
         let place: Int
         /// Which.
-        public let beacon: BeaconIdentity
+        package let beacon: BeaconIdentity
     }
 
     private struct Entry: Sendable {
@@ -33,7 +33,7 @@ public struct CadenceMeter: Sendable {
     }
 
     /// How many beacons are followed.
-    public static let beaconsMax = 4_096
+    package static let beaconsMax = 4_096
     // What is longer is an absence and no cadence: no exit timeout that anybody sets for presence bears it either.
     static let absence: Int64 = 600 * 1_000_000_000
     // Fewer gaps say too little of the one in a hundred.
@@ -45,9 +45,9 @@ public struct CadenceMeter: Sendable {
     private static let placesTried = 8
 
     /// Reports of beacons past the bound.
-    public private(set) var unfollowed = 0
+    package private(set) var unfollowed = 0
     /// How many beacons' exit timeouts are too short at present.
-    public private(set) var tooShort = 0
+    package private(set) var tooShort = 0
     private var places: [BeaconIdentity: Int32] = [:]
     private var entries: [Entry] = []
     private var buckets: [UInt16] = []
@@ -56,15 +56,15 @@ public struct CadenceMeter: Sendable {
     private var marks: [(adapter: Int32, time: Int64)] = []
 
     /// Makes a meter that knows nobody.
-    public init() {}
+    package init() {}
 
     /// How many beacons are followed.
-    public var followed: Int { entries.count }
+    package var followed: Int { entries.count }
 
     /// A report of a beacon.
     ///
     /// - Returns: where its cadence should be judged now, whose: see ``judge(_:exitTimeout:)``.
-    public mutating func heard(_ beacon: BeaconIdentity, on adapter: Int, at time: Instant) -> Due? {
+    package mutating func heard(_ beacon: BeaconIdentity, on adapter: Int, at time: Instant) -> Due? {
         guard let found = places[beacon] else {
             follow(beacon, on: adapter, at: time)
             return nil
@@ -85,7 +85,7 @@ public struct CadenceMeter: Sendable {
     }
 
     /// An adapter did not listen until `time`: the gaps that its last reports began are none.
-    public mutating func interrupted(_ adapter: Int, at time: Instant) {
+    package mutating func interrupted(_ adapter: Int, at time: Instant) {
         let adapter = Int32(truncatingIfNeeded: adapter)
         if let place = marks.firstIndex(where: { $0.adapter == adapter }) {
             marks[place].time = max(marks[place].time, time.nanoseconds)
@@ -136,7 +136,7 @@ extension CadenceMeter {
     ///
     /// - Returns: a change of what was found before, if any. What was too short is bearable again only with a fifth to
     ///   spare, so that a cadence at the limit does not fill the log.
-    public mutating func judge(_ due: Due, exitTimeout: Duration?) -> Judgement? {
+    package mutating func judge(_ due: Due, exitTimeout: Duration?) -> Judgement? {
         guard entries.indices.contains(due.place), entries[due.place].beacon == due.beacon else { return nil }
         let cadence = cadence(at: due.place)
         let wasTooShort = entries[due.place].isTooShort
@@ -156,13 +156,13 @@ extension CadenceMeter {
     }
 
     /// What is known of a beacon's cadence; `nil` where it is not followed or has no gap yet.
-    public func cadence(of beacon: BeaconIdentity) -> Cadence? {
+    package func cadence(of beacon: BeaconIdentity) -> Cadence? {
         guard let place = places[beacon], entries[Int(place)].gaps > 0 else { return nil }
         return cadence(at: Int(place))
     }
 
     /// The beacons whose exit timeouts are too short, in no order; at most `limit`.
-    public func tooShort(atMost limit: Int) -> [Cadence] {
+    package func tooShort(atMost limit: Int) -> [Cadence] {
         Array(entries.indices.lazy.filter { entries[$0].isTooShort }.prefix(max(limit, 0)).map { cadence(at: $0) })
     }
 

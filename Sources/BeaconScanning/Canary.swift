@@ -1,16 +1,16 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// A beacon that is always there: whoever does not hear it is deaf, whatever else is heard.
-public struct Canary: Sendable, Hashable {
+package struct Canary: Sendable, Hashable {
     /// Its UUID.
-    public let uuid: ProximityUUID
+    package let uuid: ProximityUUID
     /// Its major; any where absent.
-    public let major: UInt16?
+    package let major: UInt16?
     /// Its minor; any where absent.
-    public let minor: UInt16?
+    package let minor: UInt16?
 
     /// Makes a canary.
-    public init(uuid: ProximityUUID, major: UInt16? = nil, minor: UInt16? = nil) {
+    package init(uuid: ProximityUUID, major: UInt16? = nil, minor: UInt16? = nil) {
         self.uuid = uuid
         self.major = major
         self.minor = minor
@@ -18,7 +18,7 @@ public struct Canary: Sendable, Hashable {
 
     /// Whether `beacon` is it.
     @inline(__always)
-    public func matches(_ beacon: BeaconIdentity) -> Bool {
+    package func matches(_ beacon: BeaconIdentity) -> Bool {
         beacon.uuid == uuid && major.map { $0 == beacon.major } ?? true && minor.map { $0 == beacon.minor } ?? true
     }
 }

@@ -93,7 +93,7 @@ extension ScanSupervisor {
 
 extension Cadence {
     /// What is wrong where an exit timeout is too short, with figures, for operators.
-    public func warning(exitTimeout: Duration) -> String {
+    package func warning(exitTimeout: Duration) -> String {
         """
         beacon \(beacon.words) is heard too rarely for exit_timeout \(exitTimeout.seconds) s: of \(gaps) gaps half are up to \
         \(median.seconds) s, 99 of 100 up to \(p99.seconds) s, the longest \(longest.seconds) s; \
@@ -116,7 +116,7 @@ extension Duration {
 
 extension WatchdogStep {
     /// What it does, as in “to …”, for operators.
-    public var words: String {
+    package var words: String {
         switch self {
         case .widen: "listen for more"
         case .restartScan: "restart the scan"

@@ -1,6 +1,6 @@
-public import BluetoothLE
-public import OperatorMessages
-public import Polling
+package import BluetoothLE
+package import OperatorMessages
+package import Polling
 
 /// Stands between the ways of hearing and the gateway, and sees to it that something is heard, for years.
 ///
@@ -13,27 +13,27 @@ public import Polling
 /// - an adapter that does not hear the canary does not listen, whatever else it delivers: that is kept back, and counted.
 ///
 /// It lives on its loop's thread, with one timer. It keeps its handler until ``stop()``.
-public final class ScanSupervisor {
+package final class ScanSupervisor {
     /// What it is to do.
-    public struct Options: Sendable, Hashable {
+    package struct Options: Sendable, Hashable {
         /// The ways that may be used, the best first: all for `auto`, else the one that is named, which is waited for.
-        public var backends: [ScannerBackend] = ScannerBackend.allCases
+        package var backends: [ScannerBackend] = ScannerBackend.allCases
         /// The adapters to use.
-        public var adapters = AdapterSelection.all
+        package var adapters = AdapterSelection.all
         /// Rule L5's; `nil`: off.
-        public var deafAfter: Duration? = .seconds(10)
+        package var deafAfter: Duration? = .seconds(10)
         /// A beacon that must always be heard.
-        public var canary: Canary?
+        package var canary: Canary?
 
         /// All ways, all adapters, 10 s, no canary.
-        public init() {}
+        package init() {}
 
         /// The name of an adapter by its number, as the kernel and rule L4 have it: `hci0` for 0.
         package static func adapterName(of number: Int) -> String { "hci\(number)" }
     }
 
     /// How many adapters are followed; the reports of others are counted, and no more.
-    public static let adaptersMax = 64
+    package static let adaptersMax = 64
 
     let loop: EventLoop
     let options: Options
@@ -62,7 +62,7 @@ public final class ScanSupervisor {
     ///   - make: makes a way's scanner on `loop`, not started; throws where that is closed.
     ///   - exitTimeout: the shortest exit timeout that holds for a beacon; `nil` where no condition is on it.
     ///   - log: takes lines for the operator.
-    public init(
+    package init(
         loop: EventLoop, options: Options,
         make: @escaping (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner,
         exitTimeout: @escaping (BeaconIdentity) -> Duration? = { _ in nil },
@@ -86,7 +86,7 @@ public final class ScanSupervisor {
     /// Where it is open and there is nothing to hear with yet (no adapter, bluetoothd away), it waits, and says so.
     /// - Throws: ``ScannerError`` where no way is open to this user on this machine: of the best way's kind, with the
     ///   reasons of all.
-    public func start(_ handler: any ScanHandler) throws(ScannerError) {
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
         guard timer == nil else { return }
         let now = loop.now
         self.handler = handler
@@ -104,19 +104,19 @@ public final class ScanSupervisor {
     }
 
     /// Hands over everything that has been received up to the call (rule T5), without waiting.
-    public func drain() {
+    package func drain() {
         for index in sources.indices { sources[index]?.scanner.drain() }
     }
 
     /// To be called after each wait of the loop (`EventLoop.afterWaiting`), before anything is handled: where the machine
     /// was suspended meanwhile, says that nothing listened (rule L6).
-    public func woke() {
+    package func woke() {
         let now = loop.now
         if let stretch = suspension?.check(now: now, suspended: BootClock.suspended) { resumed(stretch) }
     }
 
     /// Ends hearing. Nothing is handed over afterwards, not that adapters stopped either.
-    public func stop() {
+    package func stop() {
         handler = nil
         if let timer { loop.end(timer) }
         timer = nil
@@ -130,7 +130,7 @@ public final class ScanSupervisor {
     }
 
     /// What is known at present.
-    public var status: ScanStatus {
+    package var status: ScanStatus {
         var status = overall
         status.backend = chooser.used.map { chooser.backend(of: $0) }
         status.ways = (0..<chooser.count).map {
@@ -156,7 +156,7 @@ public final class ScanSupervisor {
     }
 
     /// The beacons that are heard too rarely for their exit timeouts, in no order; at most `limit`.
-    public func exitTimeoutsTooShort(atMost limit: Int) -> [Cadence] { cadence.tooShort(atMost: limit) }
+    package func exitTimeoutsTooShort(atMost limit: Int) -> [Cadence] { cadence.tooShort(atMost: limit) }
 
     /// When it has something to do though nothing is told; `nil`: never.
     var nextDeadline: Instant? { timer.flatMap { loop.time(of: $0) } }

@@ -1,7 +1,7 @@
 /// Why a way of hearing is closed, or all of them are.
-public struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What it comes to; each has its exit code (sysexits.h).
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// The kernel, bluetoothd or the bus is not there, or lacks what is needed: 69.
         case unavailable
         /// This user may not: 77.
@@ -9,21 +9,21 @@ public struct ScannerError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// What it comes to.
-    public let kind: Kind
+    package let kind: Kind
     /// What, and where, for operators: short, and a line for each way where several are closed.
-    public let reason: String
+    package let reason: String
     /// What to do; absent where the reason says that, or nothing helps.
-    public let remedy: String?
+    package let remedy: String?
 
     /// What, where, and what to do, for operators.
-    public var description: String {
+    package var description: String {
         guard let remedy else { return reason }
         // Behind a list the remedies have lines of their own.
         return reason.contains("\n") ? "\(reason)\n\(remedy)" : "\(reason). \(remedy)"
     }
 
     /// Makes an error.
-    public init(_ kind: Kind, _ reason: String, remedy: String? = nil) {
+    package init(_ kind: Kind, _ reason: String, remedy: String? = nil) {
         self.kind = kind
         self.reason = reason
         self.remedy = remedy

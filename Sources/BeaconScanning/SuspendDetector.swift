@@ -1,31 +1,31 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// Finds out that the machine was suspended: then CLOCK_BOOTTIME has grown and CLOCK_MONOTONIC has not (rule L6).
 ///
 /// A value: both clocks' readings go in.
-public struct SuspendDetector: Sendable, Hashable {
+package struct SuspendDetector: Sendable, Hashable {
     /// A stretch in which nothing listened.
-    public struct Stretch: Sendable, Hashable {
+    package struct Stretch: Sendable, Hashable {
         /// When the process last was known to run: the machine was suspended between then and ``end``.
         ///
         /// Nothing was due and nothing was heard in between, or the process would have been woken: so nothing is lost by
         /// counting all of it as not listened.
-        public let start: Instant
+        package let start: Instant
         /// When the process ran again.
-        public let end: Instant
+        package let end: Instant
         /// How much of it the machine was suspended.
-        public let suspended: Duration
+        package let suspended: Duration
     }
 
     /// What is less is no suspension: the two clocks are not read at one moment, and a virtual machine can be held up
     /// between. Going to sleep and waking up takes a machine some hundred milliseconds.
-    public static let shortest: Duration = .milliseconds(20)
+    package static let shortest: Duration = .milliseconds(20)
 
     private var last: Instant
     private var suspended: Int64
 
     /// Begins at `now`, with as much suspension behind as `suspended` nanoseconds.
-    public init(now: Instant, suspended: Int64) {
+    package init(now: Instant, suspended: Int64) {
         last = now
         self.suspended = suspended
     }
@@ -36,7 +36,7 @@ public struct SuspendDetector: Sendable, Hashable {
     ///   - now: CLOCK_BOOTTIME.
     ///   - reading: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds, as `BootClock.suspended` reads it.
     /// - Returns: the stretch in which the machine was suspended, where it was.
-    public mutating func check(now: Instant, suspended reading: Int64) -> Stretch? {
+    package mutating func check(now: Instant, suspended reading: Int64) -> Stretch? {
         defer { last = max(last, now) }
         let (growth, overflow) = reading.subtractingReportingOverflow(suspended)
         // The smallest reading is the truest: each errs only upwards.

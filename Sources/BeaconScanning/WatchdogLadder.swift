@@ -1,4 +1,4 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// The watchdog of one adapter: what is to be done, and when, while it should hear something and hears nothing.
 ///
@@ -7,9 +7,9 @@ public import BluetoothLE
 /// once. At the top it goes on trying. Any proof of hearing ends the climb.
 ///
 /// A value: events and time go in, actions come out of ``next(at:)``.
-public struct WatchdogLadder: Sendable, Hashable {
+package struct WatchdogLadder: Sendable, Hashable {
     /// Where the adapter stands on its ladder.
-    public enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         /// Nothing is expected of it: it is not there, or something stands in its way that no step can mend.
         case resting
         /// It hears, or has not been silent for long enough to worry.
@@ -21,7 +21,7 @@ public struct WatchdogLadder: Sendable, Hashable {
     }
 
     /// What is to be done.
-    public enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         /// Say that nothing has been heard since then; the climb begins.
         case fellSilent(since: Instant)
         /// Take a step. It counts as taken unless ``skipped(_:at:)`` follows.
@@ -31,26 +31,26 @@ public struct WatchdogLadder: Sendable, Hashable {
     }
 
     /// The end of a climb.
-    public struct Recovery: Sendable, Hashable {
+    package struct Recovery: Sendable, Hashable {
         /// How long nothing was heard.
-        public let silence: Duration
+        package let silence: Duration
         /// The last step that was taken; absent where none was.
-        public let step: WatchdogStep?
+        package let step: WatchdogStep?
     }
 
     /// How often what has been done. Each wraps after 2⁶³.
-    public struct Counters: Sendable, Hashable {
+    package struct Counters: Sendable, Hashable {
         /// Climbs begun.
-        public internal(set) var climbs = 0
+        package internal(set) var climbs = 0
         /// Climbs that proof of hearing ended.
-        public internal(set) var recoveries = 0
+        package internal(set) var recoveries = 0
         var taken = [0, 0, 0, 0]
         var skipped = [0, 0, 0, 0]
 
         /// How often `step` was taken.
-        public func taken(_ step: WatchdogStep) -> Int { taken[step.rawValue] }
+        package func taken(_ step: WatchdogStep) -> Int { taken[step.rawValue] }
         /// How often `step` could not be taken.
-        public func skipped(_ step: WatchdogStep) -> Int { skipped[step.rawValue] }
+        package func skipped(_ step: WatchdogStep) -> Int { skipped[step.rawValue] }
     }
 
     private enum Phase: Hashable {
@@ -58,9 +58,9 @@ public struct WatchdogLadder: Sendable, Hashable {
     }
 
     /// The silence that begins a climb where `deaf_after` is off.
-    public static let silenceByDefault: Duration = .seconds(5)
+    package static let silenceByDefault: Duration = .seconds(5)
     /// The longest pause between two tries at the top of the ladder.
-    public static let pauseMax: Duration = .seconds(5)
+    package static let pauseMax: Duration = .seconds(5)
     // Beyond the first climb, what disturbs others on the adapter comes at growing distances: a place in which nothing
     // advertises by night would else have its adapter switched off and on all night.
     static let disruptionPauseMin: Duration = .seconds(30)
@@ -72,7 +72,7 @@ public struct WatchdogLadder: Sendable, Hashable {
     static let startingTimeMax: Duration = .seconds(8)
 
     /// How long a step is given to take effect.
-    public static func patience(for step: WatchdogStep) -> Duration {
+    package static func patience(for step: WatchdogStep) -> Duration {
         switch step {
         // A filter: effective with the next advertisement.
         case .widen: .seconds(2)
@@ -84,9 +84,9 @@ public struct WatchdogLadder: Sendable, Hashable {
     }
 
     /// The silence that begins a climb: half of `deaf_after`, so that a cheap step can still prevent deafness (rule L5).
-    public let silence: Duration
+    package let silence: Duration
     /// How often what has been done.
-    public private(set) var counters = Counters()
+    package private(set) var counters = Counters()
 
     private var phase: Phase = .resting
     private var isPresent = false
@@ -111,12 +111,12 @@ public struct WatchdogLadder: Sendable, Hashable {
     /// Makes the ladder of an adapter that is not there yet.
     ///
     /// - Parameter deafAfter: rule L5's; `nil` where that is off.
-    public init(deafAfter: Duration?) {
+    package init(deafAfter: Duration?) {
         silence = deafAfter.map { max($0 / 2, .nanoseconds(1)) } ?? Self.silenceByDefault
     }
 
     /// Where it stands.
-    public var state: State {
+    package var state: State {
         switch phase {
         case .resting: .resting
         case .watching: .hearing
@@ -126,10 +126,10 @@ public struct WatchdogLadder: Sendable, Hashable {
     }
 
     /// Whether the adapter is silent for long enough that steps are being taken.
-    public var isClimbing: Bool { phase == .climbing || phase == .retrying }
+    package var isClimbing: Bool { phase == .climbing || phase == .retrying }
 
     /// When ``next(at:)`` has something to say, unless something is heard before; `nil`: never.
-    public var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         switch phase {
         case .resting: nil
         case .watching: proof + silence
@@ -145,7 +145,7 @@ extension WatchdogLadder {
     ///
     /// - Returns: the end of the climb, where it ended one.
     @inline(__always)
-    public mutating func heard(at time: Instant) -> Recovery? {
+    package mutating func heard(at time: Instant) -> Recovery? {
         if time > proof { proof = time }
         return phase == .climbing || phase == .retrying ? recover(at: time) : nil
     }
@@ -159,7 +159,7 @@ extension WatchdogLadder {
     }
 
     /// The adapter is there.
-    public mutating func appeared(at time: Instant) {
+    package mutating func appeared(at time: Instant) {
         guard !isPresent else { return }
         isPresent = true
         watch(from: time)
@@ -168,14 +168,14 @@ extension WatchdogLadder {
     /// The adapter is no longer there.
     ///
     /// The distance between disruptive steps is kept: a reset makes some adapters go and come.
-    public mutating func disappeared() {
+    package mutating func disappeared() {
         isPresent = false
         isListening = false
         phase = .resting
     }
 
     /// The adapter scans, as far as its scanner knows.
-    public mutating func listening(at time: Instant) {
+    package mutating func listening(at time: Instant) {
         isListening = true
         isPresent = true
         if isClimbing, !isClimbByNeed {
@@ -187,7 +187,7 @@ extension WatchdogLadder {
     }
 
     /// The adapter stopped scanning. Its scanner gets the usual time to come back by itself.
-    public mutating func stopped(at time: Instant) {
+    package mutating func stopped(at time: Instant) {
         isListening = false
         if phase == .watching { watch(from: time) }
     }
@@ -198,21 +198,21 @@ extension WatchdogLadder {
     ///   - step: where the ladder has got there in the present climb, it may be what it did that is waited for, and nobody
     ///     else would go on: a scan that it ended and that does not begin, an adapter that it switched off.
     ///   - time: since when.
-    public mutating func heldUp(unlessAfter step: WatchdogStep?, at time: Instant) {
+    package mutating func heldUp(unlessAfter step: WatchdogStep?, at time: Instant) {
         if let step, isClimbing, let lastTaken, lastTaken >= step { return }
         isHeldUp = true
         phase = .resting
     }
 
     /// Nothing stands in the way any more.
-    public mutating func released(at time: Instant) {
+    package mutating func released(at time: Instant) {
         guard isHeldUp else { return }
         isHeldUp = false
         watch(from: time)
     }
 
     /// Nothing could be heard up to `time`: the machine was suspended.
-    public mutating func resumed(at time: Instant) {
+    package mutating func resumed(at time: Instant) {
         if phase == .watching { watch(from: time) }
         if isClimbing { due = max(due, time + Self.startingTime) }
     }
@@ -222,7 +222,7 @@ extension WatchdogLadder {
     ///
     /// - Returns: whether it is due now; not where nothing is expected of the adapter, where the same step was just taken and
     ///   has not had its time, and where it would disturb others on an adapter that listens.
-    public mutating func needs(_ step: WatchdogStep, at time: Instant) -> Bool {
+    package mutating func needs(_ step: WatchdogStep, at time: Instant) -> Bool {
         guard phase != .resting, step < .powerCycle || mayDisrupt(at: time) else { return false }
         if phase == .watching {
             phase = .climbing
@@ -250,7 +250,7 @@ extension WatchdogLadder {
 
 extension WatchdogLadder {
     /// What is to be done by `now`; to be asked again until there is nothing.
-    public mutating func next(at now: Instant) -> Action? {
+    package mutating func next(at now: Instant) -> Action? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         switch phase {
         case .resting: return nil
@@ -282,7 +282,7 @@ extension WatchdogLadder {
 
     /// The step that ``next(at:)`` gave can't be taken here: the following one is due at once, at the top only where it is
     /// another one, and no round of them in which none could be taken is followed by the next without a pause.
-    public mutating func skipped(_ step: WatchdogStep, at now: Instant) {
+    package mutating func skipped(_ step: WatchdogStep, at now: Instant) {
         counters.taken[step.rawValue] &-= 1
         counters.skipped[step.rawValue] &+= 1
         switch phase {

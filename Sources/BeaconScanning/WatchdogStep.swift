@@ -1,5 +1,5 @@
 /// A step of the ladder that is climbed while an adapter that should hear something hears nothing.
-public enum WatchdogStep: Int, Sendable, Hashable, CaseIterable, Comparable {
+package enum WatchdogStep: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// Listen for more kinds of advertisement than before.
     case widen
     /// End the scan, and begin it anew.
@@ -10,7 +10,7 @@ public enum WatchdogStep: Int, Sendable, Hashable, CaseIterable, Comparable {
     case reset
 
     /// What came of a step.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         /// It was begun; its effect shows in what the scanner tells.
         case taken
         /// It can't be taken here; `reason` says why, for operators.
@@ -18,5 +18,5 @@ public enum WatchdogStep: Int, Sendable, Hashable, CaseIterable, Comparable {
     }
 
     /// The one that comes earlier is the less.
-    public static func < (left: WatchdogStep, right: WatchdogStep) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: WatchdogStep, right: WatchdogStep) -> Bool { left.rawValue < right.rawValue }
 }

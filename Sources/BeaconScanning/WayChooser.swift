@@ -229,7 +229,7 @@ extension WayChooser {
 
 extension ScanObstacle {
     /// What it is, for operators.
-    public var words: String {
+    package var words: String {
         switch self {
         case .denied: "this user is refused"
         case .blocked: "rfkill blocks Bluetooth"

@@ -87,7 +87,7 @@ final class LocationTracker: LocationHandler {
                     .inputMissing, "location.file \(track.file) can't be read, or is no GPX file; circles have no fix")
             }
             for damage in file.damages.prefix(10) { log(.warning, "\(track.file):\(damage)") }
-            var options = GPXSource.Options()
+            var options = GPXOptions()
             options.speed = track.speed
             options.loops = track.loops
             do throws(GPXPlan.Problem) {

@@ -1,12 +1,12 @@
-public import BeaconMonitoring
-public import BluetoothLE
+package import BeaconMonitoring
+package import BluetoothLE
 
 /// A conversation with gpsd: octets and time in, what is to be done out.
 ///
 /// A value: it knows no socket and no clock. Source: gpsd_json(5), protocol 3.
-public struct GPSDSession: Sendable {
+package struct GPSDSession: Sendable {
     /// What is to be done.
-    public enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         /// Send this.
         case send([UInt8])
         /// Hand this over.
@@ -20,35 +20,35 @@ public struct GPSDSession: Sendable {
     }
 
     /// What it has counted.
-    public struct Counters: Sendable, Hashable {
+    package struct Counters: Sendable, Hashable {
         /// Reports that were understood.
-        public var reports = 0
+        package var reports = 0
         /// Fixes that were handed over.
-        public var fixes = 0
+        package var fixes = 0
         /// Lines that are no report.
-        public var malformed = 0
+        package var malformed = 0
         /// Positions that are no fix by rule G1: no accuracy, or out of range.
-        public var refused = 0
+        package var refused = 0
         /// Lines longer than ``lineMax``, which are passed over.
-        public var tooLong = 0
+        package var tooLong = 0
         /// Connections that were made.
-        public var connections = 0
+        package var connections = 0
     }
 
     /// The longest line: gpsd's own bound is 10,240 octets (GPS_JSON_RESPONSE_MAX in its gps_json.h).
-    public static let lineMax = 16_384
+    package static let lineMax = 16_384
     /// After so long without a fix there is none: a single report without one is no news.
-    public static let patience: Duration = .seconds(10)
+    package static let patience: Duration = .seconds(10)
     /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
     /// has none it is asked.
-    public static let silenceMax: Duration = .seconds(60)
+    package static let silenceMax: Duration = .seconds(60)
 
     private enum State {
         case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
     }
 
     /// What it has counted.
-    public private(set) var counters = Counters()
+    package private(set) var counters = Counters()
     private var state: State
     private var backOff = BackOff(first: .seconds(1), most: .seconds(60))
     private var line: [UInt8] = []
@@ -62,13 +62,13 @@ public struct GPSDSession: Sendable {
     private var lastProblem = ""
 
     /// A session that wants to connect at `now`.
-    public init(at now: Instant) {
+    package init(at now: Instant) {
         state = .waiting(until: now)
         lastFix = now
     }
 
     /// When it next wants ``advance(to:)``.
-    public var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         let own: Instant =
             switch state {
             case .waiting(let until): until
@@ -79,7 +79,7 @@ public struct GPSDSession: Sendable {
     }
 
     /// Handles what is due at `now`.
-    public mutating func advance(to now: Instant) -> [Action] {
+    package mutating func advance(to now: Instant) -> [Action] {
         var actions: [Action] = []
         switch state {
         case .waiting(let until) where until <= now:
@@ -99,7 +99,7 @@ public struct GPSDSession: Sendable {
     }
 
     /// The connection is there.
-    public mutating func connected(at now: Instant) -> [Action] {
+    package mutating func connected(at now: Instant) -> [Action] {
         counters.connections += 1
         state = .connected(lastHeard: now, asked: false)
         line = []
@@ -109,7 +109,7 @@ public struct GPSDSession: Sendable {
     }
 
     /// The connection is gone, or there could not be one; `problem` says why.
-    public mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
+    package mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
         var actions: [Action] = []
         if case .waiting = state { return actions }
         if case .connected = state, counters.reports > 0 { backOff.reset() }
@@ -124,7 +124,7 @@ public struct GPSDSession: Sendable {
     }
 
     /// gpsd said this; what is no whole line waits for the rest.
-    public mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
+    package mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
         guard case .connected = state else { return [] }
         state = .connected(lastHeard: now, asked: false)
         var actions: [Action] = []

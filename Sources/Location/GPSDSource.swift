@@ -1,17 +1,17 @@
 import BeaconMonitoring
 import BluetoothLE
 import Glibc
-public import Polling
+package import Polling
 import SystemPackage
 
 /// Where this gateway is, as gpsd says: its JSON socket, on the thread of a loop.
 ///
 /// It connects again whenever the connection ends, after 1 s and then ever longer, up to a minute.
-public final class GPSDSource: LocationSource {
+package final class GPSDSource: LocationSource {
     /// `gpsd`.
-    public let name = "gpsd"
+    package let name = "gpsd"
     /// What the conversation has counted.
-    public var counters: GPSDSession.Counters { session.counters }
+    package var counters: GPSDSession.Counters { session.counters }
 
     /// Looks a host up and begins to connect to it.
     typealias Connect = (_ host: String, _ port: UInt16) -> Result<FileDescriptor, TCPSocket.Problem>
@@ -32,7 +32,7 @@ public final class GPSDSource: LocationSource {
     private static let readsMax = 16
 
     /// Makes one for gpsd at a host and port, which has not begun.
-    public convenience init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
+    package convenience init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
         self.init(host: host, port: port, on: loop, connect: TCPSocket.connect)
     }
 
@@ -47,7 +47,7 @@ public final class GPSDSource: LocationSource {
     deinit { close() }
 
     /// Begins to connect.
-    public func start(_ handler: any LocationHandler) {
+    package func start(_ handler: any LocationHandler) {
         self.handler = handler
         session = GPSDSession(at: loop.now)
         raise(.authorizationRequestInProgress)
@@ -56,10 +56,10 @@ public final class GPSDSource: LocationSource {
     }
 
     /// Reads what gpsd has sent.
-    public func drain() { if isConnected { read() } }
+    package func drain() { if isConnected { read() } }
 
     /// Ends the connection, and stays away.
-    public func stop() {
+    package func stop() {
         handler = nil
         close()
         if let timer { loop.end(timer) }

@@ -16,11 +16,11 @@ final class GPXPlayback: LocationPlayback {
     }
 
     private let file: String
-    private let options: GPXSource.Options
+    private let options: GPXOptions
     private let pace: Double?
     private let state = Mutex<State?>(nil)
 
-    init(file: String, options: GPXSource.Options, pace: Double?) {
+    init(file: String, options: GPXOptions, pace: Double?) {
         self.file = file
         self.options = options
         self.pace = pace

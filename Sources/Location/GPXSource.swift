@@ -1,27 +1,16 @@
 import BeaconMonitoring
 import BluetoothLE
-public import Polling
+package import Polling
 
 /// Where this gateway would be, as a GPX file says: played from the start on, on the thread of a loop.
 ///
 /// The file's own dates are not used, only how far they are apart: it begins when it is started.
-public final class GPXSource: LocationSource {
-    /// How it is played.
-    public struct Options: Sendable, Hashable {
-        /// How many times as fast, above 0.
-        public var speed = 1.0
-        /// Whether it begins again at its end.
-        public var loops = false
-
-        /// As fast as it was, and once.
-        public init() {}
-    }
-
+package final class GPXSource: LocationSource {
     /// `gpx`.
-    public let name = "gpx"
+    package let name = "gpx"
 
     private let loop: EventLoop
-    private let options: Options
+    private let options: GPXOptions
     private let plan: GPXPlan
     private var timeline: GPXTimeline
     private var upcoming: GPXPlayer.Item?
@@ -32,7 +21,7 @@ public final class GPXSource: LocationSource {
     private static let itemsMax = 100_000
 
     /// Makes one that has not begun.
-    public init(_ plan: GPXPlan, options: Options = Options(), on loop: EventLoop) {
+    package init(_ plan: GPXPlan, options: GPXOptions = GPXOptions(), on loop: EventLoop) {
         self.plan = plan
         self.options = options
         self.loop = loop
@@ -40,7 +29,7 @@ public final class GPXSource: LocationSource {
     }
 
     /// Begins with the plan's first point.
-    public func start(_ handler: any LocationHandler) {
+    package func start(_ handler: any LocationHandler) {
         self.handler = handler
         let begun = loop.now
         timeline = GPXTimeline(plan, options, begun: begun)
@@ -50,10 +39,10 @@ public final class GPXSource: LocationSource {
     }
 
     /// Hands over what is due by now.
-    public func drain() { if handler != nil { advance(to: loop.now) } }
+    package func drain() { if handler != nil { advance(to: loop.now) } }
 
     /// Ends it.
-    public func stop() {
+    package func stop() {
         handler = nil
         if let timer { loop.end(timer) }
         timer = nil

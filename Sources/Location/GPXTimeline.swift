@@ -4,10 +4,10 @@ import BluetoothLE
 /// A plan's times as they are played: from a beginning on, as fast as was asked for.
 struct GPXTimeline: Sendable {
     var player: GPXPlayer
-    private let options: GPXSource.Options
+    private let options: GPXOptions
     private let begun: Instant
 
-    init(_ plan: GPXPlan, _ options: GPXSource.Options, begun: Instant) {
+    init(_ plan: GPXPlan, _ options: GPXOptions, begun: Instant) {
         player = GPXPlayer(plan, loops: options.loops)
         self.options = options
         self.begun = begun

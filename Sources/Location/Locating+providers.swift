@@ -22,7 +22,7 @@ extension Locating {
     ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
     /// - Returns: what a monitor takes as `locating:`.
     public static func gpx(
-        _ file: String, options: GPXSource.Options = GPXSource.Options(), pace: Double? = nil,
+        _ file: String, options: GPXOptions = GPXOptions(), pace: Double? = nil,
         feed: LocationFeed = .shared
     ) -> Locating { provider(.gpx(file, options: options, pace: pace), feed: feed) }
 

@@ -1,19 +1,19 @@
-public import BeaconMonitoring
-public import BluetoothLE
-public import Polling
+package import BeaconMonitoring
+package import BluetoothLE
+package import Polling
 
 /// Hands what sources tell on to a feed, and tells it the time: on the thread of their loop.
 ///
 ///     let driver = LocationFeedDriver(feed: .shared, on: loop)
 ///     source.start(driver)
 ///     try loop.run()
-public final class LocationFeedDriver: LocationHandler {
+package final class LocationFeedDriver: LocationHandler {
     private let feed: LocationFeed
     private let loop: EventLoop
     private var timer: EventLoop.Timer?
 
     /// Makes one; subscribers that come later are seen to within a second.
-    public init(feed: LocationFeed = .shared, on loop: EventLoop) {
+    package init(feed: LocationFeed = .shared, on loop: EventLoop) {
         self.feed = feed
         self.loop = loop
         timer = loop.makeTimer { [unowned self] now in advance(to: now) }
@@ -23,10 +23,10 @@ public final class LocationFeedDriver: LocationHandler {
     deinit { if let timer { loop.end(timer) } }
 
     /// A source gave a fix.
-    public func located(_ fix: LocationFix) { feed.located(fix) }
+    package func located(_ fix: LocationFix) { feed.located(fix) }
 
     /// Something became of a source; that there is no fix, the feed's own patience tells.
-    public func changed(_ change: LocationSourceChange, at time: Instant) {
+    package func changed(_ change: LocationSourceChange, at time: Instant) {
         if case .flags(let flags) = change { feed.set(flags) }
         feed.advance(to: time)
     }

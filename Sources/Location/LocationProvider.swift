@@ -31,7 +31,7 @@ public struct LocationProvider: Sendable {
     ///   - pace: metres a second, for a file without times.
     /// - Returns: a provider that has not read the file yet.
     public static func gpx(
-        _ file: String, options: GPXSource.Options = GPXSource.Options(), pace: Double? = nil
+        _ file: String, options: GPXOptions = GPXOptions(), pace: Double? = nil
     ) -> LocationProvider {
         LocationProvider(name: "gpx") { GPXPlayback(file: file, options: options, pace: pace) }
     }

@@ -1,16 +1,16 @@
-public import BluetoothLE
+package import BluetoothLE
 import Glibc
 
 /// The machine's clocks, as clock_gettime(2) gives them.
-public enum BootClock {
+package enum BootClock {
     /// CLOCK_BOOTTIME: nanoseconds since the machine started, time suspended included. It never steps.
-    public static var now: Instant { Instant(nanoseconds: read(CLOCK_BOOTTIME)) }
+    package static var now: Instant { Instant(nanoseconds: read(CLOCK_BOOTTIME)) }
 
     /// How long the machine has been suspended since it started: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in nanoseconds.
     ///
     /// The two are read one after the other. It is too much by the time between, some microseconds, and never too little;
     /// where the process was held up just there, it is read again.
-    public static var suspended: Int64 {
+    package static var suspended: Int64 {
         var best = Int64.max
         var tightest = Int64.max
         for _ in 0..<8 where tightest > 100_000 {
@@ -25,7 +25,7 @@ public enum BootClock {
     }
 
     /// CLOCK_REALTIME, the wall clock: nanoseconds since 1970-01-01T00:00:00Z. It steps.
-    public static var wall: Int64 { read(CLOCK_REALTIME) }
+    package static var wall: Int64 { read(CLOCK_REALTIME) }
 
     private static func read(_ clock: clockid_t) -> Int64 {
         // It can't fail: these clocks are in every kernel since 2.6.39, and the memory is ours.

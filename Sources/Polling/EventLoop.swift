@@ -1,7 +1,7 @@
-public import BluetoothLE
+package import BluetoothLE
 import CLinux
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// The one place where the process waits: for descriptors and for moments on the timeline, on one thread.
 ///
@@ -10,42 +10,42 @@ public import SystemPackage
 /// but what was asked for (epoll(7), timerfd_create(2) with CLOCK_BOOTTIME).
 ///
 /// It belongs to one thread; its bodies may add and end watches and timers, their own too.
-public final class EventLoop {
+package final class EventLoop {
     /// What a watch waits for; hang-up and error are always told, in each turn for as long as they last.
-    public struct Interest: OptionSet, Sendable, Hashable {
+    package struct Interest: OptionSet, Sendable, Hashable {
         /// The set's bits.
-        public let rawValue: UInt8
+        package let rawValue: UInt8
         /// Makes a set of bits.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// There is something to read, or the other end has closed.
-        public static let read = Interest(rawValue: 1)
+        package static let read = Interest(rawValue: 1)
         /// There is room to write.
-        public static let write = Interest(rawValue: 2)
+        package static let write = Interest(rawValue: 2)
     }
 
     /// What a descriptor is ready for.
-    public struct Readiness: OptionSet, Sendable, Hashable {
+    package struct Readiness: OptionSet, Sendable, Hashable {
         /// The set's bits.
-        public let rawValue: UInt8
+        package let rawValue: UInt8
         /// Makes a set of bits.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// There is something to read, or the other end has closed.
-        public static let read = Readiness(rawValue: 1)
+        package static let read = Readiness(rawValue: 1)
         /// There is room to write.
-        public static let write = Readiness(rawValue: 2)
+        package static let write = Readiness(rawValue: 2)
         /// The other end is gone (EPOLLHUP).
-        public static let hangUp = Readiness(rawValue: 4)
+        package static let hangUp = Readiness(rawValue: 4)
         /// The descriptor is in error (EPOLLERR); POLLPRI on sysfs and procfs files too.
-        public static let error = Readiness(rawValue: 8)
+        package static let error = Readiness(rawValue: 8)
     }
 
     /// A descriptor that is watched.
-    public struct Watch: Hashable, Sendable {
+    package struct Watch: Hashable, Sendable {
         fileprivate let id: UInt64
     }
 
     /// A moment that is waited for.
-    public struct Timer: Hashable, Sendable {
+    package struct Timer: Hashable, Sendable {
         fileprivate let id: UInt64
     }
 
@@ -68,15 +68,15 @@ public final class EventLoop {
     private static let timerID: UInt64 = 0
 
     /// The timeline's present.
-    public var now: Instant { readClock() }
+    package var now: Instant { readClock() }
     /// How often the loop has waited and was woken, by a signal too.
-    public private(set) var wakeUps = 0
+    package private(set) var wakeUps = 0
     /// Called at the beginning of each turn, after all that was ready and due in the one before has been handled.
-    public var beforeWaiting: (() -> Void)?
+    package var beforeWaiting: (() -> Void)?
     /// Called in each turn once the wait is over, before anything that is ready or due is handled.
     ///
     /// What has to be known of the wait itself is found out here: whether the machine was suspended in it (rule L6).
-    public var afterWaiting: (() -> Void)?
+    package var afterWaiting: (() -> Void)?
 
     private let epoll: FileDescriptor
     private let alarm: FileDescriptor
@@ -96,7 +96,7 @@ public final class EventLoop {
     /// - Parameter clock: the timeline; the machine's, or a test's own. Waiting is by the machine's alone: with another
     ///   one, turns are taken with `waits: false`.
     /// - Throws: `Errno` of epoll_create1(2) and timerfd_create(2): too many descriptors are open, or no memory is left.
-    public init(clock: @escaping () -> Instant = { BootClock.now }) throws(Errno) {
+    package init(clock: @escaping () -> Instant = { BootClock.now }) throws(Errno) {
         readClock = clock
         let poll = FileDescriptor(rawValue: try Self.check(epoll_create1(Int32(EPOLL_CLOEXEC))))
         do throws(Errno) {
@@ -128,7 +128,7 @@ public final class EventLoop {
     /// owner's, who ends the watch before closing it.
     /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that can't be waited for, such as a plain file; EEXIST
     ///   for one that is watched already: one watch for both directions, whose interest is changed.
-    public func watch(
+    package func watch(
         _ descriptor: FileDescriptor, for interest: Interest, _ body: @escaping (Readiness) -> Void
     ) throws(Errno) -> Watch {
         lastID += 1
@@ -140,13 +140,13 @@ public final class EventLoop {
     /// Changes what a watch waits for; with an empty set only hang-up and error.
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
-    public func change(_ watch: Watch, to interest: Interest) throws(Errno) {
+    package func change(_ watch: Watch, to interest: Interest) throws(Errno) {
         guard let entry = watches[watch.id] else { return }
         try control(EPOLL_CTL_MOD, entry.descriptor, interest, watch.id)
     }
 
     /// Ends a watch; its body is not called again, not in this turn either.
-    public func end(_ watch: Watch) {
+    package func end(_ watch: Watch) {
         guard let entry = watches.removeValue(forKey: watch.id) else { return }
         // Somebody closed it too early, and its number is another's by now: that one's watch must not end with it.
         guard !watches.values.contains(where: { $0.descriptor == entry.descriptor }) else { return }
@@ -157,7 +157,7 @@ public final class EventLoop {
     // MARK: Moments
 
     /// Makes a timer that is not set: `body` is called with the timeline's present when the moment it is set to has come.
-    public func makeTimer(_ body: @escaping (Instant) -> Void) -> Timer {
+    package func makeTimer(_ body: @escaping (Instant) -> Void) -> Timer {
         lastID += 1
         timers.append(TimerEntry(id: lastID, time: nil, body: body))
         return Timer(id: lastID)
@@ -166,7 +166,7 @@ public final class EventLoop {
     /// Sets a timer to one moment, in place of what it was set to, or to none. It fires once.
     ///
     /// One that is set to a moment that has passed, while due timers are being handled, fires in the next turn.
-    public func set(_ timer: Timer, at time: Instant?) {
+    package func set(_ timer: Timer, at time: Instant?) {
         guard let index = timers.firstIndex(where: { $0.id == timer.id }) else { return }
         lastSetting += 1
         timers[index].time = time
@@ -174,31 +174,31 @@ public final class EventLoop {
     }
 
     /// The moment that a timer is set to; `nil` where it is set to none, has fired, or was ended.
-    public func time(of timer: Timer) -> Instant? { timers.first { $0.id == timer.id }?.time }
+    package func time(of timer: Timer) -> Instant? { timers.first { $0.id == timer.id }?.time }
 
     /// Ends a timer; its body is not called again.
-    public func end(_ timer: Timer) { timers.removeAll { $0.id == timer.id } }
+    package func end(_ timer: Timer) { timers.removeAll { $0.id == timer.id } }
 
     // MARK: Turns
 
     /// Waits and handles until ``stop()``.
     ///
     /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2), which mean a mistake of ours.
-    public func run() throws(Errno) {
+    package func run() throws(Errno) {
         // A stop that came before it counts too: a signal may be faster than the start.
         defer { isStopped = false }
         while !isStopped { try turn() }
     }
 
     /// Has ``run()`` return at the end of this turn, or at once where it has not begun.
-    public func stop() { isStopped = true }
+    package func stop() { isStopped = true }
 
     /// Handles what is ready, then what is due; waits before for one of both where `waits`.
     ///
     /// Descriptors come before timers, so that what was received is known before somebody acts on silence. A body must
     /// not take a turn of the loop that called it.
     /// - Throws: `Errno` of epoll_wait(2) and timerfd_settime(2).
-    public func turn(waits: Bool = true) throws(Errno) {
+    package func turn(waits: Bool = true) throws(Errno) {
         precondition(!isTurning, "a body must not take a turn of the loop that called it")
         isTurning = true
         defer { isTurning = false }
@@ -215,7 +215,7 @@ public final class EventLoop {
 
     /// Says that what was handled in this turn is not urgent, and that more of it is to come: where the loop is woken for it
     /// again and again, it rests for ``Rest/length`` before it waits the next time, but for what is due meanwhile.
-    public func restAfterTurn() { rest.ask() }
+    package func restAfterTurn() { rest.ask() }
 
     private func takeRest() {
         let now = now

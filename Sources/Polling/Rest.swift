@@ -1,26 +1,26 @@
-public import BluetoothLE
+package import BluetoothLE
 
 /// Decides when a loop that is woken again and again had better wait a little and find more to do at once.
 ///
 /// At 500 reports a second a wake-up for each costs more than everything that is done with them; the kernel keeps them,
 /// with their times, as long as a rest lasts. Who asks for it says that nothing that is expected is urgent.
-public struct Rest: Sendable, Hashable {
+package struct Rest: Sendable, Hashable {
     /// How long a rest is: 20 ms, in which 2,000 reports a second fill a seventh of a socket's smallest buffer.
-    public static let length = Duration.milliseconds(20)
+    package static let length = Duration.milliseconds(20)
     /// A wait that took at least this long is not followed by a rest: what comes that seldom is not worth one.
-    public static let shortWait = Duration.milliseconds(10)
+    package static let shortWait = Duration.milliseconds(10)
 
     private var isWanted = false
     private var isBusy = false
 
     /// Nothing is asked for.
-    public init() {}
+    package init() {}
 
     /// Asks for a rest after the present turn.
-    public mutating func ask() { isWanted = true }
+    package mutating func ask() { isWanted = true }
 
     /// Takes note of how long the loop waited, from when to when.
-    public mutating func waited(from begin: Instant, to end: Instant) { isBusy = end - begin < Self.shortWait }
+    package mutating func waited(from begin: Instant, to end: Instant) { isBusy = end - begin < Self.shortWait }
 
     /// Until when to rest before the next wait; `nil` where there is no reason to, or something is due.
     ///
@@ -28,7 +28,7 @@ public struct Rest: Sendable, Hashable {
     ///   - now: the present.
     ///   - next: the next moment that something is to be done at.
     /// - Returns: the end of the rest.
-    public mutating func end(now: Instant, next: Instant?) -> Instant? {
+    package mutating func end(now: Instant, next: Instant?) -> Instant? {
         defer { isWanted = false }
         guard isWanted, isBusy else { return nil }
         let end = now + Self.length

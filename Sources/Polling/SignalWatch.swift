@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// Signals as what a loop waits for: they are blocked, and read from a descriptor (signalfd(2)).
 ///
 /// A handler of the old kind interrupts the process anywhere; here a signal is handled in a turn, like everything else.
-public final class SignalWatch {
+package final class SignalWatch {
     private let loop: EventLoop
     private let descriptor: FileDescriptor
     private var watch: EventLoop.Watch?
@@ -13,7 +13,7 @@ public final class SignalWatch {
     /// Blocks `signals` in this thread, and those that it starts, and hands each that comes to `body`.
     ///
     /// - Throws: `Errno` of sigprocmask(2), signalfd(2) and epoll_ctl(2).
-    public init(_ signals: [Int32], on loop: EventLoop, _ body: @escaping (Int32) -> Void) throws(Errno) {
+    package init(_ signals: [Int32], on loop: EventLoop, _ body: @escaping (Int32) -> Void) throws(Errno) {
         self.loop = loop
         var set = try Self.block(signals)
         let made = unsafe signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
@@ -26,7 +26,7 @@ public final class SignalWatch {
     /// they do to a process that knows nothing of them, which is to end it.
     ///
     /// - Throws: `Errno` of sigprocmask(2).
-    public static func hold(_ signals: [Int32]) throws(Errno) { _ = try block(signals) }
+    package static func hold(_ signals: [Int32]) throws(Errno) { _ = try block(signals) }
 
     private static func block(_ signals: [Int32]) throws(Errno) -> sigset_t {
         var set = sigset_t()

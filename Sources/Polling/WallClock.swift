@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
-public import SystemPackage
+package import SystemPackage
 
 /// What the kernel says of the wall clock.
-public enum WallClock {
+package enum WallClock {
     /// Whether it has been set: adjtimex(2) does not say STA_UNSYNC.
-    public static var isSynchronized: Bool {
+    package static var isSynchronized: Bool {
         var state = timex()
         // With no modes it only reads, which everybody may.
         let result = unsafe adjtimex(&state)
@@ -16,7 +16,7 @@ public enum WallClock {
 /// Tells when the wall clock is set: a timer that the kernel cancels then (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET).
 ///
 /// It wakes for nothing else. A clock that is slewed is not set, and needs no telling.
-public final class WallClockAlarm {
+package final class WallClockAlarm {
     private let loop: EventLoop
     private let descriptor: FileDescriptor
     private var watch: EventLoop.Watch?
@@ -24,7 +24,7 @@ public final class WallClockAlarm {
     /// Calls `body` each time that the wall clock was set.
     ///
     /// - Throws: `Errno` of timerfd_create(2), timerfd_settime(2) and epoll_ctl(2).
-    public init(on loop: EventLoop, _ body: @escaping () -> Void) throws(Errno) {
+    package init(on loop: EventLoop, _ body: @escaping () -> Void) throws(Errno) {
         self.loop = loop
         let made = timerfd_create(CLOCK_REALTIME, Int32(TFD_CLOEXEC | TFD_NONBLOCK))
         guard made >= 0 else { throw Errno(rawValue: errno) }

@@ -92,7 +92,7 @@ import Testing
     @Test func `played live: begun when it is started, as fast as is asked for, and then it has ended`() throws {
         let hands = Hands()
         let loop = try EventLoop(clock: { hands.now })
-        var options = GPXSource.Options()
+        var options = GPXOptions()
         options.speed = 2
         let plan = try GPXPlan(try Self.file([[(0, 0), (4, 40)], [(20, 50), (21, 60)]]))
         let source = GPXSource(plan, options: options, on: loop)
