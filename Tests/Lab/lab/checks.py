@@ -47,7 +47,16 @@ class Implied:
         scenario = outcome.scenario
         self._dbus = scenario.backend == "dbus"
         self._late = TOLERANCE_DBUS if self._dbus else TOLERANCE
-        hearing = Hearing(outcome, telling, lives, self._late)
+        problems = self._against(Hearing(outcome, telling, lives, self._late), outcome, telling, lives, ending)
+        # One of both must hold for all that was told.
+        if problems and not self._against(Hearing(outcome, telling, lives, self._late, by_report=True), outcome, telling, lives,
+                                          ending):
+            return []
+        return problems
+
+    def _against(self, hearing, outcome, telling, lives, ending):
+        """The same, for what could be heard."""
+        scenario = outcome.scenario
         try:
             expected = implied(scenario.conditions, scenario.all_settings(), hearing.reports, hearing.ears, lives[0].begin,
                                ending, lives=lives, canary=scenario.canary_beacon())

@@ -27,10 +27,13 @@ class Hearing:
     A report counts only where the gateway said that it listens: the kernel may begin to scan a moment before a scanner
     can be sure of it. That moment is short; where it is not, that is a problem. What an earlier scan let through does not
     count for it: where the controller began to hear anew in that moment, only what came since does.
+
+    A report may itself be what the gateway becomes sure by. Of the first that a process says that it listens nothing
+    outside tells whether it was one: `by_report` takes it that the first in that moment was.
     """
 
-    def __init__(self, outcome, telling, lives, tolerance):
-        self._outcome, self._lives, self._tolerance = outcome, lives, tolerance
+    def __init__(self, outcome, telling, lives, tolerance, by_report=False):
+        self._outcome, self._lives, self._tolerance, self._by_report = outcome, lives, tolerance, by_report
         self._dbus = outcome.scenario.backend == "dbus"
         self._settings = outcome.scenario.all_settings()
         self.claims = collections.defaultdict(list)
@@ -57,12 +60,15 @@ class Hearing:
     # One life
 
     def _live(self, life):
-        """Ears and reports of one process, from when it said for the first time that it listens."""
+        """Ears and reports of one process, from when it listens for the first time."""
         blind = list(self._blind_stretches())
         claims = {adapter: [claim for claim in each if life.begin <= claim.time < life.end + self._tolerance]
                   for adapter, each in self.claims.items()}
         first = {adapter: min(claim.time for claim in each if claim.listens) for adapter, each in claims.items()
                  if any(claim.listens for claim in each)}
+        for report in self._outcome.reports if self._by_report else ():
+            if life.begin <= report.time < first.get(report.adapter, 0) and self._counts(report, claims[report.adapter]):
+                first[report.adapter] = report.time
         ears = [Ear(time, adapter, True) for adapter, time in first.items()]
         ears += [each for each in self._outcome.ears if first.get(each.adapter, HORIZON) < each.time < life.end]
         for begin, end in blind:

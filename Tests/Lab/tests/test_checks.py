@@ -128,6 +128,22 @@ class Checks(unittest.TestCase):
             more = [*lines, gone, line("adapter", back, 9, adapter="hci0", state="listening")]
             self.assertEqual(bool(self.found(Implied(), more)), wrong)
 
+    def test_the_report_that_it_is_sure_by_counts_the_first_time_too(self):
+        first = event(2.902, 2, "satisfied", refinement=BADGE), event(2.902, 3, "satisfied", BADGE)
+        here = {"state": "satisfied", "date": moment(2.902)}
+        lines = [line("adapter", 2.902, 1, adapter="hci0", state="listening"), *first,
+                 event(6.902, 4, "unsatisfied", seen=2.902, previous=here),
+                 visit(6.902, 5, None, arrival=2.902, departure=2.902, sightings=1),
+                 event(6.902, 6, "unsatisfied", BADGE, seen=2.902, previous=here),
+                 visit(6.902, 7, BADGE, arrival=2.902, departure=2.902, sightings=1)]
+        self.assertEqual(self.found(Implied(), lines), [])
+        # An earlier scan let it through.
+        self.more = [{"t": 2.901, "event": "ear", "hears": False}, {"t": 2.9015, "event": "ear", "hears": True}]
+        self.assertTrue(self.found(Implied(), lines))
+        self.more = []
+        lines[1:3] = [event(3.4, 2, "satisfied", refinement=BADGE), event(3.4, 3, "satisfied", BADGE)]
+        self.assertTrue(self.found(Implied(), lines))
+
     def test_what_came_a_moment_before_it_listens_counts_unless_an_earlier_scan_let_it_through(self):
         # It says so at 2.25 s, between two reports of the badge; the first that may count is that of 2.0 s.
         late = [line("adapter", 1, 1, adapter="hci0", state="listening"),
