@@ -62,6 +62,13 @@ public struct Scanning: Sendable {
         changed { $0.canary = Canary(uuid: uuid, major: major, minor: minor) }
     }
 
+    /// The same with reports left in the kernel's buffer for so long where nothing is due before, 10 ms … 1 s: the longer, the
+    /// fewer wake-ups. The kernel stamps them, so no event's date changes by it; over D-Bus, where it doesn't, it is 20 ms
+    /// at most. 100 ms unless told otherwise; of the live ways.
+    public func withLatency(_ latency: Duration) -> Scanning {
+        changed { $0.latency = min(max(latency, .milliseconds(10)), .seconds(1)) }
+    }
+
     /// The same, with what becomes of the adapters and of the ways told in lines for operators; of the live ways.
     ///
     /// - Parameter body: called on the thread that hears, one call after the other; it must not wait.

@@ -22,8 +22,14 @@ extension ScanSupervisor {
         // A report is proof, also of an adapter that nobody said listens.
         if !watches[place].isTold { tellListening(place, reason: "a report came", at: time) }
         watches[place].isProven = true
-        loop.restAfterTurn()
+        loop.restAfterTurn(for: rest)
         handler?.heard(report, data: data, on: adapter, at: time)
+    }
+
+    /// How long what comes may lie where it is. What D-Bus brings has no time of its own: it counts when it is read.
+    private var rest: Duration {
+        chooser.used.map { chooser.backend(of: $0) } == .dbus
+            ? min(options.latency, Self.latencyUnstamped) : options.latency
     }
 
     /// Has the iBeacons of a report learnt from.

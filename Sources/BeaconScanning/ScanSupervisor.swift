@@ -24,14 +24,21 @@ package final class ScanSupervisor {
         package var deafAfter: Duration? = .seconds(10)
         /// A beacon that must always be heard.
         package var canary: Canary?
+        /// How long a report may lie in the kernel's buffer where nothing is due before: 10 ms … 1 s.
+        ///
+        /// The kernel stamps what it keeps, so reports have their own times however late they are read. Over D-Bus they
+        /// have none, and lie there for ``ScanSupervisor/latencyUnstamped`` at most.
+        package var latency = Duration.milliseconds(100)
 
-        /// All ways, all adapters, 10 s, no canary.
+        /// All ways, all adapters, 10 s, no canary, 100 ms.
         package init() {}
 
         /// The name of an adapter by its number, as the kernel and rule L4 have it: `hci0` for 0.
         package static func adapterName(of number: Int) -> String { "hci\(number)" }
     }
 
+    /// How long a report may lie that gets its time by being read.
+    package static let latencyUnstamped = Duration.milliseconds(20)
     /// How many adapters are followed; the reports of others are counted, and no more.
     package static let adaptersMax = 64
 

@@ -63,6 +63,7 @@ extension Daemon {
         let scanner = configuration.scanner
         if let backend = ScannerBackend(rawValue: scanner.backend.rawValue) { options.backends = [backend] }
         options.adapters = AdapterSelection(scanner.adapters)
+        options.latency = scanner.latency
         options.deafAfter =
             configuration.engine.settings(
                 deafAfterUnlessSet: EngineConfiguration.liveDeafAfter

@@ -68,6 +68,7 @@ package struct ObserverOptions: Sendable {
             options.backends = [.hci, .management, .dbus]
         }
         options.adapters = AdapterSelection(scanner.adapters)
+        options.latency = scanner.latency
         options.deafAfter = EngineConfiguration.liveDeafAfter
         if let engine = configuration?.engine {
             options.deafAfter = engine.settings(deafAfterUnlessSet: EngineConfiguration.liveDeafAfter).deafAfter

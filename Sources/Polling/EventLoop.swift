@@ -51,6 +51,9 @@ package final class EventLoop {
 
     private struct WatchEntry {
         let descriptor: FileDescriptor
+        var interest: Interest
+        // Left alone until the rest ends, and asked for nothing.
+        var rests = false
         let body: (Readiness) -> Void
     }
 
@@ -82,6 +85,8 @@ package final class EventLoop {
     private let alarm: FileDescriptor
     private let readClock: () -> Instant
     private var watches: [UInt64: WatchEntry] = [:]
+    // The watches that may rest: a scanner's or two.
+    private var restful: [UInt64] = []
     // By the order of their making, and so by their ids. There are few: a walk is cheaper than an order that is kept.
     private var timers: [TimerEntry] = []
     private var lastID: UInt64 = 0
@@ -125,15 +130,18 @@ package final class EventLoop {
     /// Calls `body` whenever `descriptor` is ready for what is asked, until the watch is ended.
     ///
     /// Level triggered: a body that leaves something unread is called again in the next turn. The descriptor stays its
-    /// owner's, who ends the watch before closing it.
+    /// owner's, who ends the watch before closing it. One that `mayRest` is not looked at while the loop rests
+    /// (``restAfterTurn(for:)``), but for its end.
     /// - Throws: `Errno` of epoll_ctl(2); EPERM for a descriptor that can't be waited for, such as a plain file; EEXIST
     ///   for one that is watched already: one watch for both directions, whose interest is changed.
     package func watch(
-        _ descriptor: FileDescriptor, for interest: Interest, _ body: @escaping (Readiness) -> Void
+        _ descriptor: FileDescriptor, for interest: Interest, mayRest: Bool = false,
+        _ body: @escaping (Readiness) -> Void
     ) throws(Errno) -> Watch {
         lastID += 1
         try control(EPOLL_CTL_ADD, descriptor, interest, lastID)
-        watches[lastID] = WatchEntry(descriptor: descriptor, body: body)
+        watches[lastID] = WatchEntry(descriptor: descriptor, interest: interest, body: body)
+        if mayRest { restful.append(lastID) }
         return Watch(id: lastID)
     }
 
@@ -142,12 +150,16 @@ package final class EventLoop {
     /// - Throws: `Errno` of epoll_ctl(2).
     package func change(_ watch: Watch, to interest: Interest) throws(Errno) {
         guard let entry = watches[watch.id] else { return }
+        watches[watch.id]?.interest = interest
+        // One that rests is asked for it when the rest ends.
+        guard !entry.rests else { return }
         try control(EPOLL_CTL_MOD, entry.descriptor, interest, watch.id)
     }
 
     /// Ends a watch; its body is not called again, not in this turn either.
     package func end(_ watch: Watch) {
         guard let entry = watches.removeValue(forKey: watch.id) else { return }
+        restful.removeAll { $0 == watch.id }
         // Somebody closed it too early, and its number is another's by now: that one's watch must not end with it.
         guard !watches.values.contains(where: { $0.descriptor == entry.descriptor }) else { return }
         // The descriptor may be closed already, and is then no longer in the set.
@@ -204,8 +216,10 @@ package final class EventLoop {
         defer { isTurning = false }
         beforeWaiting?()
         var timeout: Int32 = waits && !isStopped ? -1 : 0
-        if timeout != 0 {
-            takeRest()
+        if timeout == 0 {
+            endRest()
+        } else {
+            if rest.begin(now: now) { beginRest() }
             let next = nextTime
             if let next, next <= now { timeout = 0 } else { try setAlarm(next) }
         }
@@ -213,17 +227,29 @@ package final class EventLoop {
         handleDue()
     }
 
-    /// Says that what was handled in this turn is not urgent, and that more of it is to come: where the loop is woken for it
-    /// again and again, it rests for ``Rest/length`` before it waits the next time, but for what is due meanwhile.
-    package func restAfterTurn() { rest.ask() }
+    /// Says that what was handled in this turn is not urgent, and that more of it is to come.
+    ///
+    /// Where the loop is woken for it more often than once in `length`, the descriptors whose watches may rest are left alone
+    /// for so long. Whatever else is ready, or due, is handled as ever.
+    package func restAfterTurn(for length: Duration) { rest.ask(for: length) }
 
-    private func takeRest() {
-        let now = now
-        guard let end = rest.end(now: now, next: nextTime) else { return }
-        var length = timespec(tv_sec: 0, tv_nsec: Int((end - now) / .nanoseconds(1)))
-        // Interrupted, it is the shorter.
-        _ = unsafe nanosleep(&length, nil)
-        wakeUps &+= 1
+    private func beginRest() {
+        for id in restful {
+            guard let entry = watches[id] else { continue }
+            // One that its owner has closed has nothing to be asked for.
+            guard (try? control(EPOLL_CTL_MOD, entry.descriptor, [], id)) != nil else { continue }
+            watches[id]?.rests = true
+        }
+    }
+
+    private func endRest() {
+        guard rest.end != nil else { return }
+        rest.finish()
+        for id in restful {
+            guard let entry = watches[id], entry.rests else { continue }
+            watches[id]?.rests = false
+            _ = try? control(EPOLL_CTL_MOD, entry.descriptor, entry.interest, id)
+        }
     }
 
     private var nextTime: Instant? {
@@ -238,12 +264,15 @@ package final class EventLoop {
     private func handleReady(timeout: Int32) throws(Errno) {
         try unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsMax) {
             events throws(Errno) in
-            let begin = now
-            let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), timeout)
-            let failure = errno
-            if timeout != 0 {
-                wakeUps &+= 1
-                rest.waited(from: begin, to: now)
+            var count = unsafe wait(events, timeout)
+            var failure = errno
+            if count == 0, rest.end.map({ $0 <= now }) ?? false {
+                endRest()
+                // What came meanwhile is there at once; where nothing did, the next turn waits for it.
+                count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), 0)
+                failure = errno
+                let now = now
+                if count > 0 { rest.waited(from: now, to: now) }
             }
             guard count >= 0 || failure == EINTR else { throw Errno(rawValue: failure) }
             afterWaiting?()
@@ -257,6 +286,20 @@ package final class EventLoop {
                 }
             }
         }
+    }
+
+    private func wait(_ events: UnsafeMutableBufferPointer<epoll_event>, _ timeout: Int32) -> Int32 {
+        let begin = now
+        let rested = rest.milliseconds(from: begin)
+        let timeout = timeout == 0 ? 0 : rested ?? timeout
+        let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, Int32(Self.eventsMax), timeout)
+        let failure = errno
+        if timeout != 0 {
+            wakeUps &+= 1
+            if rested == nil { rest.waited(from: begin, to: now) }
+        }
+        errno = failure
+        return count
     }
 
     // In the order of their moments, then of their making. Only what had been set before the first of them was called:

@@ -1,38 +1,51 @@
 package import BluetoothLE
 
-/// Decides when a loop that is woken again and again had better wait a little and find more to do at once.
+/// Decides when a loop that is woken again and again had better leave what comes where it is for a while, and find more
+/// of it to do at once.
 ///
 /// At 500 reports a second a wake-up for each costs more than everything that is done with them; the kernel keeps them,
 /// with their times, as long as a rest lasts. Who asks for it says that nothing that is expected is urgent.
 package struct Rest: Sendable, Hashable {
-    /// How long a rest is: 20 ms, in which 2,000 reports a second fill a seventh of a socket's smallest buffer.
-    package static let length = Duration.milliseconds(20)
-    /// A wait that took at least this long is not followed by a rest: what comes that seldom is not worth one.
-    package static let shortWait = Duration.milliseconds(10)
-
-    private var isWanted = false
-    private var isBusy = false
+    /// What was asked for in this turn.
+    private var wanted: Duration?
+    /// How long the loop waited the last time for what it has just handled.
+    private var lastWait: Duration = .seconds(1)
+    /// Until when what may wait does; `nil` where nothing does.
+    package private(set) var end: Instant?
 
     /// Nothing is asked for.
     package init() {}
 
-    /// Asks for a rest after the present turn.
-    package mutating func ask() { isWanted = true }
+    /// Asks for a rest of `length` after the present turn; of several the shortest counts.
+    package mutating func ask(for length: Duration) { wanted = min(wanted ?? length, length) }
 
-    /// Takes note of how long the loop waited, from when to when.
-    package mutating func waited(from begin: Instant, to end: Instant) { isBusy = end - begin < Self.shortWait }
+    /// Takes note of how long the loop waited outside of a rest, from when to when.
+    package mutating func waited(from begin: Instant, to end: Instant) { lastWait = end - begin }
 
-    /// Until when to rest before the next wait; `nil` where there is no reason to, or something is due.
+    /// Begins the rest that was asked for.
     ///
-    /// - Parameters:
-    ///   - now: the present.
-    ///   - next: the next moment that something is to be done at.
-    /// - Returns: the end of the rest.
-    package mutating func end(now: Instant, next: Instant?) -> Instant? {
-        defer { isWanted = false }
-        guard isWanted, isBusy else { return nil }
-        let end = now + Self.length
-        guard let next, next < end else { return end }
-        return next > now ? next : nil
+    /// There is none where the loop waited at least as long for what it handled: what comes that seldom needs a wake-up for
+    /// each anyway, and a rest would only add one.
+    /// - Parameter now: the present.
+    /// - Returns: whether a rest has begun.
+    package mutating func begin(now: Instant) -> Bool {
+        defer { wanted = nil }
+        guard end == nil, let wanted, lastWait < wanted else { return false }
+        end = now + wanted
+        return true
+    }
+
+    /// Ends the rest.
+    package mutating func finish() { end = nil }
+
+    /// How long is still to be rested, in whole milliseconds, so that epoll_wait(2) returns at its end and not before.
+    ///
+    /// - Parameter now: the present.
+    /// - Returns: 0 where the rest is over; `nil` where there is none.
+    package func milliseconds(from now: Instant) -> Int32? {
+        guard let end else { return nil }
+        guard now < end else { return 0 }
+        let left = (end - now).components
+        return Int32(clamping: left.seconds * 1000 + (left.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

@@ -1,62 +1,186 @@
 import BluetoothLE
 import Polling
+import SystemPackage
 import Testing
 
 @Suite struct RestTests {
     private static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    /// A rest that was asked for after a wait of so many nanoseconds that ended at 100 ms.
+    /// A rest of 100 ms that was asked for after a wait of so many nanoseconds that ended at 200 ms.
     private static func rest(waited: Int64 = 2_000_000) -> Rest {
         var rest = Rest()
-        rest.waited(from: Instant(nanoseconds: 100_000_000 - waited), to: at(100))
-        rest.ask()
+        rest.waited(from: Instant(nanoseconds: 200_000_000 - waited), to: at(200))
+        rest.ask(for: .milliseconds(100))
         return rest
     }
 
-    @Test func `who is woken again and again for what is not urgent rests for 20 ms`() {
+    @Test func `who is woken again and again for what is not urgent rests as long as was asked for`() {
         var rest = Self.rest()
-        #expect(rest.end(now: Self.at(100), next: nil) == Self.at(120))
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun)
+        #expect(rest.end == Self.at(300))
+    }
+
+    @Test func `the shortest of what was asked for in a turn counts`() {
+        var rest = Self.rest()
+        rest.ask(for: .milliseconds(20))
+        rest.ask(for: .milliseconds(500))
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun)
+        #expect(rest.end == Self.at(220))
     }
 
     @Test func `it is asked for each time anew`() {
         var rest = Self.rest()
-        _ = rest.end(now: Self.at(100), next: nil)
-        #expect(rest.end(now: Self.at(120), next: nil) == nil)
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun)
+        rest.finish()
+        #expect(rest.end == nil)
+        let again = rest.begin(now: Self.at(300))
+        #expect(!again)
     }
 
-    @Test(arguments: [(9_999_999, true), (10_000_000, false)] as [(Int64, Bool)])
-    func `a wait of 10 ms was long enough`(waited: Int64, rests: Bool) {
+    @Test func `what is asked for in a rest does not make it longer`() {
+        var rest = Self.rest()
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun)
+        rest.ask(for: .milliseconds(100))
+        let again = rest.begin(now: Self.at(250))
+        #expect(!again)
+        #expect(rest.end == Self.at(300))
+    }
+
+    @Test(arguments: [(99_999_999, true), (100_000_000, false)] as [(Int64, Bool)])
+    func `what comes no more often than a rest is long is not worth one`(waited: Int64, rests: Bool) {
         var rest = Self.rest(waited: waited)
-        #expect((rest.end(now: Self.at(100), next: nil) != nil) == rests)
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun == rests)
     }
 
     @Test func `nobody asked, nobody rests`() {
         var rest = Rest()
-        rest.waited(from: Self.at(99), to: Self.at(100))
-        #expect(rest.end(now: Self.at(100), next: nil) == nil)
+        rest.waited(from: Self.at(199), to: Self.at(200))
+        let begun = rest.begin(now: Self.at(200))
+        #expect(!begun)
+        #expect(rest.milliseconds(from: Self.at(200)) == nil)
     }
 
-    @Test(arguments: [(119, 119), (120, 120), (121, 120), (101, 101)] as [(Int64, Int64)])
-    func `what is due ends it`(due: Int64, end: Int64) {
+    @Test(
+        arguments: [
+            (200_000_000, 100), (200_000_001, 100), (299_000_000, 1), (299_999_999, 1), (300_000_000, 0),
+            (400_000_000, 0),
+        ] as [(Int64, Int32)])
+    func `the kernel is told of a rest in milliseconds that do not end before it`(now: Int64, milliseconds: Int32) {
         var rest = Self.rest()
-        #expect(rest.end(now: Self.at(100), next: Self.at(due)) == Self.at(end))
+        let begun = rest.begin(now: Self.at(200))
+        #expect(begun)
+        #expect(rest.milliseconds(from: Instant(nanoseconds: now)) == milliseconds)
+    }
+}
+
+@Suite struct RestingLoopTests {
+    /// A loop that rests behind what it reads from `reports`, and has read something.
+    private final class Resting {
+        let loop: EventLoop
+        let reports: TestPipe
+        /// The octets that came from `reports`.
+        private(set) var read = 0
+        /// Whether `reports` has ended.
+        private(set) var isEnded = false
+
+        init(length: Duration = .seconds(60)) throws {
+            loop = try EventLoop()
+            reports = try TestPipe()
+            _ = try loop.watch(reports.reader, for: .read, mayRest: true) { [unowned self] readiness in
+                read += RestingLoopTests.readAll(reports.reader)
+                if readiness.contains(.hangUp) { isEnded = true }
+                loop.restAfterTurn(for: length)
+            }
+            try reports.write("a")
+            try loop.turn()
+            #expect(read == 1)
+        }
     }
 
-    @Test func `what is due already leaves no time for it`() {
-        var rest = Self.rest()
-        #expect(rest.end(now: Self.at(100), next: Self.at(100)) == nil)
+    private static func readAll(_ descriptor: FileDescriptor) -> Int {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) {
+            (try? unsafe descriptor.read(into: $0)) ?? 0
+        }
     }
 
-    @Test func `a loop that rests is on time for what is due`() throws {
-        let loop = try EventLoop()
-        let pipe = try TestPipe()
-        _ = try loop.watch(pipe.reader, for: .read) { _ in loop.restAfterTurn() }
-        try pipe.write("a")
+    @Test func `a loop that rests is on time for what is due, and leaves what may rest alone`() throws {
+        let resting = try Resting()
+        let loop = resting.loop
         var fired: Instant?
         let due = loop.now + .milliseconds(5)
         loop.set(loop.makeTimer { fired = $0 }, at: due)
-        while fired == nil { try loop.turn() }
+        try resting.reports.write("b")
+        try loop.turn()
         #expect(try #require(fired) >= due)
-        #expect(loop.wakeUps <= 6)
+        #expect(resting.read == 1)
+        #expect(loop.wakeUps == 2)
+    }
+
+    @Test func `whatever may not rest is handled at once`() throws {
+        let resting = try Resting()
+        let other = try TestPipe()
+        var handled = 0
+        _ = try resting.loop.watch(other.reader, for: .read) { _ in handled += Self.readAll(other.reader) }
+        try resting.reports.write("b")
+        try other.write("c")
+        try resting.loop.turn()
+        #expect(handled == 1)
+        #expect(resting.read == 1)
+    }
+
+    @Test func `what came in a rest is read together at its end, with one wake-up`() throws {
+        let resting = try Resting(length: .milliseconds(200))
+        let loop = resting.loop
+        let begin = loop.now
+        for _ in 0..<20 { try resting.reports.write("b") }
+        try loop.turn()
+        #expect(resting.read == 21)
+        #expect(loop.now - begin >= .milliseconds(200))
+        #expect(loop.wakeUps == 2)
+    }
+
+    @Test func `a turn that does not wait handles all that is ready, in a rest too`() throws {
+        let resting = try Resting()
+        let loop = resting.loop
+        loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
+        try resting.reports.write("b")
+        try loop.turn()
+        #expect(resting.read == 1)
+        try loop.turn(waits: false)
+        #expect(resting.read == 2)
+    }
+
+    @Test func `an interest that changes in a rest is kept until its end`() throws {
+        let loop = try EventLoop()
+        let pipe = try TestPipe()
+        var calls = 0
+        let watch = try loop.watch(pipe.reader, for: .read, mayRest: true) { _ in
+            calls += 1
+            loop.restAfterTurn(for: .seconds(60))
+        }
+        try pipe.write("a")
+        try loop.turn()
+        loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
+        try loop.turn()
+        // It rests: reading is asked for again, and still nothing is handled.
+        try loop.change(watch, to: [])
+        try loop.change(watch, to: .read)
+        loop.set(loop.makeTimer { _ in }, at: loop.now + .milliseconds(1))
+        try loop.turn()
+        #expect(calls == 1)
+        try loop.turn(waits: false)
+        #expect(calls == 2)
+    }
+
+    @Test func `who hangs up is heard of in a rest`() throws {
+        let resting = try Resting()
+        try resting.reports.closeWriter()
+        try resting.loop.turn()
+        #expect(resting.isEnded)
     }
 }

@@ -19,6 +19,8 @@ struct LiveOptions: Sendable {
     var deafAfter: Duration? = EngineSettings.live.deafAfter
     /// A beacon that must always be heard.
     var canary: Canary?
+    /// How long a report may lie in the kernel's buffer where nothing is due before.
+    var latency = ScanSupervisor.Options().latency
     /// A file of this monitor's own that says after a crash what is to be undone.
     var recordFile: FilePath?
     /// Takes lines for the operator.
@@ -35,6 +37,7 @@ struct LiveOptions: Sendable {
         options.adapters = selection(for: demand)
         options.deafAfter = deafAfter
         options.canary = canary
+        options.latency = latency
         return ScanSupervisor(
             loop: loop, options: options,
             make: { backend throws(ScannerError) in

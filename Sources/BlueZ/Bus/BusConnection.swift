@@ -250,7 +250,7 @@ extension BusConnection {
             try? loop.change(loopWatch, to: interest)
         } else {
             let descriptor = FileDescriptor(rawValue: unsafe dbus_watch_get_unix_fd(first))
-            loopWatch = try? loop.watch(descriptor, for: interest) { [weak self] in self?.ready($0) }
+            loopWatch = try? loop.watch(descriptor, for: interest, mayRest: true) { [weak self] in self?.ready($0) }
         }
     }
 

@@ -55,7 +55,8 @@ final class ManagementChannel {
         let rfkill = try? RFKillWatcher(loop: loop, path: path)
         do throws(Errno) {
             try rfkill?.start()
-            watch = try loop.watch(socket.descriptor, for: .read) { [weak self] _ in self?.owner?.drain() }
+            watch = try loop.watch(socket.descriptor, for: .read, mayRest: true) { [weak self] _ in self?.owner?.drain()
+            }
         } catch {
             rfkill?.stop()
             throw ScannerError(.unavailable, "waiting for Bluetooth: \(error)")

@@ -299,7 +299,9 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private func open(_ adapter: Int) {
         do throws(Errno) {
             let line = try HCILine(adapter: adapter, options: options)
-            line.watch = try loop.watch(line.socket.descriptor, for: .read) { [weak self] _ in self?.drain() }
+            line.watch = try loop.watch(line.socket.descriptor, for: .read, mayRest: true) { [weak self] _ in
+                self?.drain()
+            }
             lines.append(line)
             lines.sort { $0.adapter < $1.adapter }
         } catch {

@@ -55,6 +55,12 @@ extension ScannerKey {
                 .number(SettingLimits.dutyCycle), .value("0.1"),
                 "How much of the time is listened, with `low_power` alone: 60 ms of each 600 ms is 0.1. Beacons are missed, "
                     + "so every `exit_timeout` must be longer by as much. Has no part in the backend `dbus`.")
+        case .latency:
+            SettingNote(
+                .duration(SettingLimits.latency), .value("100ms"),
+                "How long a report may lie in the kernel's buffer where nothing is due before: the longer, the fewer "
+                    + "wake-ups. Reports have the kernel's own times, so no event's date changes by it, and what is due is on "
+                    + "time. Over `dbus`, where they have none, 20 ms at most.")
         case .canary: SettingNote(.structure("map"), .words("none"), "A beacon that is always there.")
         }
     }

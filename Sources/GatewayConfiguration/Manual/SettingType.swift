@@ -74,6 +74,7 @@ package enum SettingLimits {
     // What is slower or faster is hardly meant.
     static let factor: ClosedRange<Double> = 0.01...1000
     static let dutyCycle: ClosedRange<Double> = 0.01...1
+    static let latency: ClosedRange<Duration> = .milliseconds(10)...(.seconds(1))
     // Linux's PATH_MAX without its final zero.
     static let pathOctets = 4095
     // What fits the kernel's address (unix(7)).

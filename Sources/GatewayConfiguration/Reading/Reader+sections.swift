@@ -23,6 +23,9 @@ extension Reader {
                 at: offset, "scanner.duty_cycle has a part in low_power alone",
                 hint: "write mode: low_power, or take it out")
         }
+        if let latency = setting(.latency, of: section, Self.duration(in: SettingLimits.latency)).value {
+            scanner.latency = latency
+        }
         scanner.adapters = adapters(section)
         if let node = section[.canary] { scanner.canary = canary(node) }
         return scanner

@@ -70,7 +70,7 @@ enum GatewayKey: UInt8, SettingKey {
 
 /// Under `scanner`.
 enum ScannerKey: UInt8, SettingKey {
-    case backend, adapters, mode, dutyCycle, canary
+    case backend, adapters, mode, dutyCycle, latency, canary
 
     static let names = table()
     var name: String {
@@ -79,6 +79,7 @@ enum ScannerKey: UInt8, SettingKey {
         case .adapters: "adapters"
         case .mode: "mode"
         case .dutyCycle: "duty_cycle"
+        case .latency: "latency"
         case .canary: "canary"
         }
     }

@@ -34,6 +34,8 @@ public struct ScannerConfiguration: Sendable, Hashable {
     public var mode: Mode = .auto
     /// How much of the time it is listened, with ``Mode/lowPower``.
     public var dutyCycle = DutyCycle.low
+    /// How long a report may lie in the kernel's buffer where nothing is due before, 10 ms … 1 s.
+    public var latency = Duration.milliseconds(100)
     /// A beacon that is always there and proves that adapters hear (rule L5).
     public var canary: BeaconMonitor.BeaconIdentityCondition?
 

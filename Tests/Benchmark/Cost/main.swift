@@ -22,7 +22,7 @@ final class SocketScanner: AdvertisingScanner {
     func start(_ handler: any ScanHandler) throws(ScannerError) {
         self.handler = handler
         do throws(Errno) {
-            watch = try loop.watch(socket, for: .read) { [unowned self] _ in drain() }
+            watch = try loop.watch(socket, for: .read, mayRest: true) { [unowned self] _ in drain() }
         } catch {
             throw ScannerError(.unavailable, "standard input is no socket: \(error)")
         }
