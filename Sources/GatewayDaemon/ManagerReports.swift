@@ -38,8 +38,10 @@ final class ManagerReports {
     /// The gateway lives.
     func live() { tell { () throws(Errno) in try notifier.watchdog() } }
 
-    /// Does a reload, of whose beginning and end the manager is told.
+    /// Does a reload, of whose beginning and end the manager is told, unless it still waits to be told that the gateway is
+    /// ready: the end of a reload is the same word (sd_notify(3)), and the gateway does not listen yet.
     func reload(_ body: () -> Void) {
+        guard isReady else { return body() }
         tell { () throws(Errno) in try notifier.reloading() }
         body()
         tell { () throws(Errno) in try notifier.ready(status: standing) }

@@ -48,6 +48,17 @@ import Testing
         #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
     }
 
+    @Test func `a reload while no adapter scans yet does not say that the gateway is ready`() {
+        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        _ = heard()
+        var isDone = false
+        reports.reload { isDone = true }
+        #expect(isDone)
+        #expect(heard() == [])
+        reports.stand("listens on hci0", isListening: true)
+        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+    }
+
     @Test func `it lives, and ends`() {
         #expect(reports.watchdogInterval == .seconds(1))
         reports.live()
