@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-library lab-power lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice arm64-check clean
 
 SWIFT ?= swift
@@ -29,6 +29,7 @@ CUTS ?= 300
 BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
+LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
 HOME_ASSISTANT_PACKAGES := python3-venv
 TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
@@ -49,6 +50,9 @@ HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 # What talks to brokers, as a process of its own: looked for beside the gateway's own file, then in libexec.
 PUBLISHER := $(dir $(BINARY))beacon-gateway-publisher
 LIBEXECDIR := $(PREFIX)/libexec/beacon-gateway
+# Where the two programs are that the package is made of, and where it goes.
+BINARIES ?= $(dir $(BINARY))
+DEB_DIR ?= $(BUILD_DIR)/deb
 CONFIGURATION := $(SYSCONFDIR)/beacon-gateway/gateway.yaml
 CAPTURE := Tests/Fixtures/captures/rooms-2015-03-13-beacon5-run1.json.gz
 # The rooms' scanners wrote with names of their own, and some of their clocks ran behind.
@@ -213,6 +217,12 @@ lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): w
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
 	$(PYTHON) Tests/Lab/power --binary $(BINARY) --cuts $(CUTS)
 
+# The package is made of BINARIES where they are named, and else of what is built for it.
+lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the package with apt in a machine that runs systemd; SCENARIOS=a,b or all. See docs/lab.md
+	@$(call install-packages,$(LAB_SYSTEMD_PACKAGES))
+	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests -p test_installed.py
+	$(PYTHON) Tests/Lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(subst $(comma), ,$(SCENARIOS))
+
 home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
 	$(BUILD) --product gateway-cost $(SWIFT_FLAGS)
@@ -293,10 +303,6 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
-
-# Where the two programs are that the package is made of, and where it goes.
-BINARIES ?= $(dir $(BINARY))
-DEB_DIR ?= $(BUILD_DIR)/deb
 
 deb: ## Makes beacon-gateway_<version>_<arch>.deb, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
 	@$(call install-packages,$(DEB_PACKAGES))

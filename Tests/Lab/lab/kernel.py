@@ -44,20 +44,27 @@ def prepare(say):
 
 
 def _make(folder, scratch, say):
-    package = _kernel_package(say)
-    say("fetching and unpacking %s" % package)
-    # The sandbox user _apt could not write here.
-    _run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
-    deb = next(scratch.glob(package + "_*.deb"))
-    _run("dpkg-deb", "-x", str(deb), str(scratch / "tree"))
-    shutil.copy(next((scratch / "tree/boot").glob("vmlinuz-*")), folder / "vmlinuz")
-    image = initramfs(scratch / "tree/lib/modules")
+    tree = fetch(folder, scratch, say)
+    image = initramfs(tree / "lib/modules")
     # Last, and whole or not at all: that it is there says that the folder is complete.
     (scratch / "initramfs").write_bytes(image)
     os.replace(scratch / "initramfs", folder / "initramfs")
 
 
-def _run(*argv, **options):
+def fetch(folder, scratch, say):
+    """Unpacks the kernel's package in `scratch`, and puts `vmlinuz` into `folder`. Where the package is unpacked."""
+    package = _kernel_package(say)
+    say("fetching and unpacking %s" % package)
+    # The sandbox user _apt could not write here.
+    run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
+    deb = next(scratch.glob(package + "_*.deb"))
+    run("dpkg-deb", "-x", str(deb), str(scratch / "tree"))
+    shutil.copy(next((scratch / "tree/boot").glob("vmlinuz-*")), folder / "vmlinuz")
+    return scratch / "tree"
+
+
+def run(*argv, **options):
+    """What a program of the host's printed. Raises KernelError, with what it complained of, where it failed."""
     result = subprocess.run(argv, capture_output=True, text=True, **options)
     if result.returncode:
         raise KernelError("`%s` ended with %d: %s" % (" ".join(argv), result.returncode, result.stderr.strip()))
@@ -73,12 +80,12 @@ def _kernel_package(say):
             return found[0]
         if attempt == 0:
             say("apt-get update")
-            _run("apt-get", "-q", "update")
+            run("apt-get", "-q", "update")
     raise KernelError("apt knows no linux-image-amd64: the lab needs the archive of Debian 12 for amd64")
 
 
-def module_files(tree):
-    """The files of MODULES and of what they depend on, in the order of loading."""
+def module_files(tree, names=MODULES):
+    """The files of the modules and of what they depend on, in the order of loading."""
     by_name = {path.stem.replace("-", "_"): path for path in tree.rglob("*.ko")}
     order = []
 
@@ -91,7 +98,7 @@ def module_files(tree):
         if path not in order:
             order.append(path)
 
-    for name in MODULES:
+    for name in names:
         add(name)
     return order
 
@@ -102,8 +109,8 @@ def depends(module):
     return found.group(1).decode() if found else ""
 
 
-def initramfs(tree):
-    """The initramfs, with the modules found below `tree`."""
+def initramfs(tree, names=MODULES, init=GUEST / "initramfs-init"):
+    """The initramfs that loads the modules, found below `tree`, and goes on with what the program `init` does."""
     busybox = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if busybox is None:
         raise KernelError("busybox is not there; `apt-get install busybox-static`")
@@ -111,8 +118,8 @@ def initramfs(tree):
     for name in ("bin", "dev", "proc", "sys", "modules", "host", "new", "tmp"):
         archive.add(name, stat.S_IFDIR | 0o755)
     archive.add("bin/busybox", stat.S_IFREG | 0o755, pathlib.Path(busybox).read_bytes())
-    archive.add("init", stat.S_IFREG | 0o755, (GUEST / "initramfs-init").read_bytes())
-    files = module_files(tree)
+    archive.add("init", stat.S_IFREG | 0o755, init.read_bytes())
+    files = module_files(tree, names)
     for path in files:
         archive.add("modules/" + path.name, stat.S_IFREG | 0o644, path.read_bytes())
     archive.add("modules/order", stat.S_IFREG | 0o644, "".join(p.name + "\n" for p in files).encode())

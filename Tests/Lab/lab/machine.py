@@ -35,7 +35,7 @@ def boot(kernel, folder, seconds, arguments=()):
             "-serial", "file:%s" % (folder / "console.log"),
             "-device", "virtio-serial-pci", "-chardev", "stdio,id=lines,signal=off",
             "-device", "virtserialport,chardev=lines,name=lab.lines",
-            *_share("host", "/", readonly=True), *_share("out", folder, readonly=False), *arguments]
+            *share("host", "/", readonly=True), *share("out", folder, readonly=False), *arguments]
     # Standard input stays open: at its end QEMU would take the port for closed and drop what the guest writes.
     machine = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace")
     clock = threading.Timer(seconds, machine.kill)
@@ -56,7 +56,7 @@ def boot(kernel, folder, seconds, arguments=()):
         raise MachineError("the virtual machine %s; see %s" % (why, folder / "console.log"))
 
 
-def _share(tag, path, readonly):
+def share(tag, path, readonly):
     """A folder of the host, for the guest to mount by 9p under `tag`."""
     path = str(path).replace(",", ",,")
     return ["-fsdev", "local,id=%s,path=%s,security_model=none,multidevs=remap%s"

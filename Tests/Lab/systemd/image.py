@@ -1,0 +1,120 @@
+"""The disk of the guest with systemd: Debian 12 as debootstrap makes it, with bluetoothd, and without the gateway.
+
+It is kept in the lab's cache, with the kernel that boots it. Made without mounting anything: `mke2fs -d` writes a folder
+into a file system. What the gateway's package depends on lies in the image as packages, in an archive of its own below
+/srv/archive, for apt to install it from: the guest has no network.
+"""
+import gzip
+import hashlib
+import os
+import pathlib
+import shutil
+import tempfile
+
+from lab import kernel
+
+FILES = pathlib.Path(__file__).resolve().parent / "files"
+SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
+PACKAGES = "systemd,systemd-sysv,dbus,udev,kmod,bluez,procps,python3"
+# What the gateway's package wants beyond that. What these want in turn comes with them.
+ARCHIVE = ["libmosquitto1", "libyaml-0-2"]
+# What it takes to read the disk; udev and the kernel ask modprobe for the rest.
+FIRST = ["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"]
+MORE = ["virtio_console", "9pnet_virtio", "9p", "autofs4", "rfkill", "overlay", "dummy"]
+SIZE = "1400M"
+# Timers would load the machine at some moment of a scenario; nobody looks at a screen.
+MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
+          "e2scrub_reap.service", "systemd-tmpfiles-clean.timer", "getty@tty1.service", "serial-getty@ttyS0.service"]
+WRITTEN = {
+    "etc/hostname": "lab\n",
+    "etc/hosts": "127.0.0.1 localhost lab\n",
+    "etc/fstab": "/dev/vda / ext4 defaults 0 0\n"
+                 "lab /lab 9p ro,trans=virtio,version=9p2000.L,msize=524288,cache=none 0 0\n"
+                 "out /out 9p trans=virtio,version=9p2000.L,msize=524288,cache=none 0 0\n",
+    # One that is empty makes systemd take the boot for the first, and enable what it likes.
+    "etc/machine-id": "6c616265616cff4f8a1d6e2d7761790a\n",
+    "etc/apt/sources.list": "deb [trusted=yes] file:/srv/archive ./\n",
+    "etc/apt/apt.conf.d/90lab": 'Acquire::Languages "none";\n',
+}
+
+
+def prepare(say):
+    """The folder with `vmlinuz`, `initramfs` and `disk`, made where it is not there yet."""
+    recipe = b"".join(path.read_bytes() for path in [pathlib.Path(__file__), *sorted(FILES.iterdir())])
+    folder = kernel.cache_folder() / ("systemd-" + hashlib.sha256(recipe).hexdigest()[:12])
+    if not (folder / "disk").exists():
+        if os.geteuid() != 0:
+            raise kernel.KernelError("the disk of the guest can be made by root alone: what is on it is root's")
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as scratch:
+            _make(folder, pathlib.Path(scratch), say)
+    return folder
+
+
+def _make(folder, scratch, say):
+    tree = kernel.fetch(folder, scratch, say) / "lib/modules"
+    (folder / "initramfs").write_bytes(kernel.initramfs(tree, FIRST, FILES / "initramfs-init"))
+    root = scratch / "root"
+    say("debootstrap, a few minutes")
+    kernel.run("debootstrap", "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
+    _add_modules(tree, root)
+    _add_archive(root, say)
+    _write(root)
+    say("mke2fs")
+    with open(scratch / "disk", "wb"):
+        pass
+    kernel.run("mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-L", "lab", "-E", "lazy_itable_init=0,lazy_journal_init=0",
+               "-d", str(root), str(scratch / "disk"), SIZE)
+    # Last, and whole or not at all: that it is there says that the folder is complete.
+    os.replace(scratch / "disk", folder / "disk")
+
+
+def _add_modules(tree, root):
+    """The modules that the lab needs, where modprobe finds them."""
+    version = next(tree.iterdir()).name
+    for path in kernel.module_files(tree, FIRST + MORE + kernel.MODULES):
+        into = root / "lib/modules" / path.relative_to(tree)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, into)
+    for path in (tree / version).glob("modules.*"):
+        shutil.copy(path, root / "lib/modules" / version)
+    kernel.run("depmod", "-b", str(root), version)
+
+
+def _add_archive(root, say):
+    """The archive that apt installs from, and what apt knows of it."""
+    archive = root / "srv/archive"
+    archive.mkdir(parents=True)
+    installed = kernel.run("chroot", str(root), "dpkg-query", "-W", "-f", "${Package}\\n").split()
+    wanted = kernel.run("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
+                        "--no-replaces", "--no-enhances", *ARCHIVE)
+    names = sorted({line.strip() for line in wanted.splitlines() if line[:1].isalpha()} - set(installed))
+    say("fetching %s" % " ".join(names))
+    kernel.run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *names, cwd=archive)
+    entries = []
+    for path in sorted(archive.glob("*.deb")):
+        data = path.read_bytes()
+        entries.append("%sFilename: ./%s\nSize: %d\nSHA256: %s\n" % (
+            kernel.run("dpkg-deb", "-f", str(path)), path.name, len(data), hashlib.sha256(data).hexdigest()))
+    (archive / "Packages.gz").write_bytes(gzip.compress("\n".join(entries).encode(), mtime=0))
+
+
+def _write(root):
+    """What makes of a Debian the guest of the lab."""
+    for name, text in WRITTEN.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for name in ("lab", "out", "var/log/journal", "etc/lab"):
+        (root / name).mkdir(exist_ok=True)
+    units = root / "etc/systemd/system"
+    for path in FILES.glob("*.service"):
+        shutil.copy(path, units)
+    for name in MASKED:
+        (units / name).unlink(missing_ok=True)
+        (units / name).symlink_to("/dev/null")
+    kernel.run("systemctl", "--root=" + str(root), "enable", "lab-agent.service")
+    kernel.run("chroot", str(root), "apt-get", "-q", "update")
+    for name in ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/cache/apt", "var/log"):
+        for path in (root / name).iterdir():
+            if path.name != "journal":
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -1,0 +1,124 @@
+"""What is judged of the guest with systemd: each kind of damage to what it printed is noticed."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from systemd import facts, probe  # noqa: E402
+from systemd.inside import AS_USER, INSIDE  # noqa: E402
+
+STATUS = """Name:\tbeacon-gateway
+Uid:\t999\t999\t999\t999
+Gid:\t999\t999\t999\t999
+VmRSS:\t   15000 kB
+CapInh:\t0000000000000000
+CapPrm:\t0000000000000000
+CapEff:\t0000000000000000
+CapBnd:\t0000000000001000
+CapAmb:\t0000000000000000
+NoNewPrivs:\t1
+Seccomp:\t2
+"""
+LIMITS = """Limit                     Soft Limit           Hard Limit           Units
+Max data size             134217728            134217728            bytes
+Max core file size        0                    0                    bytes
+"""
+
+
+def event(number, state, identifier="badge", **more):
+    return {"type": "event", "sequence": number, "identifier": identifier, "scope": "condition", "state": state, **more}
+
+
+def entry(seconds, message):
+    return {"__MONOTONIC_TIMESTAMP": str(int(seconds * 1e6)), "MESSAGE": message}
+
+
+class Rights(unittest.TestCase):
+    def wrong(self, old="", new="", bounding=0x1000):
+        return facts.user_and_rights("it", STATUS.replace(old, new) if old else STATUS, 999, bounding)
+
+    def test_a_process_as_it_should_be(self):
+        self.assertEqual(self.wrong(), [])
+        self.assertEqual(facts.limit("it", LIMITS, "Max core file size", 0), [])
+
+    def test_each_right_too_many_is_told(self):
+        for old, new in (("Uid:\t999", "Uid:\t0"), ("Gid:\t999\t999", "Gid:\t999\t0"), ("CapEff:\t0000000000000000", "CapEff:\t0000000000001000"),
+                         ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000001000"), ("CapInh:\t0000000000000000", "CapInh:\t1"),
+                         ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000001000"), ("CapBnd:\t0000000000001000", "CapBnd:\t0000000000003000"),
+                         ("NoNewPrivs:\t1", "NoNewPrivs:\t0"), ("Seccomp:\t2", "Seccomp:\t0"), ("CapAmb", "Other")):
+            self.assertEqual(len(self.wrong(old, new)), 1, new)
+
+    def test_a_limit_that_is_missing_or_too_high_is_told(self):
+        self.assertTrue(facts.limit("it", LIMITS, "Max data size", 1 << 20))
+        self.assertTrue(facts.limit("it", LIMITS.replace("0                    bytes", "unlimited            bytes"), "Max core file size", 0))
+        self.assertTrue(facts.limit("it", LIMITS, "Max nothing", 0))
+
+
+class Lines(unittest.TestCase):
+    def test_a_torn_line_is_told(self):
+        text = json.dumps({"topic": "x", "payload": event(1, "satisfied")}) + "\n"
+        self.assertEqual(facts.lines(text * 2), ([event(1, "satisfied")] * 2, []))
+        self.assertTrue(facts.lines(text + text[:-1])[1])
+        self.assertTrue(facts.lines(text + text[:-20] + "\n")[1])
+        self.assertTrue(facts.lines(text + "\0\0\n")[1])
+
+    def test_numbers_without_gap_and_repetition_from_1(self):
+        made = lambda *numbers: [event(number, "satisfied") for number in numbers]  # noqa: E731
+        self.assertEqual(facts.numbers([{"type": "adapter"}, *made(1, 2, 3)]), [])
+        for numbers in ((), (2, 3), (1, 3), (1, 2, 2), (1, 2, 1)):
+            self.assertTrue(facts.numbers(made(*numbers)), numbers)
+
+    def test_who_stays_comes_once_and_never_leaves(self):
+        self.assertEqual(facts.stays([event(1, "satisfied"), event(2, "unsatisfied", "other")], "badge"), [])
+        self.assertTrue(facts.stays([], "badge"))
+        for states in (("satisfied", "unsatisfied"), ("satisfied", "unknown"), ("satisfied", "satisfied")):
+            self.assertTrue(facts.stays([event(number, state) for number, state in enumerate(states)], "badge"))
+
+    def test_what_a_broker_had_is_there_as_it_was(self):
+        shipped = [event(1, "satisfied"), event(2, "unsatisfied")]
+        self.assertEqual(facts.kept(shipped, [*shipped, event(3, "satisfied")]), [])
+        self.assertTrue(facts.kept(shipped, shipped[:1]))
+        self.assertTrue(facts.kept(shipped, [shipped[0], event(2, "satisfied")]))
+        self.assertTrue(facts.kept(shipped, [*shipped, event(2, "unsatisfied")]))
+
+
+class Sandbox(unittest.TestCase):
+    def test_what_is_not_refused_is_told_and_what_is_refused_to_everybody(self):
+        told = {name: "done" if allowed else "OSError: no" for name, allowed in AS_USER.items()}
+        control = {name: "done" for name in AS_USER}
+        self.assertEqual(facts.refusals(told, AS_USER, control), [])
+        for name in AS_USER:
+            other = "OSError: no" if AS_USER[name] else "done"
+            self.assertEqual(len(facts.refusals({**told, name: other}, AS_USER, control)), 1, name)
+            self.assertTrue(facts.refusals({key: value for key, value in told.items() if key != name}, AS_USER, control), name)
+            if not AS_USER[name]:
+                self.assertTrue(facts.refusals(told, AS_USER, {**control, name: "OSError: no"}), name)
+
+    def test_each_try_is_judged(self):
+        self.assertEqual(set(probe.tries("/nowhere")), set(AS_USER))
+        self.assertEqual(set(AS_USER) - set(INSIDE), {"see other processes"})
+
+    def test_the_figure_of_systemd(self):
+        report = "→ Overall exposure level for beacon-gateway.service: 1.9 OK :-)\n"
+        self.assertEqual(facts.exposure(report, 2.0), (1.9, []))
+        self.assertTrue(facts.exposure(report.replace("1.9", "2.1"), 2.0)[1])
+        self.assertTrue(facts.exposure("no unit\n", 2.0)[1])
+
+
+class Watchdog(unittest.TestCase):
+    GOOD = [entry(5, "Started beacon-gateway.service - x."), entry(140, "beacon-gateway.service: Watchdog timeout (limit 1min)!"),
+            entry(153, "Started beacon-gateway.service - x.")]
+
+    def test_killed_in_time_and_started_again(self):
+        self.assertEqual(facts.watchdog(100, self.GOOD, 60, 10), (40, 53, []))
+
+    def test_a_watchdog_that_does_not_bite_or_too_late_is_told(self):
+        for entries in (self.GOOD[:1], [self.GOOD[0], self.GOOD[2]], self.GOOD[:2],
+                        [self.GOOD[0], entry(170, "Watchdog timeout"), entry(180, "Started x")],
+                        [*self.GOOD[:2], entry(200, "Started x")]):
+            self.assertTrue(facts.watchdog(100, entries, 60, 10)[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
