@@ -192,6 +192,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // Nothing that hears, or talks to anybody but a gateway of this machine.
+        .target(
+            name: "Erasing",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         .target(
             name: "Listening",
             dependencies: [
@@ -214,8 +222,9 @@ let package = Package(
             name: "beacon-gateway",
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "ConfiguredShipping",
-                "Diagnosis", "EventReports", "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages",
-                "Replaying",
+                "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
+                "Listening",
+                "OperatorMessages", "Replaying",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

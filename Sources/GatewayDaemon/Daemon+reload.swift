@@ -36,7 +36,7 @@ extension Daemon {
         let wanted = change.wanted
         for line in change.postponed { log(.warning, line) }
         if change.needsNewEngine {
-            guard replaceEngine(wanted, at: now) else { return }
+            guard replaceEngine(wanted, from: nil, because: "the configuration was reloaded", at: now) else { return }
         } else {
             do throws(MonitorError) {
                 try monitor.apply(wanted.setups, naming: wanted.beacons.beacons, at: now)
@@ -61,7 +61,15 @@ extension Daemon {
 
     /// Settings that an engine has from its beginning: a new one takes over the states of the old one, as after a restart
     /// (rule N4), and its adapters' listening.
-    private func replaceEngine(_ wanted: Configuration, at now: Instant) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - wanted: what it is to monitor.
+    ///   - snapshot: what it begins from, where that is not the old one's state.
+    ///   - reason: why adapters listen anew.
+    ///   - now: the present.
+    func replaceEngine(
+        _ wanted: Configuration, from snapshot: MonitorSnapshot?, because reason: String, at now: Instant
+    ) -> Bool {
         monitor.advance(to: now)
         deliver()
         var replacement = LiveMonitor(
@@ -70,7 +78,7 @@ extension Daemon {
         replacement.engine.ambientDiagnostics = monitor.engine.ambientDiagnostics
         do throws(MonitorError) {
             try replacement.begin(
-                wanted.setups, naming: wanted.beacons.beacons, from: monitor.engine.snapshot, at: now)
+                wanted.setups, naming: wanted.beacons.beacons, from: snapshot ?? monitor.engine.snapshot, at: now)
         } catch {
             log(.error, "\(path) was not applied, and what runs stays: \(error)")
             return false
@@ -80,7 +88,7 @@ extension Daemon {
             monitor.appeared(adapter.number, adapter.address, at: now)
         }
         for adapter in supervisor?.status.adapters ?? [] where adapter.activity == .listening {
-            monitor.started(adapter.number, reason: "the configuration was reloaded", at: now)
+            monitor.started(adapter.number, reason: reason, at: now)
         }
         deliver()
         return true

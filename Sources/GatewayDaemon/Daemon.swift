@@ -159,6 +159,8 @@ package final class Daemon {
             throw failure
         }
         location.start(configuration)
+        // Asked of the process before this one, which ended before it could answer.
+        _ = forgetWhereAsked()
         capabilities.update(supervisor.status)
         log(.notice, opening(supervisor.status))
         sayShortfalls(of: supervisor.status)
@@ -285,7 +287,7 @@ package final class Daemon {
     private func handle(_ signal: Int32) {
         switch signal {
         case SIGHUP: reload()
-        case SIGUSR1: journal.rotate()
+        case SIGUSR1: if !forgetWhereAsked() { journal.rotate() }
         default:
             let reason = signal == SIGINT ? "interrupted" : "asked to end"
             log(.notice, reason)

@@ -25,6 +25,9 @@ struct RangingWriter {
     /// What a reloaded configuration has: who is in view stays so where distances are guessed as before.
     mutating func reload(_ configuration: Configuration) { lines = RangingLines.reloaded(lines, configuration) }
 
+    /// Forgets who is in view.
+    mutating func forgetAll(_ configuration: Configuration) { lines = RangingLines(configuration) }
+
     /// A beacon was sighted; what is due by then has been told.
     mutating func sighted(_ frame: BeaconFrame, at time: Instant) { lines?.sighted(frame, at: time) }
 

@@ -95,6 +95,28 @@ import Testing
         #expect(state.counters == PresentStateCounters())
     }
 
+    @Test func `a beacon that was erased is taken back, its tracker too, and its condition says no more by whom`()
+        throws
+    {
+        var (world, broker) = (try PresentWorld(), RetainingBroker())
+        var state = try make { $0.homeAssistant = HomeAssistantOptions() }
+        try world.add("staff", perBeacon: true, at: 1)
+        world.sighted(at: 2)
+        world.sighted(.badge(9), at: 3)
+        state.follow(world)
+        state.deliver(to: &broker)
+        #expect(broker.retained[badge] != nil)
+        #expect(broker.topics("device_tracker").count == 2)
+        state.forget(.badge(7))
+        state.deliver(to: &broker)
+        #expect(try broker.states() == [staff: "satisfied", badge.dropLast() + "9": "satisfied"])
+        #expect(broker.topics("device_tracker").count == 1)
+        #expect(!broker.retained.values.contains { $0.contains("\"minor\":7") })
+        // Nothing names it in what is kept, once the broker has acknowledged.
+        #expect(!String(decoding: state.encoded, as: UTF8.self).contains("100/7"))
+        #expect(!String(decoding: state.encoded, as: UTF8.self).contains("\"minor\":7"))
+    }
+
     @Test func `C1: what is assumed is said to be, until something is observed`() throws {
         var (world, broker, state) = (try PresentWorld(), RetainingBroker(), try make())
         try world.add("staff", assuming: .satisfied, at: 1)

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import JSON
 import Shipping
+import SystemPackage
 import Testing
 
 @testable import BeaconMonitoring
@@ -73,6 +74,40 @@ import Testing
         try folder.write(String(format: "events/events-%012d-20261121T074727Z.jsonl", last + 1), more)
         world.process.tell(durable: site.lines.count)
         try world.until("staff has left") { Self.states(broker.came.now)["staff"]?.last == "unsatisfied" }
+        try world.stop()
+    }
+
+    @Test func `what the broker retains of an erased beacon is taken back, while it runs, and nobody names it then`()
+        throws
+    {
+        let folder = try TestFolder()
+        var site = try PresentWorld()
+        try site.add("staff", perBeacon: true, at: 1)
+        site.sighted(at: 2)
+        site.sighted(.badge(9), at: 3)
+        let lines = site.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
+        let files = try EventFiles(folder.file("events"))
+        try folder.write(String(format: "events/events-%012d-20261121T074627Z.jsonl", 1), lines)
+        let broker = ScriptedBroker { link, _ in link.serve() }
+        defer { broker.close() }
+        let last = site.lines.count
+        let world = try ShippingWorld(folder, files: files, port: broker.port) { $0.present?.lastWritten = last }
+        world.process.tell(durable: last)
+        let topic = "beacons/lobby/state/staff/\(ProximityUUID.badges)/100/7"
+        func retained() -> [Bool] {
+            broker.came.now.messages.filter { $0.isRetained && $0.topic == topic }.map(\.payload.isEmpty)
+        }
+        try world.until("it is told") { retained() == [false] }
+        try world.until("that is kept") { FileManager.default.fileExists(atPath: folder.file("mqtt-state.json")) }
+        try ForgottenBeacon(.badge(7), upTo: last).add(
+            in: FilePath(folder.file("mqtt-state.json")).removingLastComponent())
+        world.process.reload()
+        try world.until("it is taken back") { retained() == [false, true] }
+        try world.until("no file names it") {
+            let state = try String(contentsOfFile: folder.file("mqtt-state.json"), encoding: .utf8)
+            return !FileManager.default.fileExists(atPath: folder.file("mqtt-forget.json"))
+                && !state.contains("100/7") && !state.contains("\"minor\":7") && state.contains("\"minor\":9")
+        }
         try world.stop()
     }
 }

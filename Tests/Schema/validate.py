@@ -32,7 +32,7 @@ except ImportError:
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
 PAYLOADS = {"event": "event", "visit": "visit", "condition": "conditionLine", "adapter": "adapterLine", "clock": "clock",
             "gateway": "gatewayLine",
-            "ranging": "ranging", "evidence": "evidence"}
+            "ranging": "ranging", "evidence": "evidence", "erased": "erased"}
 FORBIDDEN_IN_TOPICS = re.compile("[+#\u0000-\u001f\u007f-\u009f]")
 MEAN = re.compile(rb'"mean":-?[0-9]+(\.[0-9])?[,}]')
 
@@ -176,7 +176,9 @@ class Lines:
         kind = payload.get("type") if isinstance(payload, dict) else None
         if not isinstance(kind, str) or kind not in self.payloads:
             raise Wrong("type is %s; expected one of %s" % (json.dumps(kind), ", ".join(self.payloads)))
-        if enveloped == (self.bare or kind == "evidence"):
+        # What an erased line had no number for may have been either.
+        is_loose = kind == "erased" and "sequence" not in payload
+        if not is_loose and enveloped == (self.bare or kind == "evidence"):
             raise Wrong("an envelope where none belongs" if enveloped else "no envelope")
         if enveloped:
             self.envelope.check(value)

@@ -18,12 +18,14 @@ public final class StateLock {
         case directory
         case monitor(Identifier)
         case events
+        case erasing
 
         var fileName: String {
             switch self {
             case .directory: "gateway.lock"
             case .monitor(let name): "monitor-\(name.text).lock"
             case .events: "events.lock"
+            case .erasing: "erase.lock"
             }
         }
 
@@ -32,6 +34,7 @@ public final class StateLock {
             case .directory: "the state directory \(directory.string)"
             case .monitor(let name): "the monitor “\(name.text)”"
             case .events: "the folder of event files \(directory.string)"
+            case .erasing: "erasing in \(directory.string)"
             }
         }
     }
@@ -64,6 +67,14 @@ public final class StateLock {
     /// - Throws: as the other does.
     public convenience init(events directory: FilePath, program: String) throws(EventLogError) {
         try self.init(scope: .events, in: directory, program: program)
+    }
+
+    /// Takes the right to be the one that erases in a folder of event files.
+    ///
+    /// - Parameter directory: the folder.
+    /// - Throws: as the others do.
+    package convenience init(erasing directory: FilePath) throws(EventLogError) {
+        try self.init(scope: .erasing, in: directory, program: "beacon-gateway erase")
     }
 
     init(scope: Scope, in directory: FilePath, program: String) throws(EventLogError) {

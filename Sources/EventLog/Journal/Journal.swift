@@ -120,7 +120,6 @@ public final class Journal {
     public var waiting: Int { queue.size }
     /// The lines that wait in memory.
     var waitingOctets: [UInt8] { queue.octets }
-
     // MARK: Time
 
     /// Ends a turn: what was appended is written, and put on the disk as ``JournalOptions/durability`` has it.
@@ -185,6 +184,12 @@ public final class Journal {
 
     /// The identifiers for which there is a record.
     public var recordIdentifiers: [Identifier] { records.identifiers }
+
+    /// Takes a beacon out of the records, and appends the line that says so.
+    func forgetRecords(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
+        records.forget(request, refreshed: refreshed, at: now)
+        queue.appendErased(at: now, clockOffset: clockOffset)
+    }
 
     /// The records as a snapshot has them.
     var storedRecords: [Identifier: RecordBuilder.StoredRecord] { records.forSnapshot }

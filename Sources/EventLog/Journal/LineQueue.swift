@@ -141,6 +141,13 @@ struct LineQueue: ~Copyable {
         groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
     }
 
+    /// Appends the line that says that something was forgotten.
+    mutating func appendErased(at time: Instant, clockOffset: ClockOffset) {
+        let (count, sequence) = (buffer.count, encoder.sequence)
+        encoder.encodeErased(at: time, clockOffset: clockOffset, into: &buffer)
+        groups.append(Group(size: buffer.count - count, first: sequence + 1, last: encoder.sequence))
+    }
+
     /// Appends the line of who is in view of a condition, which has no number.
     mutating func append(_ ranging: Ranging, monitor: String, identifier: String) {
         let count = buffer.count

@@ -5,7 +5,7 @@ import JSON
 /// What the lines say, put together: a snapshot, brought up to date by each line that follows it (rule N4).
 struct RecordBuilder {
     /// A record as the lines have it.
-    struct StoredRecord {
+    struct StoredRecord: Hashable {
         var event: BeaconMonitor.Event
         /// The adapter that heard its sighting.
         var adapter: String

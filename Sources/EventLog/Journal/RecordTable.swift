@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BluetoothLE
 
 /// The last event of each condition whose line is durable (rule N3).
 ///
@@ -46,6 +47,20 @@ struct RecordTable {
         var records = records
         for update in dropped { Self.apply(update, to: &records) }
         return records
+    }
+
+    /// Takes a beacon out of what last events tell.
+    ///
+    /// - Parameters:
+    ///   - request: the beacon, and how much of it.
+    ///   - refreshed: the conditions that it was the last to refresh.
+    ///   - now: the present.
+    mutating func forget(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
+        records = forSnapshot
+        dropped = []
+        for identifier in Array(records.keys) {
+            records[identifier]?.forget(request, isRefreshed: refreshed.contains(identifier), at: now)
+        }
     }
 
     /// A snapshot says ``forSnapshot``.

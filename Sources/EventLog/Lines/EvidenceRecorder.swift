@@ -111,6 +111,15 @@ public struct EvidenceRecorder {
         link(place)
     }
 
+    /// Forgets what was heard of a beacon.
+    public mutating func forget(_ beacon: BeaconIdentity) {
+        guard let place = places[beacon].map({ Int($0) }) else { return }
+        unlink(place)
+        slots[place].sightings = InlineArray(repeating: Heard())
+        (slots[place].count, slots[place].gaps, slots[place].lastGap) = (0, GapSketch(), -1)
+        link(place)
+    }
+
     /// Takes in an action whose line has the number `number`. It may owe evidence then: see ``evidence(before:)``.
     public mutating func note(_ action: Action, number: Int) {
         switch action {

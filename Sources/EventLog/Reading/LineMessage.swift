@@ -16,8 +16,10 @@ public struct LineMessage {
     public private(set) var topic: [UInt8] = []
     /// The octets of the line that are published.
     public private(set) var payload: Range<Int> = 0..<0
-    /// Whether it is published at all; `evidence` is not, nor what has no topic that MQTT has.
+    /// Whether it is published at all; `evidence` is not, nor `erased`, nor what has no topic that MQTT has.
     public private(set) var isPublished = false
+    /// Whether what it told was taken out: its number is all that is left.
+    public private(set) var isErased = false
 
     // MQTT 5 §1.5.4.
     private static let topicMax = 65_535
@@ -34,6 +36,7 @@ public struct LineMessage {
     public mutating func parse(_ line: [UInt8]) -> Bool {
         sequence = nil
         isPublished = false
+        isErased = false
         topic.removeAll(keepingCapacity: true)
         return parseEnvelope(line) || parseClosely(line)
     }
@@ -49,24 +52,29 @@ public struct LineMessage {
         let end = position - 1
         guard skip(",\"qos\":1,\"retain\":false,\"payload\":", line) else { return false }
         let payloadStart = position
-        guard skip("{\"version\":", line), self.number(line) != nil, skip(",\"type\":\"", line), skipText(line),
-            skip(",\"gateway\":\"", line), skipText(line)
-        else {
+        guard skip("{\"version\":", line), self.number(line) != nil, skip(",\"type\":\"", line) else {
             return false
         }
+        let type = position
+        guard skipText(line) else { return false }
+        let isErased = Self.isErased(line[type..<position - 1])
+        guard skip(",\"gateway\":\"", line), skipText(line) else { return false }
         if skip(",\"boot\":\"", line), !skipText(line) { return false }
         guard skip(",\"sequence\":", line), let number = number(line), number > 0, line.count > position + 2,
             line[line.count - 1] == UInt8(ascii: "}"), line[line.count - 2] == UInt8(ascii: "}")
         else { return false }
         guard number <= LinePosition.sequenceMax, !Self.holdsAnother(line) else { return false }
         sequence = number
-        guard Self.isTopic(line[start..<end]) else { return true }
+        self.isErased = isErased
+        guard !isErased, Self.isTopic(line[start..<end]) else { return true }
         topic.append(contentsOf: line[start..<end])
         topic.append(0)
         payload = payloadStart..<line.count - 1
         isPublished = true
         return true
     }
+
+    private static func isErased(_ type: ArraySlice<UInt8>) -> Bool { type.elementsEqual("erased".utf8) }
 
     /// Whether these octets name a topic that can be published to: UTF-8 without control characters (MQTT 5 §1.5.4) and
     /// without wildcards (§4.7.1), 1 to 65,535 octets.
@@ -134,7 +142,9 @@ public struct LineMessage {
         sequence = parser.head.sequence
         let text = parser.text
         // What comes without a number is not assured, and evidence is not for brokers.
-        isPublished = !text.isText("evidence", at: text.find("type", in: parser.payload))
+        let type = text.find("type", in: parser.payload)
+        isErased = text.isText("erased", at: type)
+        isPublished = !isErased && !text.isText("evidence", at: type)
         guard isPublished else { return true }
         let path = text.string(text.find("topic", in: 0)) ?? composedTopic()
         guard let path, Self.isTopic(Array(path.utf8)[...]), !Self.isRepaired(path, line) else {

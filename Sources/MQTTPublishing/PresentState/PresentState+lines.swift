@@ -1,5 +1,5 @@
 import BeaconMonitoring
-import BluetoothLE
+package import BluetoothLE
 import EventLog
 import JSON
 
@@ -170,6 +170,16 @@ extension PresentState {
         for beacon in inView + away { touch(.trackerEntity(identifier, beacon)) }
         for beacon in inView + away { touch(.tracker(identifier, beacon)) }
         for beacon in inView { touch(.beacon(identifier, beacon)) }
+    }
+
+    /// A beacon was erased: nothing is said of it any more, and what was said is taken back.
+    package mutating func forget(_ beacon: BeaconIdentity) {
+        for identifier in conditions.keys.sorted() {
+            forget(beacon, under: identifier)
+            guard conditions[identifier]?.own.refinement == beacon else { continue }
+            conditions[identifier]?.own.refinement = nil
+            touch(.condition(identifier))
+        }
     }
 
     /// A beacon under a condition is no more, its tracker included.

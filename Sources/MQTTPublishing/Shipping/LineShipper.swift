@@ -189,6 +189,8 @@ final class LineShipper {
     }
 
     private func send(with client: MosquittoClient) throws {
+        // Whom it told of is nobody's to know any more, and that somebody was told of is nothing to be told.
+        if message.isErased { return passOver() }
         guard message.isPublished else { return setAside("it has no topic that MQTT has") }
         let payload = line[message.payload]
         guard let sequence = message.sequence else {
@@ -219,11 +221,16 @@ final class LineShipper {
         }
     }
 
-    /// A line that has a number and can't be shipped, to no broker and never: it is done with when what came before it is.
+    /// A line that is not shipped: it is done with when what came before it is.
+    private func passOver() {
+        if let sequence = message.sequence, !message.isPublished { retained.take(line, sequence: sequence) }
+        window.setAside(follower.position)
+    }
+
+    /// A line that has a number and can't be shipped, to no broker and never.
     private func setAside(_ why: String) {
         let position = follower.position
-        if let sequence = message.sequence, !message.isPublished { retained.take(line, sequence: sequence) }
-        window.setAside(position)
+        passOver()
         guard position.sequence > setAsideUpTo else { return }
         setAsideUpTo = position.sequence
         report.noteSetAside(

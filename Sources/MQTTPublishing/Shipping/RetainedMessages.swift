@@ -45,6 +45,13 @@ final class RetainedMessages {
     private var pauseUntil: Instant?
     private var keepTimer: EventLoop.Timer?
 
+    /// Beacons that were erased, of which lines that are still to be taken may tell.
+    private var forgotten: [ForgottenBeacon] = []
+    /// Whether a file names beacons whose messages are taken back.
+    private var hasForgetting = false
+    // Its file names the topics to be cleared; once they are, it shall not.
+    private var keepsWhenIdle = false
+
     /// Says for how long a refusal pauses; set before the first connection.
     var refusalDelay: () -> Duration = { .zero }
     /// Has the loop turn at a moment.
@@ -113,6 +120,33 @@ final class RetainedMessages {
             state.adopt(kept.snapshot, at: kept.sequence, offset: kept.offset)
         }
         self.state = state
+        forgetWhereAsked()
+    }
+
+    /// Takes back what was said of beacons that were erased meanwhile.
+    func forgetWhereAsked() {
+        guard let options, state != nil else { return }
+        do throws(EventLogError) {
+            forgotten = try ForgottenBeacon.all(in: options.file.removingLastComponent())
+        } catch {
+            return report.note(true, "what the broker retains of an erased beacon stays: \(error)")
+        }
+        guard !forgotten.isEmpty else { return }
+        hasForgetting = true
+        for one in forgotten { state?.forget(one.beacon) }
+        (isStale, keepsWhenIdle) = (true, true)
+        forgetDone()
+        keep()
+    }
+
+    /// What was told up to a beacon's erasure has been taken.
+    private func forgetDone() {
+        guard let sequence = state?.sequence else { return }
+        for one in forgotten where one.upTo <= sequence {
+            state?.forget(one.beacon)
+            isStale = true
+        }
+        forgotten.removeAll { $0.upTo <= sequence }
     }
 
     private static func state(_ options: PublisherOptions.Retained, _ encoded: [UInt8]?) -> PresentState {
@@ -126,7 +160,12 @@ final class RetainedMessages {
     }
 
     /// Takes a line that is shipped, or set aside.
-    func take(_ line: [UInt8], sequence: Int) { state?.take(line, sequence: sequence) }
+    func take(_ line: [UInt8], sequence: Int) {
+        state?.take(line, sequence: sequence)
+        guard !forgotten.isEmpty else { return }
+        forgetDone()
+        if forgotten.isEmpty { keep() }
+    }
 
     /// What the gateway's status is to say; in place of what was not sent yet.
     func tell(status: [UInt8]) { statusMessage = status }
@@ -269,6 +308,10 @@ final class RetainedMessages {
 
     private func keepWhereDue() {
         if keptSequence == nil { keep() }
+        if keepsWhenIdle, forgotten.isEmpty, messages.isEmpty, !(state?.hasChanges ?? false) {
+            (isStale, keepsWhenIdle) = (true, false)
+            keep()
+        }
         if let sequence = state?.sequence, sequence - (keptSequence ?? 0) >= Self.keptLines { keep() }
         if let keepTimer, state != nil, loop.time(of: keepTimer) == nil, isStale || isBehind {
             loop.set(keepTimer, at: loop.now + Self.keepInterval)
@@ -276,6 +319,15 @@ final class RetainedMessages {
     }
 
     private var isBehind: Bool { (state?.sequence ?? 0) > (keptSequence ?? 0) }
+
+    /// The fold on the disk says what the order asked for: whom it named stands there as topics to be cleared, at most.
+    private func forgetTheOrder(in directory: FilePath) {
+        guard hasForgetting, forgotten.isEmpty else { return }
+        hasForgetting = false
+        do throws(EventLogError) { try ForgottenBeacon.removeAll(in: directory) } catch {
+            report.note(true, "\(error); it is done all the same")
+        }
+    }
 
     /// Puts the fold on the disk.
     func keep() {
@@ -286,6 +338,7 @@ final class RetainedMessages {
             keptSequence = state.sequence
             isStale = false
             report.note(.state, nil)
+            forgetTheOrder(in: options.file.removingLastComponent())
         } catch {
             report.note(.state, "\(options.file) can't be written: \(error)")
             if let keepTimer { loop.set(keepTimer, at: loop.now + Self.retryFiles) }

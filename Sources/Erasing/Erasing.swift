@@ -1,0 +1,142 @@
+import BeaconMonitoring
+import BluetoothLE
+package import CommandSupport
+package import EventLog
+package import SystemPackage
+
+/// `erase`: has a beacon forgotten, by the files and by the gateway that writes them.
+package struct Erasing {
+    /// Where, whom, and whether only to see.
+    package struct Options {
+        /// The folder of event files.
+        package var directory: FilePath
+        /// Where the gateway keeps its state; absent where the folder is a copy.
+        package var stateDirectory: FilePath?
+        /// Whom.
+        package var request: ErasureRequest
+        /// Whether nothing is touched.
+        package var isDryRun = false
+        /// The conditions of the configuration that are the beacon.
+        package var conditions: [String] = []
+        /// Whether lines are shipped to a broker.
+        package var isShipped = false
+
+        /// An erasure in a folder of event files.
+        package init(_ directory: FilePath, _ request: ErasureRequest) {
+            self.directory = directory
+            self.request = request
+        }
+    }
+
+    private static let program = "beacon-gateway erase"
+    // What a publisher keeps; it is the publisher's to change.
+    private static let presentStates = "mqtt-state.json"
+
+    private let options: Options
+
+    /// An erasure that has not begun.
+    package init(_ options: Options) { self.options = options }
+
+    /// Does it.
+    ///
+    /// - Returns: what was done, and what it can't reach, a sentence each.
+    /// - Throws: ``ExitFailure``; what was done until then is done, and doing it again goes on.
+    package func run() throws(ExitFailure) -> [String] {
+        guard SmallFiles.isFolder(options.directory.string) else {
+            throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
+        }
+        var (state, running): ([String], Int?) = ([], nil)
+        var locks: [StateLock] = []
+        if options.isDryRun {
+            state = try forgetState()
+        } else {
+            try FolderOwner.become(ownerOf: options.directory)
+            // One at a time: each writes files anew beside themselves.
+            locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
+            running = try lockOrAsk(&locks)
+            if running == nil { state = try forgetState() }
+        }
+        defer { for lock in locks { lock.release() } }
+        var erasure = EventFilesErasure(options.directory, options.request, upTo: running)
+        do throws(EventLogError) {
+            try erasure.run(isDryRun: options.isDryRun)
+        } catch {
+            throw ExitFailure(error)
+        }
+        return report(erasure, state: state, running: running)
+    }
+
+    private func lock(_ body: () throws(EventLogError) -> StateLock) throws(ExitFailure) -> StateLock {
+        do throws(EventLogError) { return try body() } catch { throw ExitFailure(error) }
+    }
+
+    /// Takes the place of the gateway where none runs; else has the one that runs forget the beacon.
+    ///
+    /// - Returns: where one runs, the number of the last line in the files that it writes no more.
+    private func lockOrAsk(_ locks: inout [StateLock]) throws(ExitFailure) -> Int? {
+        do throws(EventLogError) {
+            if let stateDirectory = options.stateDirectory, SmallFiles.isFolder(stateDirectory.string) {
+                locks.append(try StateLock(in: stateDirectory, program: Self.program))
+            }
+            locks.append(try StateLock(events: options.directory, program: Self.program))
+            return nil
+        } catch {
+            guard let stateDirectory = options.stateDirectory, let gateway = RunningGateway(stateDirectory, error)
+            else {
+                throw ExitFailure(error)
+            }
+            return try gateway.forget(options.request)
+        }
+    }
+
+    private func forgetState() throws(ExitFailure) -> [String] {
+        guard let stateDirectory = options.stateDirectory else { return [] }
+        do throws(EventLogError) {
+            var told = try StateErasure(stateDirectory, options.request).run(isDryRun: options.isDryRun)
+            // What is retained at the broker can be taken back by who talks to it alone.
+            if options.request.before == nil,
+                SmallFiles.exists(stateDirectory.appending(Self.presentStates).string)
+            {
+                if !options.isDryRun { try ForgottenBeacon(options.request.beacon, upTo: 0).add(in: stateDirectory) }
+                told.append(Self.presentStates)
+            }
+            return told
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    // MARK: Words
+
+    private func report(_ erasure: EventFilesErasure, state: [String], running: Int?) -> [String] {
+        let counts = erasure.counts
+        let verb = options.isDryRun ? "would be" : "were"
+        var lines: [String] = []
+        if counts.isEmpty, state.isEmpty, running == nil {
+            lines.append("nothing in \(options.directory) tells of this beacon")
+        } else {
+            lines.append(
+                "\(counts.erased) lines of its own \(verb) erased, \(counts.cleared) lines of others \(verb) cleared "
+                    + "of it, in \(erasure.files) rewritten files"
+                    + (counts.damaged > 0 ? "; it was named in \(counts.damaged) damaged places too" : ""))
+        }
+        if running != nil {
+            lines.append("the gateway has forgotten it; heard again, it is new")
+        } else if state.contains("state.json") {
+            lines.append("state.json \(options.isDryRun ? "tells of it" : "does not tell of it any more")")
+        }
+        for identifier in options.conditions {
+            lines.append(
+                "the configuration monitors this very beacon as “\(identifier)”: what is heard from now on is written "
+                    + "again; take the condition out, reload, and erase once more")
+        }
+        if state.contains(Self.presentStates), !options.isDryRun {
+            lines.append(
+                "\(Self.presentStates) names it until a gateway has run that the broker let take its retained messages back"
+            )
+        }
+        if options.isShipped { lines.append("not reached: what was shipped to the broker, and whoever read it there") }
+        lines.append("not reached: copies and backups of the folder, and the log of a site that collected its lines")
+        return lines
+    }
+}

@@ -1,0 +1,57 @@
+import BeaconMonitoring
+package import BluetoothLE
+package import CommandSupport
+package import EventLog
+package import GatewayConfiguration
+
+/// The one beacon that somebody asks to be forgotten.
+package enum ErasureSubject {
+    /// The beacon that `text` names: `UUID/MAJOR/MINOR`, `MAJOR/MINOR` where the conditions name one UUID, or what the
+    /// configuration calls it.
+    ///
+    /// - Parameters:
+    ///   - text: as it was given.
+    ///   - configuration: what tells UUID and names; absent where there is none.
+    /// - Throws: ``ExitFailure`` where it names none, or several.
+    package static func beacon(_ text: String, _ configuration: Configuration?) throws(ExitFailure) -> BeaconIdentity {
+        let named = configuration?.beacons.all.filter { $0.name == text } ?? []
+        if named.count == 1 { return named[0].beacon }
+        if named.count > 1 {
+            let all = named.map { "\($0.beacon.uuid)/\($0.beacon.major)/\($0.beacon.minor)" }.joined(separator: ", ")
+            throw ExitFailure(.usage, "\(text) is what \(named.count) beacons are called: name one of \(all)")
+        }
+        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let uuid = parts.count == 3 ? ProximityUUID(parts.removeFirst()) : nil
+        guard parts.count == 2, let major = UInt16(parts[0]), let minor = UInt16(parts[1]),
+            uuid != nil || text.split(separator: "/", omittingEmptySubsequences: false).count == 2
+        else {
+            throw ExitFailure(
+                .usage,
+                "\(text) is no beacon; expected UUID/MAJOR/MINOR, MAJOR/MINOR, or a name that the configuration gives one"
+            )
+        }
+        if let uuid { return BeaconIdentity(uuid: uuid, major: major, minor: minor) }
+        let uuids = configuration.map { beaconUUIDs(of: $0) } ?? []
+        guard uuids.count == 1, let uuid = uuids.first else {
+            let why =
+                configuration == nil
+                ? "no configuration was read that would tell its UUID" : "the conditions name \(uuids.count) UUIDs"
+            throw ExitFailure(.usage, "\(text): \(why); say UUID/\(text)")
+        }
+        return BeaconIdentity(uuid: uuid, major: major, minor: minor)
+    }
+
+    /// The identifiers of the conditions that are the very beacon.
+    package static func conditions(that request: ErasureRequest, of configuration: Configuration?) -> [String] {
+        (configuration?.monitors.flatMap(\.conditions) ?? []).filter { request.isExactly($0.condition) }
+            .map(\.identifier.text)
+    }
+
+    private static func beaconUUIDs(of configuration: Configuration) -> Set<ProximityUUID> {
+        Set(
+            configuration.monitors.flatMap(\.conditions).compactMap {
+                guard case .beacon(let identity) = $0.condition else { return nil }
+                return identity.uuid
+            })
+    }
+}

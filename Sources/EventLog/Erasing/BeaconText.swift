@@ -1,0 +1,62 @@
+import BluetoothLE
+import CLinux
+import Glibc
+import JSON
+
+/// How a beacon stands in text that no parser takes apart: `UUID/MAJOR/MINOR` as in topics, and the three keys of a line.
+struct BeaconText: Sendable {
+    private let uuid: [UInt8]
+    /// What follows the UUID, where it is this beacon's.
+    private let endings: [[UInt8]]
+    /// What every line that names the beacon holds, in whatever order and spacing.
+    private let major: [UInt8]
+    private let minor: [UInt8]
+
+    init(_ beacon: BeaconIdentity) {
+        uuid = Array(beacon.uuid.description.utf8)
+        major = Array("\(beacon.major)".utf8)
+        minor = Array("\(beacon.minor)".utf8)
+        endings = [
+            Array("/\(beacon.major)/\(beacon.minor)".utf8),
+            Array("\",\"major\":\(beacon.major),\"minor\":\(beacon.minor)".utf8),
+        ]
+    }
+
+    /// Whether a line of these octets may name the beacon; most don't, and are not looked at more closely.
+    func mayStand(in octets: Span<UInt8>) -> Bool {
+        octets.first(of: major, from: 0) != nil && octets.first(of: minor, from: 0) != nil
+    }
+
+    /// Whether the octets name the beacon, or break off where they may have begun to.
+    func stands(in octets: Span<UInt8>) -> Bool {
+        var place = 0
+        while let found = octets.first(of: uuid, from: place) {
+            place = found + uuid.count
+            for ending in endings {
+                let length = min(ending.count, octets.count - place)
+                guard (0..<length).allSatisfy({ octets[place + $0] == ending[$0] }) else { continue }
+                // A longer number is another's.
+                let next = place + length
+                if length < ending.count || next == octets.count || !(0x30...0x39).contains(octets[next]) {
+                    return true
+                }
+            }
+        }
+        return false
+    }
+}
+
+extension Span<UInt8> {
+    /// Where `word` stands first at `start` or behind it (memmem(3)).
+    func first(of word: [UInt8], from start: Int) -> Int? {
+        guard start < count else { return nil }
+        return unsafe withUnsafeBytes { octets in
+            unsafe word.withUnsafeBytes { word in
+                guard let base = octets.baseAddress, let wanted = word.baseAddress,
+                    let found = unsafe memmem(base + start, octets.count - start, wanted, word.count)
+                else { return nil }
+                return unsafe UnsafeRawPointer(found) - base
+            }
+        }
+    }
+}

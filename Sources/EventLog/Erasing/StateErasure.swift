@@ -1,0 +1,144 @@
+package import BeaconMonitoring
+import BluetoothLE
+import JSON
+package import SystemPackage
+
+extension MonitorSnapshot {
+    /// Takes a beacon out, as if it had never been heard.
+    ///
+    /// Where it is what keeps a condition satisfied, the condition stays so until its own time is over, and by whom is not
+    /// told any more. A condition that is the beacon is one of which nothing is known.
+    ///
+    /// - Parameters:
+    ///   - request: the beacon, and how much of it.
+    ///   - offset: how far the wall clock is ahead of the snapshot's timeline.
+    /// - Returns: the conditions by whose last refresh the beacon was told.
+    @discardableResult
+    package mutating func forget(_ request: ErasureRequest, offset: ClockOffset) -> Set<Identifier> {
+        var refreshed: Set<Identifier> = []
+        func covers(_ subject: Subject) -> Bool {
+            guard request.before != nil else { return true }
+            switch subject.lastRefresh?.time {
+            case .timeline(let instant)?: return request.covers(WallDate(instant, offset: offset))
+            case .date(let date)?: return request.covers(date)
+            case nil: return subject.previous.map { request.covers($0.date) } ?? false
+            }
+        }
+        for index in conditions.indices {
+            let condition = conditions[index].condition
+            conditions[index].beacons.removeAll { $0.beacon == request.beacon && covers($0) }
+            let own = conditions[index].own
+            guard covers(own) else { continue }
+            if request.isExactly(condition) {
+                conditions[index].own = Subject(state: .unknown)
+                refreshed.insert(Identifier(lookup: conditions[index].identifier))
+            } else if own.lastRefresh?.beacon == request.beacon {
+                conditions[index].own.lastRefresh?.beacon = condition.anyBeacon
+                conditions[index].own.lastRefresh?.address = nil
+                refreshed.insert(Identifier(lookup: conditions[index].identifier))
+            }
+        }
+        return refreshed
+    }
+}
+
+extension RecordBuilder.StoredRecord {
+    /// Takes a beacon out of what a condition's last event tells.
+    ///
+    /// - Parameters:
+    ///   - request: the beacon, and how much of it.
+    ///   - isRefreshed: whether the condition was refreshed last by it.
+    ///   - now: the present.
+    mutating func forget(_ request: ErasureRequest, isRefreshed: Bool, at now: Instant) {
+        guard request.covers(event.date) else { return }
+        if request.isExactly(event.condition) {
+            event = BeaconMonitor.Event(
+                monitor: event.monitor, identifier: event.identifier, scope: .condition, state: .unknown, time: now,
+                clockOffset: event.clockOffset, condition: event.condition, refinement: nil, previous: nil,
+                sighting: nil, lastSeen: nil, diagnostics: [])
+            (adapter, isPlaceholder) = ("", true)
+            return
+        }
+        guard isRefreshed || event.refinement == request.beacon || event.sighting?.beacon == request.beacon else {
+            return
+        }
+        if event.refinement == request.beacon { event.refinement = nil }
+        event.sighting?.beacon = event.condition.anyBeacon
+        event.sighting?.address = nil
+    }
+}
+
+/// Takes a beacon out of the state that a gateway left which is not running.
+package struct StateErasure {
+    // What can't be told apart any more is set aside under this name at a start.
+    private static let asideName = StateFile.name + ".damaged"
+
+    private let directory: FilePath
+    private let request: ErasureRequest
+    private let files: any FileSystemCalls
+
+    /// An erasure in a state directory that nobody else has.
+    package init(_ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()) {
+        self.directory = directory
+        self.request = request
+        self.files = files
+    }
+
+    /// Does it, or only finds out whether there is anything to do.
+    ///
+    /// - Returns: the names of the files that told of the beacon.
+    /// - Throws: ``EventLogError``.
+    package func run(isDryRun: Bool = false) throws(EventLogError) -> [String] {
+        var told: [String] = []
+        // What a power cut left of a file that was being written.
+        for name in [Self.asideName, ".\(StateFile.name).new"] where try names(name) {
+            told.append(name)
+            if !isDryRun { try change(name) { path throws(Errno) in try files.remove(path) } }
+        }
+        guard let bytes = try read(StateFile.name) else { return told }
+        var text = JSONText(bytes)
+        var state: StateFile
+        do throws(StateFile.Problem) { state = try StateFile(parsing: bytes) } catch {
+            let path = directory.appending(StateFile.name)
+            if case .newer(let version) = error { throw .newerVersion(path.string, version) }
+            throw .readFailed(path.string, .ioError)
+        }
+        let before = (state.snapshot, state.records)
+        _ = text.parse()
+        let now = Instant(nanoseconds: (text.integer(text.find("monotonic", in: 0), as: Int64.self) ?? 0) &* 1000)
+        state.forget(request, at: now)
+        guard state.snapshot != before.0 || state.records != before.1 else { return told }
+        told.append(StateFile.name)
+        guard !isDryRun else { return told }
+        var buffer = LineBuffer(capacity: bytes.count)
+        _ = state.encode(gateway: text.string(text.find("gateway", in: 0)) ?? "", now: now, into: &buffer)
+        try change(StateFile.name) { path throws(Errno) in try WholeFile.replace(path, with: buffer, files: files) }
+        return told
+    }
+
+    private func names(_ file: String) throws(EventLogError) -> Bool {
+        try read(file).map { BeaconText(request.beacon).stands(in: $0.span) } ?? false
+    }
+
+    private func read(_ file: String) throws(EventLogError) -> [UInt8]? {
+        let path = directory.appending(file)
+        do throws(Errno) { return try WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files) } catch {
+            throw .readFailed(path.string, error)
+        }
+    }
+
+    private func change(_ file: String, _ body: (FilePath) throws(Errno) -> Void) throws(EventLogError) {
+        let path = directory.appending(file)
+        do throws(Errno) { try body(path) } catch { throw .writeFailed(path.string, error) }
+    }
+}
+
+extension StateFile {
+    /// Takes a beacon out.
+    mutating func forget(_ request: ErasureRequest, at now: Instant) {
+        let refreshed = snapshot.forget(request, offset: offset)
+        for identifier in Array(records.keys) {
+            records[identifier]?.forget(request, isRefreshed: refreshed.contains(identifier), at: now)
+        }
+    }
+}

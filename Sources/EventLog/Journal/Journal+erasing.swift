@@ -1,0 +1,26 @@
+package import BeaconMonitoring
+package import BluetoothLE
+
+extension Journal {
+    /// Closes what was written until now, says in the first line of the next file that something was forgotten, and keeps a
+    /// snapshot that knows nothing of it: whoever writes the closed files anew disturbs nobody.
+    ///
+    /// - Parameters:
+    ///   - request: the beacon, and how much of it.
+    ///   - snapshot: the engine's state, without it.
+    ///   - refreshed: the conditions that it was the last to refresh.
+    ///   - now: the present.
+    /// - Returns: the number of the last line in the closed files; `nil` where lines or records can't be kept now.
+    package func forget(
+        _ request: ErasureRequest, _ snapshot: MonitorSnapshot, refreshed: Set<Identifier>, at now: Instant
+    ) -> Int? {
+        commit(at: now)
+        guard waiting == 0 || !linesWait else { return nil }
+        rotate()
+        let last = sequence
+        forgetRecords(request, refreshed: refreshed, at: now)
+        commit(at: now)
+        guard isKeeping, keep(snapshot, at: now) else { return nil }
+        return last
+    }
+}

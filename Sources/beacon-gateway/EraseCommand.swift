@@ -1,0 +1,68 @@
+import ArgumentParser
+import CommandSupport
+import Erasing
+import EventLog
+import EventReports
+import GatewayConfiguration
+import SystemPackage
+
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Takes a beacon out of what a gateway keeps: the right to be forgotten.",
+        discussion: """
+            Of the beacon's own lines the number and the date are left; out of others what names it is taken. Numbers, \
+            places and all other lines stay as they are. A gateway that runs forgets it too: heard again, it is new. It \
+            can be interrupted, and done again. With a folder, that one alone: a copy, or what replay --output wrote.
+            """)
+
+    @Argument(
+        help: ArgumentHelp("UUID/MAJOR/MINOR, MAJOR/MINOR, or what the configuration calls it.", valueName: "beacon"))
+    var beacon: String
+
+    @Argument(help: ArgumentHelp("A folder of event files that no gateway writes.", valueName: "folder"))
+    var folder: String?
+
+    @Option(help: ArgumentHelp("The configuration that names the folders.", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("Only what was before then, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+    var before: String?
+
+    @Flag(help: "Take the date in UTC.")
+    var utc = false
+
+    @Flag(help: "Say what would be done, and touch nothing.")
+    var dryRun = false
+
+    func validate() throws {
+        try ZoneArgument.check(isUTC: utc)
+        if let before, VisitsTime(isUTC: utc).date(before) == nil {
+            throw ValidationError("--before is \(before); expected a date such as 2026-11-21 or 2026-11-21T09:00")
+        }
+    }
+
+    func run() throws {
+        try Terminal.run {
+            let configuration = try loadConfiguration()
+            let identity = try ErasureSubject.beacon(beacon, configuration)
+            let request = ErasureRequest(identity, before: before.flatMap { VisitsTime(isUTC: utc).date($0) })
+            let output = configuration?.output ?? OutputConfiguration()
+            var options = Erasing.Options(FilePath(folder ?? output.directory), request)
+            if folder == nil {
+                options.stateDirectory = FilePath(output.stateDirectory)
+                options.isShipped = configuration?.mqtt != nil
+                options.conditions = ErasureSubject.conditions(that: request, of: configuration)
+            }
+            options.isDryRun = dryRun
+            for line in try Erasing(options).run() { Terminal.say(line) }
+        }
+    }
+
+    /// What is named has to be there; what is not may be missing where a folder says all.
+    private func loadConfiguration() throws -> Configuration? {
+        let path = config ?? ConfigurationFile.defaultPath
+        if config == nil, folder != nil || !SmallFiles.exists(path) { return nil }
+        return try ConfigurationFile.loadWithNames(path, isReplay: false)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import BeaconMonitoring
+@testable import BluetoothLE
+@testable import EventLog
+
+/// `BEACON_SEED` names one world; without it, so many.
+@Suite struct ErasureTests {
+    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...6)
+
+    @Test(arguments: seeds)
+    func `nothing is left of a beacon in any file, and all other lines stand octet for octet`(seed: UInt64) throws {
+        let world = try ErasureWorld(seed: seed)
+        for beacon in world.beacons {
+            let truth = try ErasureTruth(world, beacon)
+            let numbers = try world.numbers()
+            let expected = try world.erase(ErasureRequest(beacon), isDryRun: true)
+            let done = try world.erase(ErasureRequest(beacon))
+            #expect(done == expected, "seed \(seed)")
+            try truth.check(world)
+            #expect(try world.numbers() == numbers, "seed \(seed)")
+            var reader = try LogReader([FilePath(world.folder.path + "/events")])
+            try reader.read([.event, .visit, .condition, .adapter, .clock, .gateway, .evidence]) { _ in true }
+            #expect(reader.damagedLines == 0, "seed \(seed)")
+            // Once more does nothing, to the files themselves neither.
+            let files = DyingFiles(after: .max)
+            let again = try world.erase(ErasureRequest(beacon), files: files)
+            #expect(again == (0, ErasureCounts(), []), "seed \(seed)")
+        }
+        // A gateway goes on with what is left, and its numbers.
+        let last = try world.numbers().last ?? 0
+        #expect(try world.journal().recovery.sequence == last, "seed \(seed)")
+    }
+
+    @Test(arguments: seeds)
+    func `an erasure that is killed at any system call is finished by the next one`(seed: UInt64) throws {
+        let world = try ErasureWorld(seed: seed, turns: 25)
+        let beacon = world.random.pick(world.beacons)
+        let truth = try ErasureTruth(world, beacon)
+        let copy = try world.files()
+        let whole = DyingFiles(after: .max)
+        _ = try world.erase(ErasureRequest(beacon), files: whole)
+        try truth.check(world)
+        let result = try world.files()
+        for call in stride(from: world.random.below(9), to: whole.count, by: 9) {
+            try world.restore(copy)
+            let dying = DyingFiles(after: call, partial: world.random.chance(50))
+            #expect(throws: (any Error).self) { _ = try world.erase(ErasureRequest(beacon), files: dying) }
+            // Whatever stands there is whole.
+            #expect(try world.numbers() == truth.numbers, "seed \(seed), call \(call)")
+            _ = try world.erase(ErasureRequest(beacon))
+            try truth.check(world)
+            #expect(try world.files() == result, "seed \(seed), call \(call)")
+        }
+    }
+
+    @Test(arguments: seeds)
+    func `who follows the files meanwhile misses nothing and gets nothing twice`(seed: UInt64) throws {
+        let world = try ErasureWorld(seed: seed)
+        let beacon = world.random.pick(world.beacons)
+        let all = try world.numbers()
+        let reader = FollowerBox(
+            LineFollower(FilePath(world.folder.path + "/events"), from: LinePosition(sequence: 0)))
+        reader.numbers = try reader.follower.takeNumbers(world.random.below(all.count))
+        var random = SeededGenerator(state: seed)
+        let files = DyingFiles(after: .max)
+        files.meanwhile = { if random.chance(30) { reader.numbers += try reader.follower.takeNumbers(3) } }
+        _ = try world.erase(ErasureRequest(beacon), files: files)
+        reader.numbers += try reader.follower.takeNumbers(.max)
+        #expect(reader.numbers == all, "seed \(seed)")
+        #expect(reader.follower.missed == 0)
+        #expect(reader.follower.damaged == 0)
+        // A publisher's checkpoint holds too: position and octet.
+        var follower = LineFollower(FilePath(world.folder.path + "/events"), from: reader.follower.position)
+        #expect(try follower.takeNumbers(.max) == [])
+    }
+
+    @Test(arguments: seeds)
+    func `what was before a date goes, and what was after it stays`(seed: UInt64) throws {
+        let world = try ErasureWorld(seed: seed)
+        let beacon = world.random.pick(world.beacons)
+        func dates() throws -> (named: [WallDate], all: [Int]) {
+            var (named, all): ([WallDate], [Int]) = ([], [])
+            var reader = try LogReader([FilePath(world.folder.path + "/events")])
+            try reader.read([.event, .visit]) { line in
+                all.append(line.sequence ?? 0)
+                switch line.entry {
+                case .event(let event) where event.refinement == beacon: named.append(line.date)
+                case .visit(let visit) where visit.refinement == beacon: named.append(line.date)
+                default: break
+                }
+                return true
+            }
+            return (named, all)
+        }
+        let told = try dates().named.sorted()
+        guard told.count > 1 else { return }
+        let date = told[told.count / 2]
+        _ = try world.erase(ErasureRequest(beacon, before: date))
+        #expect(try dates().named.sorted() == told.filter { $0 >= date }, "seed \(seed)")
+    }
+}
+
+/// A follower that is read from two places.
+private final class FollowerBox {
+    var follower: LineFollower
+    var numbers: [Int] = []
+    init(_ follower: consuming LineFollower) { self.follower = follower }
+}
+
+extension ErasureWorld {
+    /// Puts the files back as they were.
+    func restore(_ files: [String: Data]) throws {
+        for name in try self.files().keys where files[name] == nil {
+            try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+        }
+        for (name, data) in files { try data.write(to: URL(fileURLWithPath: folder.path + "/" + name)) }
+    }
+}
