@@ -1,3 +1,4 @@
+import Foundation
 import ProgramSupport
 import Testing
 
@@ -18,6 +19,45 @@ struct SchemaTests {
         try validate(lines.output, "--first", "1", "--empty")
         try validate(Array(lines.errors.utf8), "--kind", "stats")
         try validate(try Gateway.replay(["--sightings"] + arguments).output, "--kind", "sighting", "--empty")
+    }
+
+    @Test func `lines that were erased, and those of others, are as docs has it`() throws {
+        let scratch = try Scratch()
+        let config = try scratch.write(
+            "c.yaml",
+            """
+            gateway: {name: lobby}
+            monitor: {name: floor, per_beacon: true}
+            conditions:
+              - {identifier: all, uuid: \(Log.uuid), ranging: true}
+              - {identifier: together, uuid: \(Log.uuid), per_beacon: false}
+              - {identifier: one, uuid: \(Log.uuid), major: 1, minor: 1}
+            """)
+        let log = [
+            Log.sighting("0"), Log.sighting("1", minor: 2), Log.sighting("2.5"), Log.sighting("3", minor: 2),
+            Log.sighting("90", minor: 2),
+        ]
+        let folder = scratch.path("day")
+        let input = Array(log.joined(separator: "\n").utf8)
+        _ = try Gateway.replay(["--config", config, "--settle", "--evidence", "--output", folder, "-"], input: input)
+        func lines() throws -> [UInt8] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap { try contents(of: folder + "/" + $0) }
+        }
+        let before = try lines()
+        try validate(before, "--first", "1")
+        let ending = try Gateway.run("erase", "\(Log.uuid)/1/1", folder)
+        #expect(ending.status == 0, "\(ending.errors)")
+        let after = try lines()
+        try validate(after, "--first", "1")
+        #expect(after.count == before.count && after != before)
+        let text = String(decoding: after, as: UTF8.self)
+        #expect(text.contains("\"type\":\"erased\"") && text.contains("\"minor\":2"))
+        #expect(!text.contains("\"minor\":1,") && !text.contains("\"minor\":1}") && !text.contains("/1/1\""))
+        // What is told from the files tells of it no more, and of the other as before.
+        let visits = try Gateway.run("visits", folder, "--csv")
+        #expect(visits.status == 0, "\(visits.errors)")
+        #expect(!visits.text.contains("1/1") && visits.errors.isEmpty, "\(visits.text)\(visits.errors)")
     }
 
     @Test func `lines of thresholds, outages, visits and names that need escapes are as docs has it`() throws {

@@ -28,9 +28,27 @@ extension Journal.Recovery.Finding {
         return isTornAlone ? 0 : place.count / lineMin + 1
     }
 
+    /// The file that says in a state directory that all of it was restored from a backup.
+    static let restoredName = "restored"
+    // What a gateway may have written since a backup: a year at 30 lines a second.
+    static let restoredGap = 1_000_000_000
+
     /// Numbers go on after the greatest that is seen anywhere; where lines are missing at the end, after all that may have
-    /// been given.
+    /// been given; after a restored backup far behind all that may have been given since it was made.
     mutating func findNumber(_ options: JournalOptions, _ files: any FileSystemCalls) {
+        findNumberInFiles(options, files)
+        let marker = options.stateDirectory.appending(Self.restoredName)
+        guard let names = try? files.names(in: options.stateDirectory), names.contains(Self.restoredName),
+            sequence <= LinePosition.sequenceMax / 2
+        else { return }
+        (isRestored, goesOn) = (true, false)
+        sequence += Self.restoredGap
+        remarks.append(
+            "\(marker.string) says that this is a backup: nobody knows which numbers were given since it was made, so they "
+                + "go on with \(sequence + 1)")
+    }
+
+    private mutating func findNumberInFiles(_ options: JournalOptions, _ files: any FileSystemCalls) {
         let inFiles = segments.reduce(greatest) { max($0, $1.first - 1) }
         sequence = max(inFiles, stateSequence, shipped)
         let isComplete = sequence == inFiles

@@ -30,6 +30,8 @@ extension Journal.Recovery {
         var sequence = 0
         /// Whether they go on in the last segment.
         var goesOn = true
+        /// Whether the folders were restored from a backup.
+        var isRestored = false
 
         private(set) var hasState = false
         // A line of a version that is not known, and nothing after it that is: the version, and the file.

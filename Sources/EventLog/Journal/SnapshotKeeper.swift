@@ -8,6 +8,9 @@ struct SnapshotKeeper {
     private static let retryInterval: Duration = .seconds(30)
 
     private let directory: FilePath
+    private let files: any FileSystemCalls
+    /// Whether a file says that all of this was restored, which holds until a snapshot says where numbers go on.
+    private var isRestored: Bool
     private var writer: StateFileWriter
     private var schedule: SnapshotSchedule
     private var reservation: NumberReservation
@@ -21,6 +24,8 @@ struct SnapshotKeeper {
         _ found: Journal.Recovery.Finding, _ options: JournalOptions, _ files: any FileSystemCalls, at now: Instant
     ) {
         directory = options.stateDirectory
+        self.files = files
+        isRestored = found.isRestored
         writer = StateFileWriter(options, files)
         schedule = SnapshotSchedule(
             interval: options.snapshotInterval, size: found.stateSize, lines: found.linesRead, at: now)
@@ -68,6 +73,11 @@ struct SnapshotKeeper {
             reservation.isKept(reserved)
             sequence = state.sequence
             trouble = nil
+            if isRestored {
+                isRestored = false
+                // Where it stays, the next start leaves out as many numbers again.
+                try? files.remove(directory.appending(Journal.Recovery.Finding.restoredName))
+            }
             return true
         } catch {
             tally.counters.failures += 1

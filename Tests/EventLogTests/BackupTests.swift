@@ -1,0 +1,101 @@
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import BeaconMonitoring
+@testable import BluetoothLE
+@testable import EventLog
+
+/// A copy that is made as the manual says, while the gateway runs: state first, then event files, without `current`.
+@Suite struct BackupTests {
+    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...8)
+
+    /// A gateway that writes on while it is copied.
+    private struct World {
+        let folder: Folder
+        let journal: Journal
+        var random: SeededGenerator
+        var now = Instant.start
+
+        init(seed: UInt64) throws {
+            folder = try Folder()
+            random = SeededGenerator(state: seed)
+            journal = try World.journal(folder, "aaaaaaaa", at: now)
+        }
+
+        static func journal(_ folder: Folder, _ machine: String, at now: Instant) throws -> Journal {
+            let files = FailingFiles()
+            files.synchronizes = false
+            return try Journal(in: folder, files: files, machine: machine, at: now) {
+                $0.rotateSize = 4000
+                $0.snapshotInterval = .seconds(60)
+            }
+        }
+
+        mutating func goOn(_ most: Int) {
+            for _ in 0...random.below(most) {
+                now = now + .seconds(1 + random.below(20))
+                let seconds = Int((now - Instant.start).components.seconds)
+                journal.event(
+                    random.chance(50) ? "staff" : "visitors", random.chance(50) ? .satisfied : .unsatisfied, at: seconds
+                )
+                journal.advance(to: now)
+                if journal.wantsSnapshot || random.chance(5) { journal.keep(MonitorSnapshot(), at: now) }
+            }
+        }
+    }
+
+    private static func copy(_ name: String, from: Folder, to: Folder) throws {
+        let target = to.path + "/" + name
+        try FileManager.default.createDirectory(
+            atPath: (target as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: from.path + "/" + name, toPath: target)
+    }
+
+    @Test(arguments: seeds)
+    func `a copy made at any moment goes on with numbers that nobody had, however long ago it was made`(seed: UInt64)
+        throws
+    {
+        var world = try World(seed: seed)
+        world.goOn(80)
+        world.journal.keep(MonitorSnapshot(), at: world.now)
+        let copy = try Folder()
+        try Self.copy("state/state.json", from: world.folder, to: copy)
+        world.goOn(20)
+        // What is made while the list is gone through is not copied, or is.
+        for name in world.folder.segments {
+            try Self.copy("events/" + name, from: world.folder, to: copy)
+            world.goOn(6)
+        }
+        let copied = try copy.numbers
+        if world.random.chance(50), let last = copy.segments.last {
+            // A line that was written just then.
+            let path = copy.path + "/events/" + last
+            let octets = try Data(contentsOf: URL(fileURLWithPath: path))
+            try octets.dropLast(world.random.below(60)).write(to: URL(fileURLWithPath: path))
+        }
+        // It goes on for long, and all of it is shipped.
+        world.goOn(300)
+        let issued = world.journal.sequence
+        try copy.write("state/restored", "")
+        let start = world.now + .seconds(1_000_000)
+        var journal = try World.journal(copy, "bbbbbbbb", at: start)
+        #expect(journal.sequence > issued + 900_000_000, "seed \(seed)")
+        #expect(journal.recovery.remarks.contains { $0.contains("restored") })
+        let first = journal.sequence
+        // Killed before anything was kept, it leaves out as many again; after that it goes on.
+        journal = try World.journal(copy, "bbbbbbbb", at: start)
+        #expect(journal.sequence >= first, "seed \(seed)")
+        #expect(journal.keep(MonitorSnapshot(), at: start))
+        #expect(!FileManager.default.fileExists(atPath: copy.path + "/state/restored"))
+        let next = journal.sequence
+        journal.append(.event(Sample.event("staff", .satisfied, at: 2_000_000)))
+        journal.close(MonitorSnapshot(), at: start)
+        let again = try World.journal(copy, "bbbbbbbb", at: start)
+        #expect(again.sequence == next + 1, "seed \(seed)")
+        // What was copied is there.
+        let numbers = try copy.numbers.filter { (1...issued).contains($0) }
+        #expect(numbers == Array(copied.prefix(numbers.count)) && numbers.count >= copied.count - 1, "seed \(seed)")
+    }
+}
