@@ -12,6 +12,7 @@ package enum ErasureSubject {
     /// - Parameters:
     ///   - text: as it was given.
     ///   - configuration: what tells UUID and names; absent where there is none.
+    /// - Returns: the beacon.
     /// - Throws: ``ExitFailure`` where it names none, or several.
     package static func beacon(_ text: String, _ configuration: Configuration?) throws(ExitFailure) -> BeaconIdentity {
         let named = configuration?.beacons.all.filter { $0.name == text } ?? []

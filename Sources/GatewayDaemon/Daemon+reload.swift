@@ -67,6 +67,7 @@ extension Daemon {
     ///   - snapshot: what it begins from, where that is not the old one's state.
     ///   - reason: why adapters listen anew.
     ///   - now: the present.
+    /// - Returns: whether it could be; where not, the old one stays, and the log says why.
     func replaceEngine(
         _ wanted: Configuration, from snapshot: MonitorSnapshot?, because reason: String, at now: Instant
     ) -> Bool {

@@ -17,7 +17,7 @@ final class ErasureWorld {
     private var machine = "aaaaaaaa"
     private var process: UInt32 = 0
 
-    /// - Parameter turns: how much happens.
+    // `turns`: how much happens.
     init(seed: UInt64, turns: Int = 60) throws {
         folder = try Folder()
         random = SeededGenerator(state: seed)

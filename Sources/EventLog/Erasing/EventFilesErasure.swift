@@ -161,9 +161,12 @@ package struct EventFilesErasure {
     /// Goes through the lines of a file.
     ///
     /// - Parameters:
+    ///   - path: the file; one that is no more has no lines.
+    ///   - progress: called with how many octets have been read of all files.
     ///   - edit: takes the octets between two line ends, or behind the last; gives whether it changed them.
     ///   - body: takes the file's octets as they are then, in order.
     /// - Returns: whether any were changed.
+    /// - Throws: ``EventLogError/readFailed(_:_:)``.
     @discardableResult private mutating func each(
         _ path: FilePath, _ progress: (Int) -> Void, edit: (inout [UInt8], Range<Int>) -> Bool,
         body: (ArraySlice<UInt8>) throws(Errno) -> Void
