@@ -16,6 +16,7 @@ import SystemPackage
 extension Daemon {
     /// Starts the engine on what survived (rule N4).
     func begin(from snapshot: MonitorSnapshot?, at now: Instant) throws(ExitFailure) {
+        EventFilesErasure.tidy(FilePath(configuration.output.directory))
         do throws(MonitorError) {
             try monitor.begin(
                 configuration.setups, naming: configuration.beacons.beacons, from: snapshot, at: now)

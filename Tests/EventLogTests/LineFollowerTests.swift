@@ -145,6 +145,17 @@ import Testing
     private static let payload =
         #"{"version":2,"type":"event","gateway":"lobby","boot":"b","sequence":42,"identifier":"staff","date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}"#
 
+    @Test(arguments: ["", "   "])
+    func `an erased line has its number and is not published`(padding: String) {
+        let erased = Self.payload.replacingOccurrences(of: #""type":"event""#, with: #""type":"erased""#)
+            .replacingOccurrences(of: #""identifier":"staff","#, with: padding)
+        for line in [erased, #"{"topic":"beacons/lobby/erased","qos":1,"retain":false,"payload":\#(erased)}"#] {
+            let message = message(line)
+            #expect(message?.sequence == 42 && message?.isErased == true && message?.isPublished == false)
+        }
+        #expect(message(Self.payload)?.isErased == false)
+    }
+
     @Test func `an envelope says where it goes, and its payload is sent`() throws {
         let line = #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":\#(Self.payload)}"#
         let message = try #require(self.message(line))

@@ -103,6 +103,17 @@ import Testing
         #expect(try places(naming: 1) == [])
     }
 
+    @Test func `what an interrupted erasure left goes at the next start, unless one is under way`() throws {
+        try running().end()
+        _ = try folder.write("events/.erasing.new", "lines of others")
+        let lock = try StateLock(erasing: FilePath(folder.path("events")))
+        try running().end()
+        #expect(FileManager.default.fileExists(atPath: folder.path("events/.erasing.new")))
+        lock.release()
+        try running().end()
+        #expect(!FileManager.default.fileExists(atPath: folder.path("events/.erasing.new")))
+    }
+
     @Test func `nothing is asked, and SIGUSR1 closes the file alone`() throws {
         let world = try running()
         #expect(!world.daemon.forgetWhereAsked())
@@ -158,5 +169,80 @@ import Testing
         let again = try Gateway.run("erase", beacon.joined(separator: "/"), "--config", configuration)
         #expect(again.status == 0)
         #expect(again.errors.contains("tells of this beacon"), "\(again.errors)")
+    }
+
+    @Test func `a gateway that was asked and ended before it could answer does so at its next start`() throws {
+        let world = try LiveWorld()
+        let configuration = try world.write("g.yaml", world.configuration())
+        var gateway = try RunningGateway(world, configuration: configuration)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        try gateway.until("it is there") { _ in try world.lines().contains { $0.contains("\"minor\":7}") } }
+        #expect(gateway.end(by: SIGKILL) == -SIGKILL)
+        let state = FilePath(world.path("state"))
+        let beacon = BeaconIdentity(uuid: try #require(ProximityUUID(LiveWorld.uuid)), major: 100, minor: 7)
+        try ErasureOrder.wanted(ErasureRequest(beacon)).write(in: state)
+        gateway = try RunningGateway(world, configuration: configuration)
+        try gateway.log.line(with: "a beacon was forgotten")
+        try gateway.until("it has answered") { _ in
+            if case .done? = try ErasureOrder.read(from: state) { true } else { false }
+        }
+        let text = String(decoding: try contents(of: world.path("state/state.json")), as: UTF8.self)
+        #expect(!text.contains("\"minor\":7}"))
+        #expect(gateway.end() == 0)
+    }
+}
+
+/// The commands of the manual, as they stand there.
+@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct BackupRunTests {
+    /// The script of the `sudo sh -c '…'` line of the manual that does something, for another folder.
+    private func script(with word: String, for folder: String) throws -> String {
+        let manual = try String(
+            contentsOf: Fixtures.tests.appendingPathComponent("../docs/operation.md"), encoding: .utf8)
+        let line = try #require(
+            manual.split(separator: "\n").first { $0.hasPrefix("sudo sh -c '") && $0.contains(word) })
+        let parts = line.split(separator: "'")
+        return String(parts[1]).replacingOccurrences(of: "/var/lib/beacon-gateway", with: folder)
+            .replacingOccurrences(of: " && chown -R beacon-gateway: .", with: "")
+    }
+
+    @Test func `a running gateway is copied, and the copy goes on with numbers that nobody had`() throws {
+        let world = try LiveWorld()
+        func configuration(_ folder: String) -> String {
+            world.configuration().replacingOccurrences(of: world.path("state\n"), with: world.path(folder + "\n"))
+                .replacingOccurrences(of: world.path("events"), with: world.path(folder + "/events"))
+        }
+        func numbers(_ folder: String) throws -> [Int] {
+            var follower = LineFollower(FilePath(world.path(folder + "/events")), from: LinePosition(sequence: 0))
+            var (line, message, numbers): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+            while try follower.next(into: &line, upTo: .max, &message) {
+                if let number = message.sequence { numbers.append(number) }
+            }
+            return numbers
+        }
+        var gateway = try RunningGateway(world, configuration: world.write("g.yaml", configuration("one")))
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        try gateway.until("it is there") { _ in try numbers("one").count > 3 }
+        let copy = try run("/bin/sh", ["-c", try script(with: "tar -c ", for: world.path("one"))], input: [])
+        #expect(copy.status <= 1, "\(copy.errors)")
+        let copied = try numbers("one")
+        world.advertise("C0:00:00:00:00:02", minor: 8)
+        try gateway.until("it goes on") { _ in try numbers("one").count > copied.count }
+        #expect(gateway.end() == 0)
+        let last = try #require(try numbers("one").last)
+        try FileManager.default.createDirectory(atPath: world.path("two"), withIntermediateDirectories: true)
+        let restore = try run(
+            "/bin/sh", ["-c", try script(with: "touch restored", for: world.path("two"))], input: copy.output)
+        #expect(restore.status == 0, "\(restore.errors)")
+        gateway = try RunningGateway(world, configuration: world.write("h.yaml", configuration("two")))
+        try gateway.log.line(with: "says that this is a backup")
+        try gateway.log.line(with: "hci0 is listening")
+        #expect(gateway.end() == 0)
+        let restored = try numbers("two")
+        #expect(Array(restored.prefix(copied.count)) == copied)
+        #expect(restored.dropFirst(copied.count).allSatisfy { $0 > last + 900_000_000 })
+        #expect(restored.count > copied.count)
+        #expect(!FileManager.default.fileExists(atPath: world.path("two/restored")))
     }
 }

@@ -110,4 +110,31 @@ import Testing
         }
         try world.stop()
     }
+
+    @Test func `erased lines are passed over, none that stands is missed, and none comes twice`() throws {
+        let folder = try TestFolder()
+        let files = try EventFiles(folder.file("events"), linesPerSegment: 60)
+        try files.append(60)
+        let broker = ScriptedBroker { link, _ in link.serve() }
+        defer { broker.close() }
+        let world = try ShippingWorld(folder, files: files, port: broker.port)
+        func sequences() -> [Int] {
+            broker.came.now.messages.filter { !$0.isRetained }.compactMap { message in
+                let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
+                return object?["sequence"] as? Int
+            }
+        }
+        try world.until("what was told is shipped") { sequences() == Array(1...60) }
+        // These wait while they are erased, and the ones that were shipped with them.
+        try files.append(60)
+        var erasure = EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
+        try erasure.run()
+        #expect(erasure.counts.erased == 120)
+        try world.write(30)
+        try world.until("what came after is shipped") { sequences() == Array(1...60) + Array(121...150) }
+        try world.until("the checkpoint stands at the end") { world.process.status.shipped == 150 }
+        let status = world.process.status
+        #expect(status.setAside == 0 && status.missed == 0 && status.damaged == 0 && status.repeated == 0)
+        try world.stop()
+    }
 }

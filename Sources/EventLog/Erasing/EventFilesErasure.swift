@@ -81,6 +81,17 @@ package struct EventFilesErasure {
         }
     }
 
+    /// Takes away what an erasure left in a folder that was interrupted, where none is under way: a file of lines that
+    /// nobody would delete when they are old.
+    package static func tidy(_ directory: FilePath) {
+        guard (try? SystemFiles().names(in: directory))?.contains(temporaryName) ?? false,
+            let lock = try? StateLock(erasing: directory)
+        else { return }
+        // Where it can't be taken away, the next erasure says so.
+        try? SystemFiles().remove(directory.appending(temporaryName))
+        lock.release()
+    }
+
     /// Takes away what an erasure left that was interrupted.
     private func clean() throws(EventLogError) {
         let temporary = directory.appending(Self.temporaryName)
