@@ -353,7 +353,7 @@ let package = Package(
             dependencies: [
                 "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "OperatorMessages", "ProgramSupport",
-                "beacon-gateway",
+                "beacon-gateway", "TestSupport",
             ]),
         .testTarget(
             name: "ListeningTests",

@@ -63,6 +63,8 @@ struct VisitsBooks {
     var proofs: [(gateway: String, date: WallDate)] {
         zip(gateways, books).compactMap { name, book in book.asOf.map { (name, $0) } }
     }
+    /// When a gateway first told anything, by its name.
+    func first(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].first } }
     /// When a gateway was last known to be alive, by its name.
     func asOf(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].asOf } }
     /// Stretches in which an adapter, or a gateway as a whole, heard nothing, in the order in which they ended.

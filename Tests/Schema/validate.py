@@ -3,6 +3,7 @@
 
     beacon-gateway replay FILE | Tests/Schema/validate.py
     beacon-gateway replay --sightings FILE | Tests/Schema/validate.py --kind sighting
+    beacon-gateway occupancy --json FOLDER | Tests/Schema/validate.py --kind reports
     beacon-gateway replay --stats FILE 2>&1 >/dev/null | Tests/Schema/validate.py --kind stats
 
 Reads JSON lines from standard input. Exits 1 at the first line that is wrong, which it prints with the reason, and 0
@@ -154,6 +155,19 @@ def parsed(line):
         raise Wrong(str(error)) from None
 
 
+class Reports:
+    """Lines of reports: each by the shape of its kind, and by the schema as a whole."""
+
+    def __init__(self):
+        root = load("reports")
+        self.whole = Shape(root)
+        self.kinds = {kind: Shape(inlined(root["$defs"][kind], root)) for kind in root["properties"]["kind"]["enum"]}
+
+    def check(self, line, value):
+        self.whole.validate(value)
+        self.kinds[value["kind"]].check(value)
+
+
 class Lines:
     """Output lines: each by itself, then in what connects them."""
 
@@ -256,12 +270,14 @@ class Flat:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=("lines", "sighting", "stats", "status"), default="lines", help="default: lines")
+    parser.add_argument("--kind", choices=("lines", "reports", "sighting", "stats", "status"), default="lines", help="default: lines")
     parser.add_argument("--first", type=int, help="the sequence that the first line must have")
     parser.add_argument("--bare", action="store_true", help="payloads alone, as with `envelope: false`")
     parser.add_argument("--empty", action="store_true", help="no line at all is right too")
     options = parser.parse_args()
-    checker = Lines(options.first, options.bare) if options.kind == "lines" else Flat(options.kind)
+    checker = (
+        Lines(options.first, options.bare) if options.kind == "lines"
+        else Reports() if options.kind == "reports" else Flat(options.kind))
     count = 0
     for line in sys.stdin.buffer:
         count += 1

@@ -1,0 +1,214 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+
+/// The stays that occupancy is counted of, by series and by who it was, each at once though several told of it.
+struct OccupancySheet {
+    // Forty octets each, and as many again while they are counted.
+    static let staysMax = 2_000_000
+    // A site has some hundred conditions; each is a series.
+    static let conditionsMax = 10_000
+
+    /// A stay in a series.
+    fileprivate struct Entry {
+        var series: Int32
+        var subject: Int32
+        var from: WallDate
+        var to: WallDate
+        /// Up to when another one that begins is the same stay.
+        var until: WallDate
+        var isArrival: Bool
+        var isDeparture: Bool
+    }
+
+    private let options: OccupancyOptions
+    private var entries: [Entry] = []
+    private var places: [OccupancyReport.Series: Int32] = [:]
+    private var names: [OccupancyReport.Series] = []
+    private var beacons: [BeaconIdentity: Int32] = [:]
+    private var conditions: [Identifier: Int32] = [:]
+    /// The conditions that told of anything, and whether of beacons.
+    private var hasBeacons: [Identifier: Bool] = [:]
+    /// Which entries belong to each series, by the order of ``series``.
+    private var ranges: [Range<Int>] = []
+    /// The series in their order; complete once all stays are in.
+    private(set) var series: [OccupancyReport.Series] = []
+
+    init(_ options: OccupancyOptions) { self.options = options }
+
+    /// Takes in a stay of one gateway.
+    ///
+    /// - Throws: ``ExitFailure`` where there is no room for it: figures without it would be wrong.
+    mutating func add(_ stay: VisitsBook.Stay) throws(ExitFailure) {
+        let identifier = stay.subject.identifier
+        let isOfBeacon = stay.subject.beacon != nil
+        // Where beacons are told of, the condition's own stay is those once more.
+        guard isOfBeacon || hasBeacons[identifier] != true else { return }
+        if hasBeacons[identifier] == nil, hasBeacons.count >= Self.conditionsMax {
+            throw ExitFailure(
+                .dataInvalid, "the files name more than \(Self.conditionsMax) conditions: ask for one with --condition")
+        }
+        hasBeacons[identifier] = isOfBeacon
+        guard let stay = stay.clipped(from: options.visits.from, to: options.visits.to),
+            var entry = entry(of: stay)
+        else { return }
+        guard entries.count < Self.staysMax else {
+            throw ExitFailure(
+                .dataInvalid,
+                "more than \(Self.staysMax) visits lie in that time: ask for less with --from and --to, or for one condition "
+                    + "with --condition")
+        }
+        if let beacon = stay.subject.beacon {
+            entry.subject = Self.number(of: beacon, in: &beacons)
+        } else {
+            entry.subject = Self.number(of: identifier, in: &conditions)
+        }
+        entry.series = place(of: Self.series(of: stay, options))
+        entries.append(entry)
+    }
+
+    private static func number<Key>(of key: Key, in numbers: inout [Key: Int32]) -> Int32 {
+        if let number = numbers[key] { return number }
+        let number = Int32(truncatingIfNeeded: numbers.count)
+        numbers[key] = number
+        return number
+    }
+
+    private mutating func place(of series: OccupancyReport.Series) -> Int32 {
+        if let place = places[series] { return place }
+        let place = Int32(truncatingIfNeeded: names.count)
+        places[series] = place
+        names.append(series)
+        return place
+    }
+
+    private static func series(of stay: VisitsBook.Stay, _ options: OccupancyOptions) -> OccupancyReport.Series {
+        let scope: OccupancyReport.Scope = stay.subject.beacon == nil ? .condition : .beacon
+        let name: String? =
+            switch options.by {
+            case .all: nil
+            case .condition: stay.subject.identifier.text
+            case .group: stay.subject.beacon.flatMap { options.groups[$0] }
+            case .gateway: stay.gateways.first
+            }
+        return OccupancyReport.Series(name: name, scope: scope)
+    }
+
+    /// The time of a clipped stay; where nobody knows how long it was, the moment that is known of it.
+    private func entry(of stay: VisitsBook.Stay) -> Entry? {
+        var (from, to): (WallDate, WallDate)
+        if let arrival = stay.arrival, stay.duration != nil {
+            from = max(arrival, stay.clippedFrom ?? arrival)
+            to = max(from, min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown))
+        } else {
+            from = stay.arrival ?? stay.departure ?? stay.until
+            to = from
+            if let begin = options.visits.from, from < begin { return nil }
+            if let end = options.visits.to, from >= end { return nil }
+        }
+        let hasEnded = stay.end != .open && stay.end != .lost && stay.departure != nil
+        return Entry(
+            series: 0, subject: 0, from: from, to: to, until: max(to, stay.until),
+            isArrival: stay.arrival != nil && !stay.beganBefore, isDeparture: hasEnded && !stay.goesOn)
+    }
+
+    /// Puts together what several conditions or gateways told of one stay: as `visits` does, what begins before the end of
+    /// the one before was established is one with it.
+    mutating func finish(_ gateways: [String]) {
+        nameSeries(gateways)
+        let order = series.enumerated().map { (number, series) in (place(of: series), Int32(truncatingIfNeeded: number))
+        }
+        let numbers = Dictionary(uniqueKeysWithValues: order)
+        entries = entries.compactMap { entry in
+            // A condition that was found to tell of beacons is not counted besides: its series is none of them.
+            guard let number = numbers[entry.series] else { return nil }
+            var entry = entry
+            entry.series = number
+            return entry
+        }
+        entries.sort { ($0.series, $0.subject, $0.from) < ($1.series, $1.subject, $1.from) }
+        var merged = 0
+        for index in entries.indices {
+            let entry = entries[index]
+            if merged > 0, entries[merged - 1].isOf(entry), entry.from <= entries[merged - 1].until {
+                entries[merged - 1].join(entry)
+            } else {
+                entries[merged] = entry
+                merged += 1
+            }
+        }
+        entries.removeLast(entries.count - merged)
+        var begin = 0
+        for number in series.indices {
+            let end = entries[begin...].firstIndex { $0.series > Int32(number) } ?? entries.count
+            ranges.append(begin..<end)
+            begin = end
+        }
+    }
+
+    /// The series there are, also of those of whom nothing was told in the time asked for.
+    private mutating func nameSeries(_ gateways: [String]) {
+        let own = Set(hasBeacons.filter { !$0.value }.keys)
+        dropOwnStays(but: own)
+        let ofBeacons: [String?]
+        let ofConditions: [String?]
+        switch options.by {
+        case .all: (ofBeacons, ofConditions) = ([nil], [nil])
+        case .condition:
+            ofBeacons = hasBeacons.filter(\.value).map(\.key.text)
+            ofConditions = own.map(\.text)
+        case .group:
+            let isAnyInNone = names.contains(OccupancyReport.Series(name: nil, scope: .beacon))
+            ofBeacons = Set(options.groups.values).map(\.self) + (isAnyInNone || options.groups.isEmpty ? [nil] : [])
+            ofConditions = [nil]
+        case .gateway: (ofBeacons, ofConditions) = (gateways, gateways)
+        }
+        func sorted(_ names: [String?], _ scope: OccupancyReport.Scope) -> [OccupancyReport.Series] {
+            // Those without a name stand last.
+            names.sorted { left, right in
+                guard let left else { return false }
+                return right.map { left < $0 } ?? true
+            }.map { OccupancyReport.Series(name: $0, scope: scope) }
+        }
+        series =
+            own.isEmpty || hasBeacons.values.contains(true) || options.by == .condition
+            ? sorted(ofBeacons, .beacon) : []
+        if !own.isEmpty { series += sorted(ofConditions, .condition) }
+    }
+
+    private mutating func dropOwnStays(but own: Set<Identifier>) {
+        let wanted = Set(conditions.filter { own.contains($0.key) }.values)
+        entries.removeAll { entry in
+            names[Int(entry.series)].scope == .condition && !wanted.contains(entry.subject)
+        }
+    }
+
+    /// The comings and goings of a series in their order, and of how many they are.
+    func edges(of number: Int) -> (edges: [OccupancyCounter.Edge], subjects: Int) {
+        var edges: [OccupancyCounter.Edge] = []
+        edges.reserveCapacity(2 * ranges[number].count)
+        var (subject, latest): (Int32, Int32?) = (-1, nil)
+        for entry in entries[ranges[number]] {
+            if entry.subject != latest { subject += 1 }
+            latest = entry.subject
+            edges.append(
+                OccupancyCounter.Edge(date: entry.from, subject: subject, isBegin: true, isCounted: entry.isArrival))
+            edges.append(
+                OccupancyCounter.Edge(date: entry.to, subject: subject, isBegin: false, isCounted: entry.isDeparture))
+        }
+        edges.sort { ($0.date, $0.isBegin ? 0 : 1) < ($1.date, $1.isBegin ? 0 : 1) }
+        return (edges, Int(subject) + 1)
+    }
+}
+
+extension OccupancySheet.Entry {
+    fileprivate func isOf(_ other: Self) -> Bool { series == other.series && subject == other.subject }
+
+    /// Makes one of this and a later one: it ends as the one that was known for longer.
+    fileprivate mutating func join(_ other: Self) {
+        if other.from == from { isArrival = isArrival || other.isArrival }
+        if other.to > to || other.to == to && !other.isDeparture { isDeparture = other.isDeparture }
+        to = max(to, other.to)
+        until = max(until, other.until)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// What is true of a site, by counting its seconds: slow, plain, and nothing of how reports do it.
+extension SiteModel {
+    /// What is to be told of an interval.
+    struct Expected: Equatable {
+        var from: Int
+        var to: Int
+        var known = 0
+        var partlyKnown = 0
+        var peak: Int?
+        var mean: Double?
+        var arrivals: Int?
+        var departures: Int?
+        var distinct: Int?
+    }
+
+    /// The stays of some gateways, each once: what begins while another gateway still holds the beacon for present is the
+    /// same stay.
+    func stays(of names: Set<String>) -> [Stay] {
+        var all: [Stay] = []
+        let heard = gateways.filter { names.contains($0.name) }.flatMap(\.stays)
+        for stays in Dictionary(grouping: heard, by: \.minor).values {
+            var pending = stays.sorted { $0.from < $1.from }
+            while !pending.isEmpty {
+                var stay = pending.removeFirst()
+                var until = stay.until
+                while let next = pending.first, next.from <= until {
+                    pending.removeFirst()
+                    // What ends later tells how it ended.
+                    if next.to > stay.to || next.to == stay.to && next.isOpen {
+                        (stay.to, stay.isOpen) = (next.to, next.isOpen)
+                    }
+                    until = max(until, next.until)
+                }
+                all.append(stay)
+            }
+        }
+        return all
+    }
+
+    /// What is true of intervals, of the gateways together.
+    ///
+    /// - Parameters:
+    ///   - bounds: where they begin and end, one more than there are.
+    ///   - names: of which gateways.
+    /// - Returns: what is to be told of each.
+    func truth(_ bounds: [Int], of names: Set<String>) -> [Expected] {
+        let (origin, count) = (begin - 90_000, end - begin + 180_000)
+        // Second by second: who is here at its beginning, and over all of it.
+        var (at, over) = ([Int32](repeating: 0, count: count + 2), [Int32](repeating: 0, count: count + 2))
+        // How many gateways heard.
+        var hearing = [Int32](repeating: 0, count: count + 2)
+        func add(_ span: Span, to counts: inout [Int32], _ change: Int32) {
+            guard span.to > span.from else { return }
+            counts[span.from - origin] += change
+            counts[span.to - origin] -= change
+        }
+        let stays = stays(of: names)
+        for stay in stays {
+            add(Span(from: stay.from, to: stay.to + 1), to: &at, 1)
+            add(Span(from: stay.from, to: stay.to), to: &over, 1)
+        }
+        for gateway in gateways where names.contains(gateway.name) {
+            add(Span(from: gateway.first, to: gateway.asOf), to: &hearing, 1)
+            for span in gateway.unknown { add(span, to: &hearing, -1) }
+        }
+        for second in 1..<count + 2 {
+            at[second] += at[second - 1]
+            over[second] += over[second - 1]
+            hearing[second] += hearing[second - 1]
+        }
+        return zip(bounds, bounds.dropFirst()).map { from, to in
+            var (expected, present) = (Expected(from: from, to: to), 0)
+            for second in from - origin..<to - origin where hearing[second] > 0 {
+                expected.known += 1
+                if Int(hearing[second]) < names.count { expected.partlyKnown += 1 }
+                expected.peak = max(expected.peak ?? 0, Int(at[second]))
+                present += Int(over[second])
+            }
+            if expected.known > 0 { expected.mean = (Double(present) * 100 / Double(expected.known)).rounded() / 100 }
+            return expected
+        }.map { expected in
+            var expected = expected
+            guard expected.known > 0 else { return expected }
+            let inside = stays.filter { $0.from < expected.to && $0.to >= expected.from }
+            expected.arrivals = inside.count { $0.from >= expected.from }
+            expected.departures = inside.count { !$0.isOpen && $0.to < expected.to }
+            expected.distinct = Set(inside.map(\.minor)).count
+            return expected
+        }
+    }
+
+    /// For how long beacons were here, in seconds, as `visits` counts it.
+    func total(of names: Set<String>, in clip: Span) -> [Int: Int] {
+        stays(of: names).reduce(into: [:]) { totals, stay in
+            guard stay.from < clip.to, stay.isOpen ? stay.to > clip.from : stay.to >= clip.from else { return }
+            totals[stay.minor, default: 0] += max(0, min(stay.to, clip.to) - max(stay.from, clip.from))
+        }
+    }
+}

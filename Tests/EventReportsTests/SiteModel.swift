@@ -1,0 +1,174 @@
+import Foundation
+import ProgramSupport
+import TestSupport
+
+/// A site whose truth is known: two gateways that overlap, badges with shifts and nights, strangers, outages of an adapter
+/// and of all of them, restarts; over changes of the clock.
+///
+/// Times are whole seconds since 1970. It shares nothing with what reads the files that it writes.
+struct SiteModel {
+    struct Span: Hashable {
+        var from: Int
+        var to: Int
+    }
+
+    /// What one gateway heard.
+    struct Gateway {
+        var name: String
+        var first: Int
+        var asOf: Int
+        /// Neither of its adapters listened.
+        var deaf: [Span] = []
+        /// It was not running.
+        var down: [Span] = []
+        /// Its second adapter did not listen.
+        var oneDeaf: [Span] = []
+        var stays: [Stay] = []
+
+        /// When it heard nothing.
+        var unknown: [Span] { (deaf + down).sorted { $0.from < $1.from } }
+    }
+
+    struct Stay: Hashable {
+        var minor: Int
+        var from: Int
+        /// When it was heard for the last time, or the gateway's end.
+        var to: Int
+        var isOpen = false
+        /// Up to when the gateway holds it for present.
+        var until: Int { isOpen ? to : to + SiteModel.exitTimeout }
+    }
+
+    static let exitTimeout = 30
+    var gateways: [Gateway]
+    let begin: Int
+    let end: Int
+
+    /// A site over some days.
+    init(seed: UInt64, begin: Int, days: Int) {
+        var random = SeededGenerator(state: seed)
+        self.begin = begin
+        end = begin + days * 86_400
+        gateways = []
+        for name in ["hall", "yard"] {
+            var gateway = Gateway(
+                name: name, first: begin + 3600 + random.below(600), asOf: end - 1800 - random.below(900))
+            for day in 1..<max(2, days - 1) {
+                let from = begin + day * 86_400 + random.below(70_000)
+                let span = Span(from: from, to: from + 300 + random.below(7200))
+                switch random.below(12) {
+                case 0, 1: gateway.deaf.append(span)
+                case 2: gateway.down.append(span)
+                case 3, 4: gateway.oneDeaf.append(span)
+                default: break
+                }
+            }
+            gateways.append(gateway)
+        }
+        for day in 0..<days { addShifts(begin + day * 86_400, isWorkday: day % 7 < 5, &random) }
+        for place in gateways.indices { gateways[place].settle() }
+    }
+
+    private mutating func addShifts(_ midnight: Int, isWorkday: Bool, _ random: inout SeededGenerator) {
+        for minor in 1...20 where random.chance(isWorkday ? 85 : 15) {
+            // Every fifth works at night.
+            let start = midnight + (minor % 5 == 0 ? 79_200 : 25_000) + random.below(7200)
+            let lunch = start + 12_000 + random.below(3600)
+            hear(minor, Span(from: start, to: lunch), &random)
+            hear(minor, Span(from: lunch + 900 + random.below(1800), to: start + 28_800 + random.below(3600)), &random)
+        }
+        for _ in 0..<random.below(30) {
+            let from = midnight + 20_000 + random.below(50_000)
+            hear(1000 + random.below(500), Span(from: from, to: from + random.below(600)), &random)
+        }
+    }
+
+    /// Who is somewhere is heard by one gateway, by the other, or by one after another: overlapping, or with a gap shorter
+    /// than the exit timeout.
+    private mutating func hear(_ minor: Int, _ span: Span, _ random: inout SeededGenerator) {
+        let middle = (span.from + span.to) / 2
+        switch random.below(4) {
+        case 0: gateways[0].stays.append(Stay(minor: minor, from: span.from, to: span.to))
+        case 1: gateways[1].stays.append(Stay(minor: minor, from: span.from, to: span.to))
+        default:
+            let other = max(span.from, middle - 300 + random.below(320))
+            gateways[0].stays.append(Stay(minor: minor, from: span.from, to: middle))
+            gateways[1].stays.append(Stay(minor: minor, from: min(other, span.to), to: span.to))
+        }
+    }
+}
+
+extension SiteModel.Gateway {
+    /// Leaves what it can have heard: nobody comes, goes or is missed in an outage, and who is there at its end goes on.
+    fileprivate mutating func settle() {
+        let timeout = SiteModel.exitTimeout
+        var latest: [Int: Int] = [:]
+        stays = stays.sorted { ($0.from, $0.minor) < ($1.from, $1.minor) }.compactMap { stay in
+            var stay = stay
+            stay.from = max(stay.from, first + 60)
+            for outage in unknown where (outage.from - 5...outage.to + 15).contains(stay.from) {
+                stay.from = outage.to + 16
+            }
+            for outage in unknown where stay.to + timeout >= outage.from - 5 && stay.to <= outage.to + 15 {
+                stay.to = outage.from - timeout - 6
+            }
+            if stay.to + timeout + 5 >= asOf { (stay.to, stay.isOpen) = (asOf, true) }
+            guard stay.from <= stay.to, stay.from < asOf - 5 else { return nil }
+            // The same stranger again is another visit only once he has left.
+            if let before = latest[stay.minor], stay.from <= before + timeout + 5 { return nil }
+            latest[stay.minor] = stay.to
+            return stay
+        }
+    }
+
+    /// Its lines, and its file `alive`.
+    func lines() -> (lines: [String], alive: String) {
+        var writer = LineWriter()
+        writer.gateway = name
+        writer.offset = 0
+        var events: [(time: Int, order: Int, write: (inout LineWriter) -> Void)] = []
+        func at(_ time: Int, _ order: Int, _ write: @escaping (inout LineWriter) -> Void) {
+            events.append((time, order, write))
+        }
+        func adapter(_ name: String, _ state: String, _ time: Int, since: Int) {
+            at(time, 1) { writer in
+                writer.line(
+                    "adapter", Double(time),
+                    #""adapter":"\#(name)","state":"\#(state)","since":"\#(writer.date(Double(since)))",DATE"#)
+            }
+        }
+        at(first, 0) { $0.started(Double(first)) }
+        for name in ["hci0", "hci1"] { adapter(name, "listening", first, since: first) }
+        for span in deaf {
+            for name in ["hci0", "hci1"] {
+                adapter(name, "deaf", span.from + 10, since: span.from)
+                adapter(name, "listening", span.to, since: span.to)
+            }
+        }
+        for span in oneDeaf {
+            adapter("hci1", "off", span.from, since: span.from)
+            adapter("hci1", "listening", span.to, since: span.to)
+        }
+        for (number, span) in down.enumerated() {
+            at(span.to, 0) { writer in
+                writer.boot = "aaaaaaaa-\(String(format: "%08d", number + 2))"
+                writer.started(Double(span.to), until: Double(span.from))
+            }
+        }
+        for stay in stays {
+            at(stay.from, 2) {
+                $0.event("staff", "satisfied", Double(stay.from), minor: stay.minor, seen: Double(stay.from))
+            }
+            guard !stay.isOpen else { continue }
+            at(stay.until, 3) { writer in
+                writer.event(
+                    "staff", "unsatisfied", Double(stay.until), minor: stay.minor, seen: Double(stay.to))
+                writer.visit(
+                    "staff", Double(stay.until), arrival: Double(stay.from), departure: Double(stay.to),
+                    minor: stay.minor)
+            }
+        }
+        for event in events.sorted(by: { ($0.time, $0.order) < ($1.time, $1.order) }) { event.write(&writer) }
+        return (writer.lines, writer.alive(Double(asOf)))
+    }
+}
