@@ -188,7 +188,8 @@ let package = Package(
             name: "EventReports",
             dependencies: [
                 "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "OperatorMessages",
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "OperatorMessages",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
@@ -353,7 +354,7 @@ let package = Package(
             dependencies: [
                 "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "OperatorMessages", "ProgramSupport",
-                "beacon-gateway", "TestSupport",
+                "beacon-gateway", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "ListeningTests",

@@ -1,11 +1,15 @@
 import EventLog
 package import GatewayConfiguration
+import Glibc
 import SystemPackage
 
 /// A configuration on disk.
 package enum ConfigurationFile {
     /// Where a gateway's configuration is unless another is named.
     package static let defaultPath = "/etc/beacon-gateway/gateway.yaml"
+
+    /// Whether there is a file at `path`, readable or not.
+    package static func isThere(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     // One octet more than a configuration may have: that it is too long is the parser's to say.
     private static let octetsMax = 64 * 1024 * 1024 + 1

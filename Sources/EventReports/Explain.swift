@@ -23,13 +23,23 @@ package struct Explain {
     private let target: Target
     private let subject: SubjectName
     private let time: VisitsTime
+    private let directory: BeaconDirectory
 
     /// An explanation that has not been looked for.
-    package init(_ target: Target, paths: [FilePath], time: VisitsTime) {
+    ///
+    /// - Throws: ``ExitFailure`` where more than one beacon has the name that was asked for.
+    package init(
+        _ target: Target, paths: [FilePath], time: VisitsTime, directory: BeaconDirectory = BeaconDirectory()
+    ) throws(ExitFailure) {
         self.target = target
-        if case .subject(let name, _) = target { subject = SubjectName(name) } else { subject = SubjectName("") }
+        if case .subject(let name, _) = target {
+            subject = try SubjectName(name, directory)
+        } else {
+            subject = try SubjectName("", BeaconDirectory())
+        }
         self.paths = paths
         self.time = time
+        self.directory = directory
     }
 
     /// What the lines before and after tell of one.
@@ -52,7 +62,7 @@ package struct Explain {
         do {
             let (finding, remarks) = try find()
             var output = LineOutput.standardOutput
-            output.buffer.append(ExplainText(finding, time).text)
+            output.buffer.append(ExplainText(finding, time, directory).text)
             try output.flush()
             return remarks
         } catch let failure as ExitFailure {
@@ -75,6 +85,7 @@ package struct Explain {
     /// What may have been meant.
     private func hint(_ named: Set<String>) -> String {
         guard case .subject(let name, _) = target, !named.contains(name) else { return "" }
+        if let nearest = directory.nearest(to: name) { return "; is “\(nearest)” meant?" }
         return "; \(NothingFound.near(name, among: named))"
     }
 

@@ -2,17 +2,20 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import GatewayConfiguration
 import OperatorMessages
 
 /// The words of an explanation: what, why, on what it rests, and what would have made it otherwise.
 struct ExplainText {
     private let finding: Explain.Finding
     private let time: VisitsTime
+    private let directory: BeaconDirectory
     private var lines: [String] = []
 
-    init(_ finding: Explain.Finding, _ time: VisitsTime) {
+    init(_ finding: Explain.Finding, _ time: VisitsTime, _ directory: BeaconDirectory) {
         self.finding = finding
         self.time = time
+        self.directory = directory
         switch finding.line.entry {
         case .event(let event): tell(event)
         case .visit(let visit): tell(visit)
@@ -35,7 +38,7 @@ struct ExplainText {
     // MARK: Events
 
     private mutating func tell(_ event: BeaconMonitor.Event) {
-        let who = event.scope == .beacon ? event.refinement.map { ", beacon \(Self.name($0))" } ?? "" : ""
+        let who = event.scope == .beacon ? event.refinement.map { ", beacon \(name($0))" } ?? "" : ""
         lines.append("\(number): “\(event.identifier)”\(who) became \(event.state) at \(moment(event.time)).")
         if let previous = event.previous {
             // It was printed then: whether later lines put it right is not known here.
@@ -54,7 +57,11 @@ struct ExplainText {
         tellDiagnostics(event)
     }
 
-    static func name(_ beacon: BeaconIdentity) -> String { "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)" }
+    /// `UUID/100/7`, behind what it is called where it has a name.
+    private func name(_ beacon: BeaconIdentity) -> String {
+        let numbers = "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+        return directory[beacon].map { "\($0.name) (\(numbers))" } ?? numbers
+    }
 
     private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "RSSI not known" }
 
@@ -63,7 +70,7 @@ struct ExplainText {
         let sighting = event.sighting
         let heard =
             "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) heard "
-            + "\(event.refinement.map(Self.name) ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
+            + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
         if event.previous?.state == .unknown, event.diagnostics.isEmpty, count > 1 {
             lines.append("Why: \(heard), and it was present before the gateway lost sight of it (rule L3), or")
             lines.append("     that was sighting \(count) of the \(count) that an entry needs (rule E1).")
@@ -230,7 +237,7 @@ struct ExplainText {
     // MARK: The other lines
 
     private mutating func tell(_ visit: Visit) {
-        let who = visit.scope == .beacon ? visit.refinement.map { ", beacon \(Self.name($0))" } ?? "" : ""
+        let who = visit.scope == .beacon ? visit.refinement.map { ", beacon \(name($0))" } ?? "" : ""
         lines.append("\(number): a visit of “\(visit.identifier)”\(who) ended at \(moment(visit.time)).")
         lines.append("")
         switch visit.reason {

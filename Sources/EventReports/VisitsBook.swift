@@ -51,6 +51,17 @@ struct VisitsBook {
         /// What was asked for, where the stay goes past it: its duration counts what lies between the two.
         var clippedFrom: WallDate?
         var clippedTo: WallDate?
+        /// Of one that goes on: the last sighting that a line tells of.
+        var lastHeard: WallDate?
+        /// Of one that goes on: since when nobody knows whether it does, because whoever held it heard nothing.
+        var lostSight: WallDate?
+    }
+
+    /// What an adapter was last said to do.
+    struct AdapterState: Hashable {
+        var state: AdapterChange.State
+        var since: WallDate
+        var reason: String?
     }
 
     /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
@@ -74,6 +85,8 @@ struct VisitsBook {
         var sequence: Int?
         /// Since when nobody knows whether it goes on.
         var lostSight: WallDate?
+        /// The last sighting that a line tells of.
+        var lastHeard: WallDate?
         /// What the leaving event said, where its visit has not come.
         var left: (date: WallDate, lastSeen: WallDate?, sequence: Int?)?
     }
@@ -88,6 +101,12 @@ struct VisitsBook {
     private(set) var silencesLeftOut = 0
     /// The adapters that ever listened.
     private(set) var adapters: Set<String> = []
+    /// What the adapters of the present run do, those that were taken out not among them.
+    private(set) var adapterStates: [String: AdapterState] = [:]
+    /// How long each condition waits in silence before it ends.
+    private(set) var exitTimeouts: [Identifier: Duration] = [:]
+    /// Whether the last that the gateway said of itself is that it was stopped.
+    private(set) var isStopped = false
     private var boot: String?
     /// Between two runs: until its `gateway` line comes, nothing says when the one before ended.
     private var restart: Silence?
@@ -128,6 +147,10 @@ struct VisitsBook {
             endRestart()
             restart = Silence(gateway: gateway, from: last, to: date, isVague: true)
         }
+        if boot != line.boot {
+            adapterStates = [:]
+            isStopped = false
+        }
         boot = line.boot
         last = max(last ?? date, date)
     }
@@ -156,10 +179,12 @@ struct VisitsBook {
         Stay(
             subject: subject, monitor: entry.monitor, gateways: [gateway],
             sequence: entry.left?.sequence ?? entry.sequence,
-            arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end)
+            arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end,
+            lastHeard: entry.lastHeard, lostSight: end == .open ? entry.lostSight : nil)
     }
 
     private mutating func note(_ change: GatewayChange, _ line: LogLine) {
+        if case .stopped = change.kind { isStopped = true } else { isStopped = false }
         guard var stretch = restart, case .started(_, _, let until?) = change.kind else { return }
         stretch.from = max(stretch.from, min(until.date(on: line), line.date))
         stretch.isVague = false
@@ -188,6 +213,7 @@ struct VisitsBook {
                 open[subject] = Open(monitor: event.monitor, arrival: line.date, sequence: line.sequence)
             }
             open[subject]?.lostSight = nil
+            open[subject]?.lastHeard = event.lastSeen.map { line.date(of: $0) }
         case .unsatisfied:
             open[subject]?.left = (line.date, event.lastSeen.map { line.date(of: $0) }, line.sequence)
         case .unmonitored: open[subject] = nil
@@ -198,6 +224,7 @@ struct VisitsBook {
             } else {
                 open[subject]?.lostSight = date
             }
+            if event.lastSeen != nil { open[subject]?.lastHeard = date }
         }
     }
 
@@ -225,6 +252,8 @@ struct VisitsBook {
     }
 
     private mutating func note(_ change: ConditionChange, _ line: LogLine, into stays: inout [Stay]) {
+        exitTimeouts[Identifier(lookup: change.identifier)] =
+            change.kind == .removed ? nil : change.settings.exitTimeout
         guard change.kind != .changed else { return }
         let identifier = Identifier(lookup: change.identifier)
         // Visits were ended before; what is open still was forgotten by a gateway that lost its state.
@@ -248,6 +277,9 @@ struct VisitsBook {
             silence.to = line.date
             note(silence)
         }
+        adapterStates[change.adapter] =
+            change.state == .gone
+            ? nil : AdapterState(state: change.state, since: line.date(of: change.since), reason: change.reason)
         switch change.state {
         case .listening: adapters.insert(change.adapter)
         case .gone: break

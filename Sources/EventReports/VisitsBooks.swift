@@ -67,6 +67,8 @@ struct VisitsBooks {
     func first(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].first } }
     /// When a gateway was last known to be alive, by its name.
     func asOf(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].asOf } }
+    /// The book of a gateway; `nil` where it has told nothing.
+    func book(of gateway: String) -> VisitsBook? { places[gateway].map { books[$0] } }
     /// Stretches in which an adapter, or a gateway as a whole, heard nothing, in the order in which they ended.
     var silences: [VisitsBook.Silence] {
         books.count == 1 ? books[0].silences : books.flatMap(\.silences).sorted { $0.from < $1.from }

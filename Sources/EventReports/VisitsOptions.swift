@@ -26,6 +26,10 @@ package struct VisitsOptions: Sendable {
     package var beacon: BeaconFilter?
     /// How dates are told.
     package var time = VisitsTime(isUTC: false)
+    /// Who is who.
+    package var directory = BeaconDirectory()
+    /// When the report is made: what the machine's wall clock says.
+    package var made: WallDate?
     /// The form on standard output.
     package var format = Format.table
     /// The file for a page with a timeline, and nothing goes to standard output then; `-`: the page goes there.
@@ -54,6 +58,14 @@ package struct BeaconFilter: Sendable, Hashable {
         guard numbers.allSatisfy({ $0 != nil }) else { return nil }
         major = numbers.first ?? nil
         minor = numbers.count > 1 ? numbers[1] : nil
+    }
+
+    /// One beacon, as somebody called it.
+    init(_ beacon: BeaconIdentity, text: String) {
+        self.text = text
+        uuid = beacon.uuid
+        major = beacon.major
+        minor = beacon.minor
     }
 
     func matches(_ beacon: BeaconIdentity) -> Bool {

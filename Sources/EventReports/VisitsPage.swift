@@ -4,7 +4,6 @@ import CommandSupport
 import EventLog
 import JSON
 import OperatorMessages
-import SystemPackage
 
 /// The page with the timeline: one file, nothing to load, no script to run.
 ///
@@ -65,15 +64,19 @@ struct VisitsPage {
         into output: inout LineOutput
     ) throws(EventLogError) {
         let range = range(books)
-        output.buffer.append(Self.head)
+        output.buffer.append(PageStyle.head)
         let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
-        let zone = options.time.zone(at: Self.date(range.to))
+        let zone = options.time.zones(from: Self.date(range.from), to: Self.date(range.to))
         output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
         output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
         writeProofs(books, into: &output.buffer)
+        if let made = options.made {
+            output.buffer.append(
+                "<p class=\"range\">Made \(options.time.text(made)) \(options.time.zone(at: made))</p>\n")
+        }
         if count == 0 {
             output.buffer.append("<p>No visits were told of this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
@@ -89,12 +92,13 @@ struct VisitsPage {
 
     /// Beacons' visits, or, where there are none, conditions': the two are not added.
     private func counted(_ totals: VisitsTotals) -> String {
-        let beacons = totals.sorted.filter { $0.key.beacon != nil }
-        let conditions = totals.sorted.filter { $0.key.beacon == nil }
-        func words(_ totals: [(key: VisitsBook.Subject, value: VisitsTotals.Total)], _ what: String) -> String {
-            "\(totals.reduce(0) { $0 + $1.value.count }) visits of \(totals.count) \(what)"
+        func words(_ totals: [VisitsTotals.Total], _ what: String) -> String {
+            let visits = totals.reduce(0) { $0 + $1.count }
+            return
+                "\(visits) \(visits == 1 ? "visit" : "visits") of \(totals.count) \(what)\(totals.count == 1 ? "" : "s")"
         }
-        return beacons.isEmpty ? words(conditions, "conditions") : words(beacons, "beacons")
+        let beacons = totals.beacons.map(\.total)
+        return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
     }
 
     /// Up to when each gateway is known to have been alive.
@@ -129,16 +133,17 @@ struct VisitsPage {
         let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
             try output.flushIfFull()
-            let name = VisitsWriter.name(subject)
+            let name = options.directory.label(subject)
             let kind = subject.beacon == nil ? "row" : "row beacon"
             output.buffer.append("<div class=\"\(kind)\"><div class=\"name\">\(PlainText.html(name))</div>")
             Self.openDrawing(name, columns, into: &output.buffer)
-            for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
             for bar in merged(bars[subject] ?? [], range) {
                 Self.writeRectangle(
                     (bar.from, bar.to), columns, bar.isOpen ? "here open" : "here", title(bar),
                     opacity: bar.thinness, into: &output.buffer)
             }
+            // Over the bars: that somebody was here meanwhile is not known either.
+            for stretch in deaf { Self.writeRectangle(stretch, columns, "deaf", nil, into: &output.buffer) }
             output.buffer.append("</svg></div>\n")
         }
         if subjects.count > Self.rowsMax {
@@ -186,21 +191,14 @@ struct VisitsPage {
 
     private func writeAxis(_ range: (from: Int64, to: Int64), into buffer: inout LineBuffer) {
         buffer.append("<div class=\"row axis\"><div class=\"name\"></div><div class=\"ticks\">")
-        let steps: [Int64] = [
-            60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 7_776_000, 31_536_000,
-        ]
         let length = range.to - range.from
-        let step = steps.first { length / $0 <= 8 } ?? length
-        // Ticks at whole hours and days of the zone.
-        let shift = options.time.offset(at: Self.date(range.from))
-        var tick = ((range.from + shift) / step + 1) * step - shift
-        while tick < range.to {
-            let text = options.time.text(Self.date(tick))
-            let label = step >= 86_400 ? text.prefix(10) : text.dropFirst(11).prefix(5)
-            let place = Double((tick - range.from) * 1000 / length) / 10
-            // A label at the very end would stand beyond it.
-            if place < 96 { buffer.append("<span style=\"left:\(place)%\">\(label)</span>") }
-            tick += step
+        let ticks = TimeAxis(options.time).ticks(from: range.from, to: range.to)
+        for (place, tick) in ticks.enumerated() {
+            let left = Double((tick.second - range.from) * 1000 / length) / 10
+            // Where the page is narrow, every second stands.
+            let kind = tick.isDay ? "day" : "hour"
+            let rare = place % 2 == 1 ? " rare" : ""
+            buffer.append("<span class=\"\(kind)\(rare)\" style=\"left:\(left)%\">\(tick.label)</span>")
         }
         buffer.append("</div></div>\n")
     }
@@ -295,9 +293,11 @@ struct VisitsPage {
     private func writeTotals(_ totals: VisitsTotals, into buffer: inout LineBuffer) {
         buffer.append("<h2>Totals</h2>\n<table><thead><tr><th>Who</th><th>Visits</th><th>Time</th><th>Last</th></tr>")
         buffer.append("</thead><tbody>\n")
-        for (subject, total) in totals.sorted.prefix(Self.rowsMax) {
+        let conditions = totals.conditions.map { ($0.identifier.text, $0.total) }
+        let beacons = totals.beacons.map { (options.directory.label($0.beacon, $0.total.identifiers), $0.total) }
+        for (name, total) in (conditions + beacons).prefix(Self.rowsMax) {
             let last = total.last.map { options.time.text($0) + (total.open > 0 ? ", not known since" : "") } ?? "–"
-            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(subject)))</td><td>\(total.count)</td>")
+            buffer.append("<tr><td>\(PlainText.html(name))</td><td>\(total.count)</td>")
             buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
@@ -316,7 +316,10 @@ struct VisitsPage {
     }
 
     private func writeList(into buffer: inout LineBuffer) {
-        buffer.append("<h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>")
+        buffer.append("<p class=\"onpaper\">The list of \(count) visits stands on the screen, and in --csv.</p>\n")
+        buffer.append(
+            "<section class=\"list\"><h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>"
+        )
         buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th><th>Where</th><th>Line</th></tr></thead><tbody>\n")
         for stay in listed {
             let arrival = stay.beganBefore ? "began before" : stay.arrival.map { options.time.text($0) } ?? "–"
@@ -327,7 +330,7 @@ struct VisitsPage {
                     ? VisitsWriter.hereThen(stay.until, options.time)
                     : stay.departure.map { options.time.text($0) } ?? "–"
             let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
-            buffer.append("<tr><td>\(PlainText.html(VisitsWriter.name(stay.subject)))</td><td>\(arrival)</td>")
+            buffer.append("<tr><td>\(PlainText.html(options.directory.label(stay.subject)))</td><td>\(arrival)</td>")
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
             buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td>")
             buffer.append("<td>\(PlainText.html(stay.gateways.joined(separator: ", ")))</td>")
@@ -335,41 +338,6 @@ struct VisitsPage {
         }
         buffer.append("</tbody></table>\n")
         if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }
+        buffer.append("</section>\n")
     }
-
-    private static let head = """
-        <!DOCTYPE html>
-        <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <style>
-        :root{--ink:#1c2430;--paper:#fff;--line:#d8dee6;--soft:#5b6675;--here:#1a7f5a;--deaf:#b9560f}
-        @media (prefers-color-scheme:dark){:root{--ink:#e8ecf1;--paper:#14181e;--line:#333c48;--soft:#9aa6b5;--here:#3fc38f;\
-        --deaf:#f0a05a}}
-        body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.4 system-ui,sans-serif}
-        main{max-width:1200px;margin:0 auto;padding:1rem}
-        h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:1.6rem 0 .4rem}
-        .range{color:var(--soft);margin:.2rem 0 1rem}
-        .key{display:inline-block;width:1.2em;height:.8em;vertical-align:baseline;margin-left:.5em}
-        .key.here{background:var(--here)}
-        .key.deaf{background:var(--deaf);opacity:.5}
-        .row{display:grid;grid-template-columns:11rem 1fr;align-items:center;border-bottom:1px solid var(--line);\
-        break-inside:avoid}
-        .name{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;padding:.25rem .5rem .25rem 0;font-weight:600}
-        .beacon .name,.adapter .name{font-weight:400;padding-left:.8rem}.adapter .name{color:var(--deaf)}
-        .row svg{width:100%;height:1.3rem;display:block}
-        .here{fill:var(--here)}.open{stroke:var(--here);stroke-width:3;vector-effect:non-scaling-stroke}
-        .deaf{fill:var(--deaf);opacity:.28}.adapter .deaf{opacity:.8}
-        .axis{position:sticky;top:0;background:var(--paper);z-index:1}
-        .ticks{position:relative;height:1.4rem}
-        .ticks span{position:absolute;border-left:1px solid var(--soft);padding-left:.25em;font-size:.75rem;\
-        color:var(--soft);white-space:nowrap}
-        table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-        th,td{text-align:left;padding:.2rem .6rem .2rem 0;border-bottom:1px solid var(--line)}
-        th{color:var(--soft);font-weight:500}
-        @media (max-width:640px){.row{grid-template-columns:1fr}.axis .name{display:none}.name{padding-bottom:0}\
-        table{font-size:.8rem;display:block;overflow-x:auto}}
-        @media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}.axis{position:static}main{max-width:none}}
-        </style>
-
-        """
 }

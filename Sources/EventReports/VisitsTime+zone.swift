@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import Glibc
 import SystemPackage
 
@@ -10,6 +11,51 @@ extension VisitsTime {
         let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
         let zone = unsafe String(cString: value)
         return isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") ? nil : zone
+    }
+
+    /// Has dates told in the zone of that name from now on, in the whole process, as `TZ` would (tzset(3)). To be called
+    /// before anything else is running.
+    ///
+    /// - Returns: whether this machine knows such a zone; nothing has changed where it does not.
+    package static func use(zone: String) -> Bool {
+        let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
+        guard !zone.isEmpty, isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") else { return false }
+        unsafe setenv("TZ", zone, 1)
+        tzset()
+        return true
+    }
+
+    /// What the zone is called between two dates, with when that changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
+    func zones(from: WallDate, to: WallDate) -> String {
+        var text = zone(at: from)
+        for change in changes(from: from, to: to).prefix(8) {
+            text += ", from \(self.text(change)) on \(zone(at: change))"
+        }
+        return text
+    }
+
+    /// When the zone's distance from UTC changes between two dates, to the second. No zone has changed it twice in a day.
+    func changes(from: WallDate, to: WallDate) -> [WallDate] {
+        guard !isUTC else { return [] }
+        var changes: [WallDate] = []
+        let day: Int64 = 86_400
+        var (second, last) = (from.microseconds / 1_000_000, to.microseconds / 1_000_000)
+        // Fifty years of days: what spans more has a date that is none.
+        last = min(last, second + 50 * 366 * day)
+        func offset(_ second: Int64) -> Int64 { self.offset(at: WallDate(microseconds: second * 1_000_000)) }
+        while second < last {
+            let next = min(second + day, last)
+            if offset(second) != offset(next) {
+                var (low, high) = (second, next)
+                while high - low > 1 {
+                    let middle = (low + high) / 2
+                    if offset(middle) == offset(low) { low = middle } else { high = middle }
+                }
+                changes.append(WallDate(microseconds: high * 1_000_000))
+            }
+            second = next
+        }
+        return changes
     }
 
     /// Whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such as

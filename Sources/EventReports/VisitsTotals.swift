@@ -1,14 +1,17 @@
 import BeaconMonitoring
+import BluetoothLE
 
-/// What stays come to, by subject.
+/// What stays come to: of conditions, and of beacons, each of which counts once however many conditions told of it.
 struct VisitsTotals {
-    /// What those of one subject come to.
+    /// What those of one come to.
     struct Total {
         var count = 0
         /// Microseconds.
         var duration: Int64 = 0
         var open = 0
         var last: WallDate?
+        /// The conditions that told of it, in their order.
+        var identifiers: [Identifier] = []
 
         fileprivate mutating func add(_ stay: VisitsBook.Stay) {
             count += 1
@@ -22,22 +25,66 @@ struct VisitsTotals {
     // Invented beacons of a year must not fill the memory.
     static let countMax = 200_000
 
-    private var totals: [VisitsBook.Subject: Total] = [:]
+    private var conditionTotals: [Identifier: Total] = [:]
+    private var people: [BeaconIdentity: PersonTime] = [:]
+    private var kept = 0
     /// How many stays are in no total, because there were too many subjects.
     private(set) var leftOut = 0
+    /// Whether there were too many visits to keep those of one beacon apart.
+    private(set) var isFolded = false
 
     /// Counts a stay.
     mutating func add(_ stay: VisitsBook.Stay) {
-        if totals[stay.subject] == nil, totals.count >= Self.countMax {
+        guard let beacon = stay.subject.beacon else {
+            let identifier = stay.subject.identifier
+            guard conditionTotals[identifier] != nil || conditionTotals.count < Self.countMax else {
+                leftOut += 1
+                return
+            }
+            conditionTotals[identifier, default: Total()].add(stay)
+            return
+        }
+        guard people[beacon] != nil || people.count < Self.countMax else {
             leftOut += 1
             return
         }
-        totals[stay.subject, default: Total()].add(stay)
+        let change = Self.add(stay, to: &people[beacon, default: PersonTime()])
+        kept += change
+        if kept > PersonTime.spansMax { fold() }
     }
 
-    /// What a subject's stays come to; `nil` where it has none.
-    subscript(subject: VisitsBook.Subject) -> Total? { totals[subject] }
+    private static func add(_ stay: VisitsBook.Stay, to person: inout PersonTime) -> Int {
+        let before = person.kept
+        person.add(stay)
+        return person.kept - before
+    }
 
-    /// All of them, in the order of their subjects.
-    var sorted: [(key: VisitsBook.Subject, value: Total)] { totals.sorted { $0.key < $1.key } }
+    private mutating func fold() {
+        for beacon in Array(people.keys) { people[beacon]?.fold() }
+        kept = people.count
+        isFolded = true
+    }
+
+    /// Those of conditions, in the order of their identifiers.
+    var conditions: [(identifier: Identifier, total: Total)] {
+        conditionTotals.sorted { $0.key < $1.key }.map { key, total in
+            var total = total
+            total.identifiers = [key]
+            return (key, total)
+        }
+    }
+
+    /// Those of beacons, in the order of the first of their identifiers.
+    var beacons: [(beacon: BeaconIdentity, total: Total)] {
+        people.map { beacon, person in
+            let total = Total(
+                count: person.count, duration: person.duration, open: person.open, last: person.last,
+                identifiers: person.identifiers.sorted())
+            return (beacon, total)
+        }.sorted { left, right in
+            let (first, second) = (left.total.identifiers.first, right.total.identifiers.first)
+            guard let first, let second, first != second else { return left.beacon < right.beacon }
+            return first < second
+        }
+    }
 }

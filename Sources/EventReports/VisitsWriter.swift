@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import GatewayConfiguration
 import JSON
 import OperatorMessages
 
@@ -19,7 +20,7 @@ struct VisitsWriter {
         if options.format == .csv {
             buffer.append(
                 "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
-                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on\r\n")
+                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours\r\n")
         }
     }
 
@@ -40,7 +41,7 @@ struct VisitsWriter {
         }
         writeRow(
             stay.sequence.map { "\($0)" } ?? "-", arrival(stay), departure(stay),
-            stay.duration.map { Duration.microseconds($0).asClock } ?? "-", Self.name(stay.subject),
+            stay.duration.map { Duration.microseconds($0).asClock } ?? "-", options.directory.label(stay.subject),
             stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-",
             stay.gateways.joined(separator: "+"), ending(stay), &buffer)
     }
@@ -78,7 +79,8 @@ struct VisitsWriter {
         buffer.append(Self.row(cells + [Cell(end, 0)]))
     }
 
-    private struct Cell {
+    /// A cell of a table.
+    struct Cell {
         var text: String
         var width: Int
         /// Numbers stand to the right.
@@ -91,7 +93,8 @@ struct VisitsWriter {
         }
     }
 
-    private static func row(_ cells: [Cell]) -> [UInt8] {
+    /// A line of a table.
+    static func row(_ cells: [Cell]) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(160)
         for cell in cells {
@@ -108,12 +111,6 @@ struct VisitsWriter {
         return line
     }
 
-    /// `staff`, `staff 100/7`.
-    static func name(_ subject: VisitsBook.Subject) -> String {
-        guard let beacon = subject.beacon else { return subject.identifier.text }
-        return "\(subject.identifier.text) \(beacon.major)/\(beacon.minor)"
-    }
-
     /// The mean with one decimal, as lines have it.
     static func mean(_ strength: Visit.Strength) -> String {
         var buffer = LineBuffer(capacity: 64)
@@ -124,7 +121,8 @@ struct VisitsWriter {
     private func writeObject(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
         Self.line("visit", into: &buffer) { buffer in
             buffer.write("monitor", stay.monitor)
-            Self.write(stay.subject, into: &buffer)
+            buffer.write("identifier", stay.subject.identifier.text)
+            Self.write(stay.subject.beacon, options.directory, into: &buffer)
             buffer.write("arrival", stay.arrival)
             buffer.write("departure", stay.departure)
             if stay.end == .open { buffer.write("until", stay.until) }
@@ -140,7 +138,7 @@ struct VisitsWriter {
         }
     }
 
-    private static func line(
+    static func line(
         _ kind: StaticString, into buffer: inout LineBuffer, _ body: (inout LineBuffer) -> Void
     ) {
         buffer.object { buffer in
@@ -150,9 +148,12 @@ struct VisitsWriter {
         buffer.append(octet: 0x0A)
     }
 
-    private static func write(_ subject: VisitsBook.Subject, into buffer: inout LineBuffer) {
-        buffer.write("identifier", subject.identifier.text)
-        if let beacon = subject.beacon { buffer.object("beacon") { $0.write(beacon) } }
+    /// A beacon, with its name and group where it has them; nothing where there is none.
+    static func write(_ beacon: BeaconIdentity?, _ directory: BeaconDirectory, into buffer: inout LineBuffer) {
+        guard let beacon else { return }
+        buffer.object("beacon") { $0.write(beacon) }
+        buffer.write("name", directory[beacon]?.name)
+        buffer.write("group", directory[beacon]?.group)
     }
 
     private func writeRecord(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
@@ -161,23 +162,27 @@ struct VisitsWriter {
         fields += [
             beacon.map { "\($0.uuid)" } ?? "", beacon.map { "\($0.major)" } ?? "", beacon.map { "\($0.minor)" } ?? "",
         ]
-        fields += [Self.iso(stay.arrival), Self.iso(stay.departure)]
+        fields += [stay.arrival.map { time.text($0) } ?? "", stay.departure.map { time.text($0) } ?? ""]
         fields.append(stay.duration.map { Self.decimal($0) } ?? "")
         fields.append(stay.sightings.map { "\($0)" } ?? "")
-        fields += [
-            stay.strength.map { "\($0.minimum)" } ?? "", stay.strength.map { Self.mean($0) } ?? "",
-            stay.strength.map { "\($0.maximum)" } ?? "", stay.end.word,
-            beacon == nil ? "condition" : "beacon", PlainText.csv(stay.gateways.joined(separator: "+")),
-            stay.sequence.map { "\($0)" } ?? "", stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false",
-        ]
+        fields.append(stay.strength.map { "\($0.minimum)" } ?? "")
+        fields.append(stay.strength.map { Self.mean($0) } ?? "")
+        fields.append(stay.strength.map { "\($0.maximum)" } ?? "")
+        fields += [stay.end.word, beacon == nil ? "condition" : "beacon"]
+        fields.append(PlainText.csv(stay.gateways.joined(separator: "+")))
+        fields.append(stay.sequence.map { "\($0)" } ?? "")
+        fields += [stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false"]
+        let named = options.directory[beacon]
+        fields += [PlainText.csv(named?.name ?? ""), PlainText.csv(named?.group ?? "")]
+        fields.append(stay.duration.map { Self.hours($0) } ?? "")
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
 
-    private static func iso(_ date: WallDate?) -> String {
-        guard let date else { return "" }
-        var buffer = LineBuffer(capacity: 64)
-        buffer.append(date)
-        return buffer.text
+    /// Hours as spreadsheets add them: `1.0003`; a ten-thousandth is a third of a second.
+    static func hours(_ microseconds: Int64) -> String {
+        let parts = (microseconds + 180_000) / 360_000
+        let rest = "\(parts % 10_000)"
+        return "\(parts / 10_000)." + String(repeating: "0", count: 4 - rest.utf8.count) + rest
     }
 
     private static func decimal(_ microseconds: Int64) -> String {
@@ -225,19 +230,23 @@ struct VisitsWriter {
         _ totals: VisitsTotals, _ books: VisitsBooks, into buffer: inout LineBuffer
     ) {
         guard options.format != .csv else { return }
-        let subjects = totals.sorted
-        let conditions = subjects.filter { $0.key.beacon == nil }
-        let beacons = subjects.filter { $0.key.beacon != nil }
+        let (conditions, beacons) = (totals.conditions, totals.beacons)
         if options.format == .json {
-            for (subject, total) in beacons + conditions {
+            for (beacon, total) in beacons {
                 Self.line("total", into: &buffer) { buffer in
-                    Self.write(subject, into: &buffer)
-                    if subject.beacon == nil {
-                        let count = beacons.count { $0.key.identifier == subject.identifier }
-                        if count > 0 { buffer.write("beacons", count) }
-                    }
+                    buffer.write("identifiers", total.identifiers.map(\.text))
+                    Self.write(beacon, options.directory, into: &buffer)
                     Self.write(total, into: &buffer)
-                    buffer.write("scope", subject.beacon == nil ? "condition" : "beacon")
+                    buffer.write("scope", "beacon")
+                }
+            }
+            for (identifier, total) in conditions {
+                Self.line("total", into: &buffer) { buffer in
+                    buffer.write("identifier", identifier.text)
+                    let count = beacons.count { $0.total.identifiers.contains(identifier) }
+                    if count > 0 { buffer.write("beacons", count) }
+                    Self.write(total, into: &buffer)
+                    buffer.write("scope", "condition")
                 }
             }
             for (gateway, date) in books.proofs {
@@ -250,13 +259,16 @@ struct VisitsWriter {
         }
         if count == 0 { buffer.append("No visits\(range).\n") }
         // A condition and the beacon that satisfied it are two subjects of one stay: they are not added.
-        for (heading, totals) in [("conditions", conditions), ("beacons", beacons)] where !totals.isEmpty {
-            buffer.append("\nTotals of \(heading):\n")
-            for (subject, total) in totals { buffer.append(Self.totalRow(Self.name(subject), total)) }
+        if !conditions.isEmpty { buffer.append("\nTotals of conditions:\n") }
+        for (identifier, total) in conditions { buffer.append(Self.totalRow(identifier.text, total)) }
+        if !beacons.isEmpty { buffer.append("\nTotals of beacons:\n") }
+        for (beacon, total) in beacons {
+            buffer.append(Self.totalRow(options.directory.label(beacon, total.identifiers), total))
         }
         writeProofs(books, into: &buffer)
         if let end = books.asOf {
-            buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(time.zone(at: end))").\n")
+            let zones = time.zones(from: options.from ?? books.first ?? end, to: options.to ?? end)
+            buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
         }
     }
 

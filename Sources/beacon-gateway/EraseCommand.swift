@@ -36,7 +36,7 @@ struct EraseCommand: ParsableCommand {
     var dryRun = false
 
     func validate() throws {
-        try ZoneArgument.check(isUTC: utc)
+        try ZoneArguments.check(isUTC: utc)
         if let before, VisitsTime(isUTC: utc).date(before) == nil {
             throw ValidationError("--before is \(before); expected a date such as 2026-11-21 or 2026-11-21T09:00")
         }

@@ -8,11 +8,11 @@ struct ExplainCommand: ParsableCommand {
         abstract: "Tells why an event happened, from the event files.",
         discussion: """
             The event is the number of its line (sequence, the LINE of `visits`), or what `visits` calls somebody \
-            ('staff 100/7', staff, 100/7) for his last event, with --at for the last one at or before a date. Any line with \
+            ('staff 100/7', staff, 100/7, or a name of the configuration's beacons, such as Ada) for his last event, with --at for the last one at or before a date. Any line with \
             a number can be asked for.
             """)
 
-    @Argument(help: ArgumentHelp("A sequence number, or who: staff, 'staff 100/7'.", valueName: "event"))
+    @Argument(help: ArgumentHelp("A sequence number, or who: staff, 'staff 100/7', Ada.", valueName: "event"))
     var event: String
 
     @OptionGroup var files: EventFilesArguments
@@ -20,24 +20,25 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The last event of the condition at or before it.", valueName: "date"))
     var at: String?
 
-    @Flag(help: "Tell dates, and take those given, in UTC.")
-    var utc = false
+    @OptionGroup var zone: ZoneArguments
 
     func validate() throws {
-        try ZoneArgument.check(isUTC: utc)
-        if let at, VisitsTime(isUTC: utc).date(at) == nil {
+        if let at, zone.time.date(at) == nil {
             throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
         }
     }
 
     func run() throws {
         try Terminal.run {
-            let time = VisitsTime(isUTC: utc)
+            let time = zone.time
+            let places = try files.read()
+            if let remark = places.remark { Terminal.say(remark) }
             let date = at.flatMap { time.date($0) }
             var target = Explain.Target.subject(event, at: date)
             // An identifier may be a number; one with a date is a condition's.
             if date == nil, let number = Int(event) { target = .sequence(number) }
-            for remark in try Explain(target, paths: try files.paths(), time: time).run() { Terminal.say(remark) }
+            let explain = try Explain(target, paths: places.paths, time: time, directory: places.directory)
+            for remark in try explain.run() { Terminal.say(remark) }
         }
     }
 }

@@ -58,7 +58,7 @@ struct OccupancyCommand: ParsableCommand {
             }
         }
         if division == nil { throw ValidationError("--by is \(by ?? ""); expected condition or gateway") }
-        try ZoneArgument.check(isUTC: utc)
+        try ZoneArguments.check(isUTC: utc)
         let time = VisitsTime(isUTC: utc)
         for (name, text) in [("--from", from), ("--to", to)] {
             guard let text, time.date(text) == nil else { continue }
@@ -71,7 +71,7 @@ struct OccupancyCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            var visits = VisitsOptions(paths: try files.paths())
+            var visits = VisitsOptions(paths: try files.read().paths)
             visits.time = VisitsTime(isUTC: utc)
             visits.from = from.flatMap { visits.time.date($0) }
             visits.to = to.flatMap { visits.time.date($0) }

@@ -26,11 +26,14 @@ struct VisitsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only of these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR.", valueName: "beacon"))
+            "Only of these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR, or a name of the configuration's.",
+            valueName: "beacon"))
     var beacon: String?
 
-    @Flag(help: "Tell dates, and take those given, in UTC.")
-    var utc = false
+    @Flag(help: "Tell who is here, as of when the gateway was last known to be alive.")
+    var now = false
+
+    @OptionGroup var zone: ZoneArguments
 
     @Flag(help: "A JSON object a line.")
     var json = false
@@ -45,15 +48,14 @@ struct VisitsCommand: ParsableCommand {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
             throw ValidationError("--json, --csv and --html exclude each other")
         }
-        try ZoneArgument.check(isUTC: utc)
-        if let beacon, BeaconFilter(beacon) == nil {
-            throw ValidationError("--beacon is \(beacon); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR")
+        if now, from != nil || to != nil {
+            throw ValidationError("--now is about one moment: it takes no --from and no --to")
         }
         for (name, text) in [("--from", from), ("--to", to)] {
-            guard let text, VisitsTime(isUTC: utc).date(text) == nil else { continue }
+            guard let text, zone.time.date(text) == nil else { continue }
             throw ValidationError("\(name) is \(text); expected a date such as 2026-11-21 or 2026-11-21T09:00")
         }
-        let time = VisitsTime(isUTC: utc)
+        let time = zone.time
         if let from, let to, let begin = time.date(from), let end = time.date(to), begin >= end {
             throw ValidationError("--from is \(from), which is not before --to \(to): the range is reversed, or empty")
         }
@@ -61,31 +63,21 @@ struct VisitsCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            var options = VisitsOptions(paths: try files.paths())
-            options.time = VisitsTime(isUTC: utc)
+            let places = try files.read()
+            var options = VisitsOptions(paths: places.paths)
+            options.directory = places.directory
+            options.made = .machine
+            options.time = zone.time
             options.from = from.flatMap { options.time.date($0) }
             options.to = to.flatMap { options.time.date($0) }
             options.condition = condition
-            options.beacon = beacon.flatMap { BeaconFilter($0) }
+            options.beacon = try beacon.map { (text) throws(ExitFailure) in try places.directory.filter(text) }
             options.format = json ? .json : csv ? .csv : .table
             options.html = html.map { FilePath($0) }
+            if let remark = places.remark { Terminal.say(remark) }
             var visits = Visits(options)
-            for remark in try visits.run() { Terminal.say(remark) }
+            let remarks = now ? try Present(options, now: .machine).run() : try visits.run()
+            for remark in remarks { Terminal.say(remark) }
         }
-    }
-}
-
-/// Which event files a command reads.
-struct EventFilesArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Folders of event files, or files.", valueName: "place"))
-    var place: [String] = []
-
-    @Option(help: ArgumentHelp("The configuration that names the folder.", valueName: "file"))
-    var config: String?
-
-    func paths() throws -> [FilePath] {
-        if !place.isEmpty { return place.map { FilePath($0) } }
-        guard let config else { return [FilePath(OutputConfiguration().directory)] }
-        return [FilePath(try ConfigurationFile.load(config, isReplay: false).output.directory)]
     }
 }

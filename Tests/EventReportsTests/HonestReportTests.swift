@@ -254,7 +254,7 @@ import Testing
         #expect(totals.allSatisfy { $0["visits"] as? Int == 1 && seconds($0) == 300 })
         let page = scratch.path("page.html")
         #expect(try Gateway.run("visits", "--utc", "--html", page, path).status == 0)
-        #expect(try String(contentsOfFile: page, encoding: .utf8).contains("1 visits of 1 beacons"))
+        #expect(try String(contentsOfFile: page, encoding: .utf8).contains("1 visit of 1 beacon"))
         let csv = try Gateway.run("visits", "--utc", "--csv", path).text
         #expect(csv.contains(",scope,") && csv.contains(",left,condition,g,") && csv.contains(",left,beacon,g,"))
     }

@@ -167,12 +167,12 @@ import Testing
         writer.stay(#"a \"b\", c"#, 100, 400)
         writer.stay("=1+1", 100, 400)
         let scratch = try Scratch()
-        let rows = try Gateway.run("visits", "--csv", try Self.folder(writer.lines, in: scratch)).text
+        let rows = try Gateway.run("visits", "--csv", "--utc", try Self.folder(writer.lines, in: scratch)).text
             .components(separatedBy: "\r\n")
         #expect(rows[0].hasPrefix("monitor,identifier,uuid,major,minor,arrival"))
         #expect(
             rows[1]
-                == #"site,"a ""b"", c",,,,2026-11-21T00:01:40.000000Z,2026-11-21T00:06:40.000000Z,300.0,7,-80,-66.7,-60,left,condition,g,2,false,false"#
+                == #"site,"a ""b"", c",,,,2026-11-21 00:01:40,2026-11-21 00:06:40,300.0,7,-80,-66.7,-60,left,condition,g,2,false,false,,,0.0833"#
         )
         #expect(rows[2].hasPrefix(#"site,"'=1+1","#))
     }

@@ -1,0 +1,99 @@
+import BeaconMonitoring
+package import BluetoothLE
+package import CommandSupport
+package import GatewayConfiguration
+
+/// Who is who: what the configuration calls beacons, for what people read.
+///
+/// The event files are pseudonymous, so names are looked up when something is told, and only then.
+package struct BeaconDirectory: Sendable {
+    private let names: BeaconNames
+    /// Names that more than one beacon has: what tells them apart is added.
+    private let shared: Set<String>
+
+    /// The names of a configuration; without any where it has none.
+    package init(_ names: BeaconNames = BeaconNames()) {
+        self.names = names
+        var (seen, shared): (Set<String>, Set<String>) = ([], [])
+        for beacon in names.all where !seen.insert(beacon.name).inserted { shared.insert(beacon.name) }
+        self.shared = shared
+    }
+
+    /// Whether no beacon has a name.
+    package var isEmpty: Bool { names.count == 0 }
+
+    /// What a beacon is called, and its group; `nil` where it has no name.
+    package subscript(beacon: BeaconIdentity?) -> NamedBeacon? { beacon.flatMap { names[$0] } }
+
+    /// What a beacon is called: its name, with its numbers where another has the same one; `100/7` where it has none.
+    package func label(_ beacon: BeaconIdentity) -> String {
+        guard let name = names[beacon]?.name else { return "\(beacon.major)/\(beacon.minor)" }
+        return shared.contains(name) ? "\(name) \(beacon.major)/\(beacon.minor)" : name
+    }
+
+    /// What tables call a subject: `staff`, `staff 100/7`, or `Ada (staff)` where the beacon has a name.
+    func label(_ subject: VisitsBook.Subject) -> String {
+        guard let beacon = subject.beacon else { return subject.identifier.text }
+        return label(beacon, [subject.identifier])
+    }
+
+    /// What tables call a beacon in whatever conditions told of it: `staff+visitors 100/7`, or `Ada (staff+visitors)`.
+    func label(_ beacon: BeaconIdentity, _ identifiers: [Identifier]) -> String {
+        let conditions = identifiers.map(\.text).joined(separator: "+")
+        guard names[beacon] != nil else { return "\(conditions) \(beacon.major)/\(beacon.minor)" }
+        return "\(label(beacon)) (\(conditions))"
+    }
+
+    /// The beacons that are called so: exactly so or, where none is, so but for upper and lower case; as ``label(_:)`` says
+    /// it, too.
+    package func beacons(called text: String) -> [BeaconIdentity] {
+        let exact = names.all.filter { $0.name == text || label($0.beacon) == text }
+        if !exact.isEmpty { return exact.map(\.beacon) }
+        let lowered = text.lowercased()
+        return names.all.filter { $0.name.lowercased() == lowered || label($0.beacon).lowercased() == lowered }
+            .map(\.beacon)
+    }
+
+    /// The beacons that an operator named: by their numbers, or by a name.
+    ///
+    /// - Throws: ``ExitFailure`` where no beacon is called so, with the nearest name, or more than one is, with all of them.
+    package func filter(_ text: String) throws(ExitFailure) -> BeaconFilter {
+        if let filter = BeaconFilter(text) { return filter }
+        let found = beacons(called: text)
+        if found.count == 1 { return BeaconFilter(found[0], text: text) }
+        if found.count > 1 { throw Self.ambiguous(text, found) }
+        guard !isEmpty else {
+            throw ExitFailure(
+                .usage,
+                "--beacon is \(text); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR, or a name of the "
+                    + "configuration's beacons, which has none (--config FILE)")
+        }
+        throw ExitFailure(.dataInvalid, "no beacon is called “\(text)”; \(hint(text))")
+    }
+
+    /// The one beacon that is called so; `nil` where none is.
+    ///
+    /// - Throws: ``ExitFailure`` where more than one is, with all of them.
+    func only(called text: String) throws(ExitFailure) -> BeaconIdentity? {
+        let found = beacons(called: text)
+        if found.count > 1 { throw Self.ambiguous(text, found) }
+        return found.first
+    }
+
+    private static func ambiguous(_ text: String, _ beacons: [BeaconIdentity]) -> ExitFailure {
+        let listed = beacons.prefix(8).map { "\($0.uuid)/\($0.major)/\($0.minor)" }.joined(separator: ", ")
+        return ExitFailure(
+            .dataInvalid,
+            "\(beacons.count) beacons are called “\(text)”: \(listed)\(beacons.count > 8 ? ", …" : ""); name one of them"
+        )
+    }
+
+    private func hint(_ text: String) -> String {
+        if let nearest = nearest(to: text) { return "is “\(nearest)” meant?" }
+        let some = names.all.prefix(8).map(\.name).joined(separator: ", ")
+        return "the configuration names \(some)\(names.count > 8 ? ", …" : "")"
+    }
+
+    /// The name that is nearest to one that no beacon has.
+    func nearest(to text: String) -> String? { NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name)) }
+}

@@ -1,0 +1,107 @@
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+
+/// Reads event files as reports are asked for: the one fold that they share, so that they can't disagree.
+struct StayReader {
+    /// What was read besides the stays.
+    struct Found {
+        /// The books of all gateways, which are finished.
+        var books: VisitsBooks
+        /// What goes on, of each gateway by itself, as far as it was asked for; not clipped, and not put together.
+        var goingOn: [VisitsBook.Stay]
+        /// What the operator should know besides.
+        var remarks: [String]
+    }
+
+    private let options: VisitsOptions
+
+    /// Nothing is read yet; of `options` places, range, condition and beacon count.
+    init(_ options: VisitsOptions) { self.options = options }
+
+    /// Hands over every stay that was asked for, clipped to the range: those that ended in the order of their ends, then
+    /// those that go on.
+    ///
+    /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.
+    func read(_ body: (VisitsBook.Stay) throws(EventLogError) -> Void) throws -> Found {
+        var reader = try LogReader(options.paths)
+        try NothingFound.check(reader)
+        var progress = Progress(size: reader.size)
+        var books = VisitsBooks()
+        var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
+        // One folder is one gateway's: what it tells goes on at once.
+        var merger = options.paths.count > 1 ? StayMerger() : nil
+        var stays: [VisitsBook.Stay] = []
+        func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
+            guard isWanted(stay.subject.identifier.text, stay.subject.beacon),
+                let stay = stay.clipped(from: options.from, to: options.to)
+            else { return }
+            try body(stay)
+        }
+        func take(_ stay: VisitsBook.Stay) throws(EventLogError) {
+            if merger == nil { try tell(stay) } else { merger?.add(stay) }
+        }
+        try reader.read(
+            [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
+            progress: { count, position in progress.note(count, position: { position }) }
+        ) { line in
+            named.note(line)
+            guard concerns(line) else {
+                books.noteDate(of: line)
+                return true
+            }
+            books.note(line, into: &stays)
+            guard !stays.isEmpty else { return true }
+            for stay in stays { try take(stay) }
+            stays.removeAll(keepingCapacity: true)
+            return true
+        }
+        try NothingFound.check(afterReading: reader, options.paths)
+        for proof in reader.proofs { books.note(proof) }
+        let last = books.finish()
+        for stay in last { try take(stay) }
+        for stay in merger?.merged() ?? [] { try tell(stay) }
+        try NothingFound.check(options, books, named)
+        progress.end()
+        let goingOn = last.filter { $0.end == .open && isWanted($0.subject.identifier.text, $0.subject.beacon) }
+        return Found(
+            books: books, goingOn: goingOn, remarks: remarks(reader, books, leftOut: merger?.leftOut ?? 0))
+    }
+
+    private func remarks(_ reader: LogReader, _ books: VisitsBooks, leftOut: Int) -> [String] {
+        var remarks = reader.proofTroubles.map { "\($0); the last line is the newest proof that the gateway was alive" }
+        if let remark = reader.newerRemark { remarks.append(remark) }
+        if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
+        if reader.repeatedLines > 0 {
+            remarks.append("\(reader.repeatedLines) lines stand in the files twice and were counted once")
+        }
+        if books.silencesLeftOut > 0 {
+            remarks.append("\(books.silencesLeftOut) stretches in which an adapter heard nothing are left out")
+        }
+        if leftOut > 0 { remarks.append("\(leftOut) visits are left out: too many for several gateways at once") }
+        return remarks
+    }
+
+    private func concerns(_ line: LogLine) -> Bool {
+        switch line.entry {
+        case .event(let event): isWanted(event.identifier, event.scope == .beacon ? event.refinement : nil)
+        case .visit(let visit): isWanted(visit.identifier, visit.scope == .beacon ? visit.refinement : nil)
+        case .condition, .adapter, .clock, .gateway, .evidence: true
+        }
+    }
+
+    private func isWanted(_ identifier: String, _ beacon: BeaconIdentity?) -> Bool {
+        if let condition = options.condition, condition != identifier { return false }
+        guard let filter = options.beacon else { return true }
+        return beacon.map { filter.matches($0) } ?? false
+    }
+}
+
+extension LogReader {
+    /// What is to be said where a later version of the program has written lines.
+    var newerRemark: String? {
+        guard newerLines > 0 else { return nil }
+        return "\(newerLines) lines were written by a later version of the program and were passed over; use that"
+    }
+}

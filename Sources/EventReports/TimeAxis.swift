@@ -1,0 +1,96 @@
+import BeaconMonitoring
+
+/// Where the ticks of a time axis stand: at local midnights and, where there is room, hours between them, over a clock
+/// change too.
+struct TimeAxis {
+    /// A tick with its label.
+    struct Tick: Hashable {
+        /// Seconds since 1970.
+        var second: Int64
+        /// `11-23` or `2026-11` of a day; `06:00` of an hour.
+        var label: String
+        /// Whether a day, or more, begins there.
+        var isDay: Bool
+    }
+
+    // What stands on the narrowest line with labels that can be read.
+    static let ticksMax = 10
+    private static let day: Int64 = 86_400
+
+    private let time: VisitsTime
+
+    init(_ time: VisitsTime) { self.time = time }
+
+    /// The ticks that lie between two moments, in seconds since 1970, these not included; in their order.
+    func ticks(from: Int64, to: Int64) -> [Tick] {
+        let length = to - from
+        let steps: [Int64] = [60, 300, 900, 3600, 10_800, 21_600, 43_200]
+        if let step = steps.first(where: { length / $0 < Int64(Self.ticksMax) }), length / Self.day < 5 {
+            return hours(every: step, from, to)
+        }
+        return days(from, to)
+    }
+
+    /// At whole multiples of a step since each local midnight, as clocks on the wall show them.
+    private func hours(every step: Int64, _ from: Int64, _ to: Int64) -> [Tick] {
+        var ticks: [Tick] = []
+        for day in localDays(from, to) {
+            for offset in stride(from: 0, to: Int(Self.day), by: Int(step)) {
+                guard let second = second(of: day, hour: offset / 3600, minute: offset / 60 % 60), second > from,
+                    second < to, second > ticks.last?.second ?? .min
+                else { continue }
+                let date = text(second)
+                let isDay = offset == 0
+                // An hour that a clock skips is not told.
+                guard isDay || date.dropFirst(11).prefix(5) == clock(offset) else { continue }
+                let label = isDay ? String(date.dropFirst(5).prefix(5)) : clock(offset)
+                ticks.append(Tick(second: second, label: label, isDay: isDay))
+            }
+        }
+        return ticks
+    }
+
+    /// At local midnights: of each day, of every few, of the first of months or of years.
+    private func days(_ from: Int64, _ to: Int64) -> [Tick] {
+        let days = localDays(from, to)
+        if days.count <= Self.ticksMax * 31 {
+            let step = (days.count + Self.ticksMax - 1) / Self.ticksMax
+            return days.enumerated().filter { $0.offset % step == 0 }
+                .compactMap { tick($0.element, from, to, label: $0.element.dropFirst(5)) }
+        }
+        let months = days.filter { $0.hasSuffix("-01") }
+        let step = [1, 3, 6, 12, 24, 60, 120].first { months.count / $0 <= Self.ticksMax } ?? 1200
+        return months.filter { day in
+            let parts = day.split(separator: "-").compactMap { Int($0) }
+            return parts.count == 3 && (parts[0] * 12 + parts[1] - 1) % step == 0
+        }.compactMap { tick($0, from, to, label: $0.prefix(7)) }
+    }
+
+    private func tick(_ day: String, _ from: Int64, _ to: Int64, label: Substring) -> Tick? {
+        guard let second = second(of: day, hour: 0, minute: 0), second > from, second < to else { return nil }
+        return Tick(second: second, label: String(label), isDay: true)
+    }
+
+    /// The days that local calendars have between two moments, as `2026-11-23`.
+    private func localDays(_ from: Int64, _ to: Int64) -> [String] {
+        var days: [String] = []
+        // Three times a day: no day is so short that none of them falls into it.
+        var second = from
+        while second < to + Self.day, days.count < 40_000 {
+            let day = String(text(min(second, to)).prefix(10))
+            if day != days.last { days.append(day) }
+            second += Self.day / 3
+        }
+        return days
+    }
+
+    private func second(of day: String, hour: Int, minute: Int) -> Int64? {
+        time.date("\(day)T\(two(hour)):\(two(minute))").map { $0.microseconds / 1_000_000 }
+    }
+
+    private func text(_ second: Int64) -> String { time.text(WallDate(microseconds: second * 1_000_000)) }
+
+    private func clock(_ offset: Int) -> String { "\(two(offset / 3600)):\(two(offset / 60 % 60))" }
+
+    private func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import EventReports
+
+/// The zone in which dates are told and taken: what --zone says, UTC, what `TZ` names, or the machine's.
+struct ZoneArguments: ParsableArguments {
+    @Flag(help: "Tell dates, and take those given, in UTC.")
+    var utc = false
+
+    @Option(help: ArgumentHelp("The same in this zone, such as Europe/Vienna.", valueName: "name"))
+    var zone: String?
+
+    /// Dates in that zone.
+    var time: VisitsTime { VisitsTime(isUTC: utc) }
+
+    /// Refuses a zone that this machine does not know, which the C library would take for UTC without a word.
+    ///
+    /// It runs before what it is a part of is checked, so that dates given are taken in the zone.
+    func validate() throws {
+        if let zone {
+            if utc { throw ValidationError("--utc and --zone exclude each other") }
+            guard VisitsTime.use(zone: zone) else { throw Self.unknown("--zone", zone) }
+            return
+        }
+        try Self.check(isUTC: utc)
+    }
+
+    /// Refuses a `TZ` that names no zone.
+    static func check(isUTC: Bool) throws {
+        if !isUTC, let zone = VisitsTime.unknownZone { throw unknown("TZ", zone) }
+    }
+
+    private static func unknown(_ what: String, _ zone: String) -> ValidationError {
+        ValidationError(
+            """
+            \(what) is \(zone), which is no time zone that this machine knows; name one that `timedatectl list-timezones` \
+            lists (the package tzdata has them), or say --utc
+            """)
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// Names of beacons, wherever a person reads; never by themselves in what programs read.
+@Suite struct NameTests {
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    private func folder(_ writer: LineWriter) throws -> String {
+        let path = scratch.path("events")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
+            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
+        return path
+    }
+
+    /// A configuration that names beacons 1, 2 and 3, the last two alike.
+    private func configuration() throws -> String {
+        let path = scratch.path("gateway.yaml")
+        try Data(
+            """
+            conditions:
+              - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}
+            beacons:
+              - {major: 1, minor: 1, name: Ada, group: nurses}
+              - {major: 1, minor: 2, name: Grace}
+              - {major: 1, minor: 3, name: Grace}
+            """.utf8
+        ).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func world() throws -> [String] {
+        var writer = LineWriter()
+        writer.stay("staff", 3600, 7200, minor: 1)
+        writer.stay("staff", 7300, 7400, minor: 2)
+        writer.stay("staff", 7500, 7600, minor: 3)
+        writer.stay("staff", 7700, 7800, minor: 9)
+        return ["--config", try configuration(), try folder(writer)]
+    }
+
+    private func visits(_ arguments: [String]) throws -> Ending {
+        try Gateway.run(["visits", "--utc"] + arguments)
+    }
+
+    @Test func `the table and its totals name who has a name, and tell two of one name apart`() throws {
+        let text = try visits(try world()).text
+        #expect(text.contains("  Ada (staff)  "), "\(text)")
+        #expect(text.contains("Grace 1/2 (staff)") && text.contains("Grace 1/3 (staff)"))
+        #expect(text.contains("staff 1/9"))
+        #expect(!text.contains("staff 1/1"))
+        #expect(text.split(separator: "\n").contains { $0.contains("Ada (staff)") && $0.contains("1 visit, 1:00:00") })
+    }
+
+    @Test func `the page names them`() throws {
+        let page = scratch.path("page.html")
+        #expect(try visits(["--html", page] + world()).status == 0)
+        let text = try String(contentsOfFile: page, encoding: .utf8)
+        #expect(text.contains("<div class=\"name\">Ada (staff)</div>"))
+        #expect(text.contains("<td>Ada (staff)</td>"))
+    }
+
+    @Test func `a spreadsheet gets scope, name, group, gateway, hours as a number and local dates`() throws {
+        let world = try world()
+        let rows = try Gateway.run(["visits", "--csv", "--zone", "Europe/Vienna"] + world).text
+            .split(separator: "\r\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+        let ada = Dictionary(uniqueKeysWithValues: zip(rows[0], rows[1]))
+        #expect(ada["scope"] == "beacon" && ada["name"] == "Ada" && ada["group"] == "nurses" && ada["gateway"] == "g")
+        #expect(ada["hours"] == "1.0000")
+        #expect(ada["arrival"] == "2026-11-21 02:00:00" && ada["departure"] == "2026-11-21 03:00:00")
+        #expect(rows.allSatisfy { $0.count == rows[0].count })
+    }
+
+    @Test func `JSON has name and group where they are known`() throws {
+        let rows = try visits(["--json"] + world()).lines.map(object).filter { $0["kind"] as? String == "visit" }
+        #expect(rows.map { $0["name"] as? String } == ["Ada", "Grace", "Grace", nil])
+        #expect(rows.map { $0["group"] as? String } == ["nurses", nil, nil, nil])
+    }
+
+    @Test(arguments: ["Ada", "ada", "ADA"]) func `--beacon finds by name`(name: String) throws {
+        let rows = try visits(["--json", "--beacon", name] + world()).lines.map(object)
+        #expect(rows.count { $0["kind"] as? String == "visit" } == 1)
+        #expect(rows.first?["name"] as? String == "Ada")
+    }
+
+    @Test func `a name that two have lists both, and one that nobody has suggests the nearest`() throws {
+        let world = try world()
+        for command in [["visits", "--beacon", "Grace"], ["explain", "Grace"]] {
+            let ending = try Gateway.run(command + world)
+            #expect(ending.status == 65 && ending.output.isEmpty)
+            #expect(ending.errors.contains("2 beacons are called “Grace”"), "\(ending.errors)")
+            #expect(ending.errors.contains("/1/2") && ending.errors.contains("/1/3"))
+        }
+        for command in [["visits", "--beacon", "Adda"], ["explain", "Adda"]] {
+            let ending = try Gateway.run(command + world)
+            #expect(ending.status == 65 && ending.errors.contains("is “Ada” meant?"), "\(ending.errors)")
+        }
+    }
+
+    @Test(arguments: ["Ada", "ada", "Ada (staff)", "Grace 1/2", "Grace 1/2 (staff)", "staff 1/9"])
+    func `explain takes every name that the table prints, and says it`(name: String) throws {
+        let ending = try Gateway.run(["explain", "--utc", name] + world())
+        #expect(ending.status == 0, "\(ending.errors)")
+        if name.lowercased().hasPrefix("ada") {
+            #expect(ending.text.contains("beacon Ada (F7826DA6-"), "\(ending.text)")
+        }
+    }
+
+    @Test func `without names --beacon says where they would come from`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 3600, 7200, minor: 1)
+        let ending = try Gateway.run("visits", "--beacon", "Ada", try folder(writer))
+        #expect(ending.status == 64 && ending.errors.contains("--config FILE"), "\(ending.errors)")
+    }
+
+    // MARK: One person
+
+    @Test func `a badge under two conditions is one person: eight hours are eight hours, once`() throws {
+        var writer = LineWriter()
+        writer.event("building", "satisfied", 0, minor: 1, seen: 0)
+        writer.stay("desk", 3600, 7200, minor: 1)
+        writer.stay("desk", 9000, 10_800, minor: 1)
+        writer.event("building", "unsatisfied", 28_830, minor: 1, seen: 28_800)
+        writer.visit("building", 28_830, arrival: 0, departure: 28_800, minor: 1)
+        let path = try folder(writer)
+        let totals = try visits(["--json", path]).lines.map(object).filter { $0["kind"] as? String == "total" }
+        #expect(totals.count == 1 && totals.first?["visits"] as? Int == 1)
+        #expect((totals.first?["duration"] as? NSNumber)?.intValue == 28_800)
+        #expect(totals.first?["identifiers"] as? [String] == ["building", "desk"])
+        let table = try visits([path]).text
+        #expect(table.contains("building+desk 1/1") && table.contains("1 visit, 8:00:00"), "\(table)")
+    }
+
+    @Test(arguments: 1...20) func `the time of one person is what its conditions cover together`(seed: Int) throws {
+        var random = Numbers(state: UInt64(seed))
+        var writer = LineWriter()
+        var covered = Set<Int>()
+        var stays: [(name: String, from: Int, to: Int)] = []
+        for name in ["a", "b", "c"] {
+            var time = random(200) + 100
+            while time < 5000 {
+                let to = time + random(400) + 1
+                stays.append((name, time, to))
+                covered.formUnion(time..<to)
+                time = to + 40 + random(300)
+            }
+        }
+        // As a gateway would write them: what began, and what ended, in its order.
+        let edges =
+            stays.map { ($0.from, 0, $0) } + stays.map { ($0.to + 30, 1, $0) }
+        for (time, kind, stay) in edges.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
+            if kind == 0 {
+                writer.event(stay.name, "satisfied", Double(time), minor: 1, seen: Double(time))
+            } else {
+                writer.event(stay.name, "unsatisfied", Double(time), minor: 1, seen: Double(stay.to))
+                writer.visit(
+                    stay.name, Double(time), arrival: Double(stay.from), departure: Double(stay.to), minor: 1)
+            }
+        }
+        let totals = try visits(["--json", try folder(writer)]).lines.map(object)
+            .filter { $0["kind"] as? String == "total" }
+        #expect(
+            totals.count == 1 && (totals.first?["duration"] as? NSNumber)?.intValue == covered.count, "seed \(seed)")
+    }
+
+    // MARK: Zones
+
+    @Test func `an unknown zone is refused, and --utc with it`() throws {
+        let world = try world()
+        let unknown = try Gateway.run(["visits", "--zone", "Europe/Wien"] + world)
+        #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien"), "\(unknown.errors)")
+        #expect(try Gateway.run(["visits", "--zone", "Europe/Vienna", "--utc"] + world).status == 64)
+    }
+
+    @Test func `the offset is told where it changes, and dates given are taken in the zone`() throws {
+        var writer = LineWriter()
+        // 2026-10-24 22:00 UTC: midnight in Vienna, the night in which summer time ends.
+        writer.offset = 1_792_879_200
+        writer.stay("staff", 3600, 14_400, minor: 1)
+        let path = try folder(writer)
+        let text = try Gateway.run("visits", "--zone", "Europe/Vienna", path).text
+        #expect(text.contains("2026-10-25 01:00:00  2026-10-25 03:00:00"), "\(text)")
+        #expect(text.contains("Times are local, +0200, from 2026-10-25 02:00:00 on +0100."), "\(text)")
+        #expect(text.contains("1 visit, 3:00:00"))
+        let clipped = try Gateway.run(
+            "visits", "--zone", "Europe/Vienna", "--from", "2026-10-25T02:30", "--to", "2026-10-25T03:00", path
+        ).text
+        #expect(clipped.contains("began before"))
+        let explained = try Gateway.run("explain", "--zone", "Europe/Vienna", "--at", "2026-10-25T01:30", "1/1", path)
+        #expect(explained.text.contains("became satisfied at 2026-10-25 01:00:00.000"), "\(explained.text)")
+    }
+}
+
+/// Numbers below a bound, the same for the same seed (SplitMix64).
+private struct Numbers {
+    var state: UInt64
+
+    mutating func callAsFunction(_ bound: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+    }
+}
