@@ -5,7 +5,8 @@
 
 Each line of the event files that arrives goes to RECORD, its payload alone. On DEVICE a mark is written for it before it is
 acknowledged, past the stack of the disk's cache (O_DIRECT): in a log of the disk's writes the marks say what had been
-shipped by then. MQTT 3.1.1 and 5, as much of it as a publisher with QoS 0 and 1 needs.
+shipped by then. MQTT 3.1.1 and 5, as much of it as a publisher with QoS 0 and 1 needs. Where the environment has BROKER_PASSWORD,
+who does not give it is hung up on.
 """
 import json
 import mmap
@@ -60,7 +61,10 @@ class Client:
 
     def _packet(self, first, body):
         kind = first >> 4
-        if kind == 1:  # CONNECT: the protocol's name, then its version
+        if kind == 1:  # CONNECT: the protocol's name, then its version; the last of its fields is the password
+            password = os.environ.get("BROKER_PASSWORD", "").encode()
+            if password and not body.endswith(struct.pack(">H", len(password)) + password):
+                raise ConnectionError
             self._version = body[2 + struct.unpack_from(">H", body)[0]]
             self.connection.sendall(b"\x20\x03\0\0\0" if self._version == 5 else b"\x20\x02\0\0")
         elif kind == 3:

@@ -36,6 +36,12 @@ def seen(path):
         raise OSError("it is not to be seen")
 
 
+def listed(path):
+    # What is made inaccessible stays there, as an empty folder.
+    if not os.listdir(path):
+        raise OSError("it is empty")
+
+
 def suid(folder):
     path = os.path.join(folder, "probe-suid")
     with open(path, "w"):
@@ -72,7 +78,7 @@ def tries(folder):
         "write in /var/lib/systemd": lambda: write("/var/lib/systemd/lab-probe"),
         "set a kernel tunable": lambda: open("/proc/sys/kernel/printk", "w").close(),
         "make a control group": lambda: group("/sys/fs/cgroup/lab-probe"),
-        "see the kernel's modules": lambda: seen("/usr/lib/modules"),
+        "see the kernel's modules": lambda: listed("/usr/lib/modules"),
         "load a module": lambda: command("modprobe", "dummy"),
         "read the kernel's log": lambda: command("dmesg"),
         "set the clock": lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()),
