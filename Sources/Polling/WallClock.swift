@@ -9,7 +9,13 @@ package enum WallClock {
         var state = timex()
         // With no modes it only reads, which everybody may.
         let result = unsafe adjtimex(&state)
-        return result != TIME_ERROR && state.status & STA_UNSYNC == 0
+        return isSynchronized(result: result, status: state.status)
+    }
+
+    /// Whether the answer of adjtimex(2) says so. Where a filter of system calls refuses it (systemd's `ProtectClock`),
+    /// nobody knows, and dates may be wrong.
+    static func isSynchronized(result: Int32, status: Int32) -> Bool {
+        result >= 0 && result != TIME_ERROR && status & STA_UNSYNC == 0
     }
 }
 
