@@ -7,7 +7,7 @@ from .run import BADGE, CONFIGURATION, EVENTS, MOMENT, UNIT, condition, configur
 
 # What the unit says.
 WATCHDOG, RESTART, STOP = 60, 10, 15
-EXPOSURE = 2.3
+EXPOSURE = 2.5
 CAP_NET_ADMIN = 1 << 12
 SCENARIOS = {}
 
