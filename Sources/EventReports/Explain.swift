@@ -99,7 +99,7 @@ package struct Explain {
         var adapters: [String: LogLine] = [:]
         var named: Set<String> = []
         try reader.read(
-            [.event, .visit, .condition, .adapter, .clock, .gateway, .evidence],
+            [.event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased],
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             if let identifier = line.identifier, named.count < Self.namesMax { named.insert(identifier) }
@@ -173,7 +173,7 @@ extension LogLine {
         case .visit(let visit): visit.identifier
         case .condition(let change): change.identifier
         case .evidence(let evidence): evidence.identifier
-        case .adapter, .clock, .gateway: nil
+        case .adapter, .clock, .gateway, .erased: nil
         }
     }
 }

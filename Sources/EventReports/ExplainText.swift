@@ -24,6 +24,7 @@ struct ExplainText {
         case .clock(let change): tell(change)
         case .gateway(let change): tell(change)
         case .evidence: break
+        case .erased: tellErased()
         }
         lines.append("")
         lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")
@@ -34,6 +35,12 @@ struct ExplainText {
     private var number: String { finding.line.sequence.map { "Line \($0)" } ?? "The line" }
 
     private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
+
+    private mutating func tellErased() {
+        lines.append("\(number) was written at \(time.text(finding.line.date)), and erased since.")
+        lines.append("")
+        lines.append("Somebody was to be forgotten: of whom it told, and what, is kept nowhere in these files.")
+    }
 
     // MARK: Events
 

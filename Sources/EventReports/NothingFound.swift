@@ -30,7 +30,7 @@ struct NamedSubjects {
         case .event(let event): beacon = event.refinement
         case .visit(let visit): beacon = visit.refinement
         case .condition: beacon = nil
-        case .adapter, .clock, .gateway, .evidence: return
+        case .adapter, .clock, .gateway, .evidence, .erased: return
         }
         if let condition, !hasCondition, let identifier = line.identifier {
             hasCondition = identifier == condition

@@ -87,7 +87,7 @@ struct StayReader {
         switch line.entry {
         case .event(let event): isWanted(event.identifier, event.scope == .beacon ? event.refinement : nil)
         case .visit(let visit): isWanted(visit.identifier, visit.scope == .beacon ? visit.refinement : nil)
-        case .condition, .adapter, .clock, .gateway, .evidence: true
+        case .condition, .adapter, .clock, .gateway, .evidence, .erased: true
         }
     }
 

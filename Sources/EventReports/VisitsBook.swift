@@ -135,7 +135,7 @@ struct VisitsBook {
         case .condition(let change): note(change, line, into: &stays)
         case .adapter(let change): note(change, line)
         case .gateway(let change): note(change, line)
-        case .clock, .evidence: break
+        case .clock, .evidence, .erased: break
         }
     }
 

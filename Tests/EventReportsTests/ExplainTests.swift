@@ -213,7 +213,7 @@ import Testing
         site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
         site.deliver()
         #expect(try Gateway.run("explain", "room", site.directory).text.contains("became unsatisfied"))
-        let early = Writer.date(Double(sightings[0].time.nanoseconds) / 1e9 + 1)
+        let early = LineWriter.date(Double(sightings[0].time.nanoseconds) / 1e9 + 1)
         #expect(
             try Gateway.run("explain", "room", site.directory, "--at", early).text.contains("became satisfied"))
         #expect(try Gateway.run("explain", "nobody", site.directory).status == 65)
@@ -221,5 +221,25 @@ import Testing
         #expect(try Gateway.run("explain", "1", "/nonexistent").status == 66)
     }
 
-    private typealias Writer = LineWriter
+    @Test func `of a line that was erased it says that, and when it was written`() throws {
+        var writer = LineWriter()
+        writer.event("staff", "satisfied", 1000, seen: 1000)
+        writer.event("staff", "satisfied", 1000, minor: 7, seen: 1000)
+        writer.event("staff", "unsatisfied", 1200)
+        let scratch = try Scratch()
+        let file = scratch.path("events-000000000001-20261121T000000Z.jsonl")
+        var lines = writer.lines
+        // As `erase` leaves it: the envelope's keys, and spaces up to the length that it had.
+        let length = lines[1].utf8.count
+        lines[1] = #"{"version":2,"type":"erased","gateway":"g","boot":"aaaaaaaa-00000001","sequence":2,"#
+        lines[1] += #""date":"\#(writer.date(1000))","monotonic":1000000000}"#
+        lines[1] += String(repeating: " ", count: length - lines[1].utf8.count)
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+        let told = try Gateway.run("explain", "2", scratch.path(""), "--utc")
+        #expect(told.status == 0)
+        let text = String(decoding: told.output, as: UTF8.self)
+        #expect(text.hasPrefix("Line 2 was written at 2026-11-21 00:16:40, and erased since.\n"), "\(text)")
+        #expect(!text.contains("staff"))
+        #expect(try Gateway.run("explain", "3", scratch.path(""), "--utc").status == 0)
+    }
 }

@@ -143,7 +143,7 @@ struct RecordBuilder {
         case .condition: if let change = parser.conditionChange() { apply(change) }
         case .adapter: if let change = parser.adapterChange() { apply(change) }
         case .clock: if let change = parser.clockChange() { isSynchronized = change.isSynchronized }
-        case .gateway, .ranging, .evidence, nil: break
+        case .gateway, .ranging, .evidence, .erased, nil: break
         }
     }
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// The type of a line, from its first octets: most lines need no closer look.
 enum LineKind {
-    case event, visit, condition, adapter, clock, gateway, evidence, other
+    case event, visit, condition, adapter, clock, gateway, evidence, erased, other
 
     private static let key: StaticString = "\"type\":\""
     // In an envelope it stands behind topic, qos and retain.
@@ -18,6 +18,7 @@ enum LineKind {
         switch (line[word], line[word + 1], line[word + 2]) {
         case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): self = .event
         case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): self = .evidence
+        case (UInt8(ascii: "e"), UInt8(ascii: "r"), _): self = .erased
         case (UInt8(ascii: "v"), _, _): self = .visit
         case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): self = .condition
         case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): self = .clock
@@ -76,6 +77,7 @@ enum LineKind {
         case .clock: .clock
         case .gateway: .gateway
         case .evidence: .evidence
+        case .erased: .erased
         case .other: []
         }
     }

@@ -9,7 +9,7 @@ package import JSON
 package struct LineParser: Sendable {
     /// The types of lines.
     package enum Kind: CaseIterable, Sendable {
-        case event, visit, condition, adapter, clock, gateway, ranging, evidence
+        case event, visit, condition, adapter, clock, gateway, ranging, evidence, erased
 
         var word: StaticString {
             switch self {
@@ -21,6 +21,7 @@ package struct LineParser: Sendable {
             case .gateway: "gateway"
             case .ranging: "ranging"
             case .evidence: "evidence"
+            case .erased: "erased"
             }
         }
 

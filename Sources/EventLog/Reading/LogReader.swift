@@ -21,6 +21,8 @@ public struct LogLine {
         case gateway(GatewayChange)
         /// What an exit rests on.
         case evidence(Evidence)
+        /// Something that was taken back: what stood here named a beacon that was to be forgotten.
+        case erased
     }
 
     /// What it says.
@@ -60,6 +62,7 @@ extension LogLine {
         case .clock: .clock
         case .gateway: .gateway
         case .evidence: .evidence
+        case .erased: .erased
         }
     }
 }
@@ -86,6 +89,8 @@ public struct LogReader {
         public static let evidence = Types(rawValue: 32)
         /// `gateway` lines.
         public static let gateway = Types(rawValue: 64)
+        /// `erased` lines.
+        public static let erased = Types(rawValue: 128)
     }
 
     /// What the reader met that no line could be made of.
@@ -344,6 +349,7 @@ public struct LogReader {
         case .clock: entry = parser.clockChange().map { .clock($0) }
         case .gateway: entry = parser.gatewayChange().map { .gateway($0) }
         case .evidence: entry = parser.evidence().map { .evidence($0) }
+        case .erased: entry = .erased
         case .ranging, nil: entry = nil
         }
         guard let entry else { return nil }

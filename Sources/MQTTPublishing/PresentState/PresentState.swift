@@ -97,7 +97,7 @@ package struct PresentState: Sendable {
         case .event: isUnderstood = takeEvent()
         case .condition: isUnderstood = takeChange()
         case .visit: isUnderstood = takeVisit()
-        case .adapter, .clock, .gateway, .ranging, .evidence: isUnderstood = true
+        case .adapter, .clock, .gateway, .ranging, .evidence, .erased: isUnderstood = true
         // A later version's: what it says may matter, but not to this one.
         case nil: isUnderstood = true
         }
