@@ -16,7 +16,7 @@ extension BeaconMonitor {
     ///   - named: the beacons that have a name (rule P4).
     ///   - locating: how the monitor knows where this gateway is, for circles.
     /// - Throws: `MonitorError.nameTaken(_:)` where a monitor of that name has not ended (rule N1), and what says which
-    ///   setting is out of bounds. What stands in the way of hearing `run()` throws: ``HearingError``.
+    ///   setting is out of bounds. What stands in the way of hearing `run()` throws: `HearingError`.
     public init(
         _ name: String, scanning: Scanning, settings: MonitorSettings = MonitorSettings(),
         engine: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),

@@ -7,7 +7,7 @@ extension Locating {
     /// - Parameters:
     ///   - host: where gpsd runs.
     ///   - port: 1 … 65535.
-    ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
     /// - Returns: what a monitor takes as `locating:`.
     public static func gpsd(
         host: String = "localhost", port: UInt16 = 2947, feed: LocationFeed = .shared
@@ -19,7 +19,7 @@ extension Locating {
     ///   - file: a GPX file, 1.0 or 1.1.
     ///   - options: how it is played.
     ///   - pace: metres a second, for a file without times.
-    ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
     /// - Returns: what a monitor takes as `locating:`.
     public static func gpx(
         _ file: String, options: GPXOptions = GPXOptions(), pace: Double? = nil,
@@ -30,7 +30,7 @@ extension Locating {
     ///
     /// - Parameters:
     ///   - script: what tells it.
-    ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
     /// - Returns: what a monitor takes as `locating:`.
     public static func scripted(_ script: ScriptedFixes, feed: LocationFeed = .shared) -> Locating {
         provider(.scripted(script), feed: feed)
@@ -40,7 +40,7 @@ extension Locating {
     ///
     /// - Parameters:
     ///   - provider: where fixes come from.
-    ///   - feed: what is told as well, for ``LocationUpdate/liveUpdates(_:filter:from:)``.
+    ///   - feed: what is told as well, for `LocationUpdate.liveUpdates(_:filter:from:)`.
     /// - Returns: what a monitor takes as `locating:`.
     public static func provider(_ provider: LocationProvider, feed: LocationFeed = .shared) -> Locating {
         Locating(ProvidedSource(provider, feed))

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Where subscribers get updates from, and whoever has fixes puts them: safe from any thread.
 ///
-/// It owns no thread and no clock: a ``LocationFeedDriver`` on the loop of the sources tells it the time.
+/// It owns no thread and no clock: who puts fixes, a monitor or ``run(_:clock:)``, tells it the time.
 public final class LocationFeed: Sendable {
     /// The process's own, which ``LocationUpdate/liveUpdates(_:filter:from:)`` reads unless told otherwise.
     public static let shared = LocationFeed()
