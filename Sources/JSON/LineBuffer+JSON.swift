@@ -7,7 +7,7 @@ extension LineBuffer {
 
     /// Appends an object: `body` writes its members.
     @inlinable @inline(__always)
-    package mutating func object(_ body: (inout LineBuffer) -> Void) {
+    public mutating func object(_ body: (inout LineBuffer) -> Void) {
         append(octet: UInt8(ascii: "{"))
         body(&self)
         append(octet: UInt8(ascii: "}"))
@@ -20,7 +20,7 @@ extension LineBuffer {
     ///   - onLines: whether each stands on a line of its own, for people.
     ///   - body: writes one.
     @inlinable @inline(__always)
-    package mutating func array<Element>(
+    public mutating func array<Element>(
         _ elements: some Sequence<Element>, onLines: Bool = false, _ body: (inout LineBuffer, Element) -> Void
     ) {
         append(octet: UInt8(ascii: "["))
@@ -35,17 +35,17 @@ extension LineBuffer {
 
     /// Appends a string of what `body` appends, which needs no escapes.
     @inlinable @inline(__always)
-    package mutating func quoted(_ body: (inout LineBuffer) -> Void) {
+    public mutating func quoted(_ body: (inout LineBuffer) -> Void) {
         append(octet: UInt8(ascii: "\""))
         body(&self)
         append(octet: UInt8(ascii: "\""))
     }
 
     /// Appends a string.
-    package mutating func string(_ text: String) { quoted { $0.append(escaped: text) } }
+    public mutating func string(_ text: String) { quoted { $0.append(escaped: text) } }
 
     /// Appends text as the inside of a JSON string (§7).
-    package mutating func append(escaped text: String) {
+    public mutating func append(escaped text: String) {
         if let mayStand, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
             return append(escaped: text, unless: mayStand)
         }
@@ -104,7 +104,7 @@ extension LineBuffer {
 
     /// Begins a member of the object that is being written; its value comes next.
     @inlinable @inline(__always)
-    package mutating func key(_ key: StaticString) {
+    public mutating func key(_ key: StaticString) {
         let size = key.utf8CodeUnitCount
         reserve(size + 4)
         // No value ends with what an object begins with.
@@ -120,82 +120,82 @@ extension LineBuffer {
     }
 
     /// The same under a name that is no literal.
-    package mutating func key(named key: String) {
+    public mutating func key(named key: String) {
         if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
         string(key)
         append(octet: UInt8(ascii: ":"))
     }
 
     /// Writes a whole number under a name that is no literal.
-    package mutating func write(named key: String, _ number: Int) {
+    public mutating func write(named key: String, _ number: Int) {
         self.key(named: key)
         append(number)
     }
 
     /// Writes a text.
-    package mutating func write(_ key: StaticString, _ text: String) {
+    public mutating func write(_ key: StaticString, _ text: String) {
         self.key(key)
         string(text)
     }
 
     /// Writes a text; nothing where there is none: absent is absent.
-    package mutating func write(_ key: StaticString, _ text: String?) {
+    public mutating func write(_ key: StaticString, _ text: String?) {
         if let text { write(key, text) }
     }
 
     /// Writes a word, which needs no escapes.
     @inlinable @inline(__always)
-    package mutating func write(_ key: StaticString, word: StaticString) {
+    public mutating func write(_ key: StaticString, word: StaticString) {
         self.key(key)
         quoted { $0.append(word) }
     }
 
     /// Writes a whole number.
     @inlinable @inline(__always)
-    package mutating func write(_ key: StaticString, _ number: some FixedWidthInteger) {
+    public mutating func write(_ key: StaticString, _ number: some FixedWidthInteger) {
         self.key(key)
         append(Int(truncatingIfNeeded: number))
     }
 
     /// Writes `true` or `false`.
     @inlinable @inline(__always)
-    package mutating func write(_ key: StaticString, _ isSo: Bool) {
+    public mutating func write(_ key: StaticString, _ isSo: Bool) {
         self.key(key)
         if isSo { append("true") } else { append("false") }
     }
 
     /// Writes a number of seconds, exact to the microsecond; what is finer is cut off.
-    package mutating func write(_ key: StaticString, seconds duration: Duration) {
+    public mutating func write(_ key: StaticString, seconds duration: Duration) {
         write(key, millionths: duration.nanoseconds / 1000)
     }
 
     /// Writes a decimal number of so many millionths: ``append(millionths:)``.
-    package mutating func write(_ key: StaticString, millionths: Int64) {
+    public mutating func write(_ key: StaticString, millionths: Int64) {
         self.key(key)
         append(millionths: millionths)
     }
 
     /// Writes a date: ``append(date:)``.
-    package mutating func write(_ key: StaticString, date microseconds: Int64) {
+    public mutating func write(_ key: StaticString, date microseconds: Int64) {
         self.key(key)
         quoted { $0.append(date: microseconds) }
     }
 
     /// Writes texts.
-    package mutating func write(_ key: StaticString, _ texts: some Sequence<String>) {
+    public mutating func write(_ key: StaticString, _ texts: some Sequence<String>) {
         array(key, texts) { $0.string($1) }
     }
 
     /// Writes an object: `body` writes its members.
     @inlinable @inline(__always)
-    package mutating func object(_ key: StaticString, _ body: (inout LineBuffer) -> Void) {
+    public mutating func object(_ key: StaticString, _ body: (inout LineBuffer) -> Void) {
         self.key(key)
         object(body)
     }
 
     /// Writes an array: `body` writes the value of each element.
     @inlinable @inline(__always)
-    package mutating func array<Element>(
+    public mutating func array<Element>(
         _ key: StaticString, _ elements: some Sequence<Element>, onLines: Bool = false,
         _ body: (inout LineBuffer, Element) -> Void
     ) {
@@ -205,7 +205,7 @@ extension LineBuffer {
 
     /// Writes an array of objects, one for each element.
     @inlinable @inline(__always)
-    package mutating func objects<Element>(
+    public mutating func objects<Element>(
         _ key: StaticString, _ elements: some Sequence<Element>, onLines: Bool = false,
         _ body: (inout LineBuffer, Element) -> Void
     ) {

@@ -2,7 +2,7 @@
 extension LineBuffer {
     /// Appends a number in decimal.
     @inlinable @inline(__always)
-    package mutating func append(_ number: Int) {
+    public mutating func append(_ number: Int) {
         reserve(20)
         if number < 0 {
             unsafe storage[filled] = UInt8(ascii: "-")
@@ -29,7 +29,7 @@ extension LineBuffer {
 
     /// Appends a number of exactly `digits` decimal digits, zeros in front.
     @inlinable @inline(__always)
-    package mutating func append(_ number: Int, digits: Int) {
+    public mutating func append(_ number: Int, digits: Int) {
         reserve(digits)
         var rest = number.magnitude
         var place = filled + digits
@@ -42,13 +42,13 @@ extension LineBuffer {
     }
 
     /// Appends two hexadecimal digits, upper case.
-    package mutating func append(hexadecimal octet: UInt8) {
+    public mutating func append(hexadecimal octet: UInt8) {
         append(octet: Self.digit(octet >> 4))
         append(octet: Self.digit(octet & 0xF))
     }
 
     /// Appends a number of tenths with its decimal: `-61.5`.
-    package mutating func append(tenths: Int) {
+    public mutating func append(tenths: Int) {
         if tenths < 0 { append(octet: UInt8(ascii: "-")) }
         append(Int(tenths.magnitude / 10))
         append(octet: UInt8(ascii: "."))
@@ -59,7 +59,7 @@ extension LineBuffer {
     ///
     /// Always with a decimal point, since readers that take a number's type from how it is written (databases that make
     /// columns of first values) would have it change.
-    package mutating func append(millionths: Int64) {
+    public mutating func append(millionths: Int64) {
         if millionths < 0 { append(octet: UInt8(ascii: "-")) }
         let magnitude = millionths.magnitude
         append(Int(truncatingIfNeeded: magnitude / 1_000_000))

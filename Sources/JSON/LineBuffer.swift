@@ -1,7 +1,7 @@
 /// Octets of output on their way to a file: what lines are written into, without allocating for each.
 ///
 /// Safe to use: every write makes room first, and what is handed out are the octets written.
-@safe package struct LineBuffer: ~Copyable {
+@safe public struct LineBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var filled = 0
@@ -17,7 +17,7 @@
     ///   - capacity: how many octets it holds at first.
     ///   - mayStand: which characters stand in JSON strings as they are; the others are escaped. Without it, all that
     ///     RFC 8259 §7 lets.
-    package init(capacity: Int = 65_536, mayStand: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
+    public init(capacity: Int = 65_536, mayStand: (@Sendable (Unicode.Scalar) -> Bool)? = nil) {
         self.capacity = max(capacity, 1024)
         unsafe storage = .allocate(capacity: self.capacity)
         self.mayStand = mayStand
@@ -26,27 +26,27 @@
     deinit { unsafe storage.deallocate() }
 
     /// How many octets wait.
-    @inlinable package var count: Int { filled }
+    @inlinable public var count: Int { filled }
 
     /// The octets that wait.
-    package func withBytes<Result, Failure: Error>(
+    public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(UnsafeRawBufferPointer(start: storage, count: filled))
     }
 
     /// The octets that wait, as an array.
-    package var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: filled)) }
+    public var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: storage, count: filled)) }
     /// The octets that wait, as text.
-    package var text: String {
+    public var text: String {
         unsafe String(decoding: UnsafeBufferPointer(start: storage, count: filled), as: UTF8.self)
     }
 
     /// Forgets what waits and keeps the memory.
-    package mutating func removeAll() { filled = 0 }
+    public mutating func removeAll() { filled = 0 }
 
     /// Forgets the first `size` octets that wait.
-    package mutating func removeFirst(_ size: Int) {
+    public mutating func removeFirst(_ size: Int) {
         let size = min(max(size, 0), filled)
         guard size > 0 else { return }
         unsafe storage.update(from: storage + size, count: filled - size)
@@ -54,7 +54,7 @@
     }
 
     /// Takes back the octet that was appended last.
-    package mutating func removeLast() { filled = max(0, filled - 1) }
+    public mutating func removeLast() { filled = max(0, filled - 1) }
 
     /// Whether `octet` was appended last.
     @inlinable @inline(__always)
@@ -79,7 +79,7 @@
 
     /// Appends text as it is.
     @inlinable @inline(__always)
-    package mutating func append(_ text: StaticString) {
+    public mutating func append(_ text: StaticString) {
         let size = text.utf8CodeUnitCount
         reserve(size)
         unsafe (storage + filled).update(from: text.utf8Start, count: size)
@@ -87,7 +87,7 @@
     }
 
     /// Appends text as it is.
-    package mutating func append(text: String) {
+    public mutating func append(text: String) {
         var text = text
         text.withUTF8 { octets in
             guard let start = octets.baseAddress else { return }
@@ -98,7 +98,7 @@
     }
 
     /// Appends octets as they are.
-    package mutating func append(_ octets: [UInt8]) {
+    public mutating func append(_ octets: [UInt8]) {
         reserve(octets.count)
         unsafe octets.withUnsafeBufferPointer { source in
             guard let start = source.baseAddress else { return }
@@ -118,7 +118,7 @@
 
     /// Appends one octet.
     @inlinable @inline(__always)
-    package mutating func append(octet: UInt8) {
+    public mutating func append(octet: UInt8) {
         reserve(1)
         unsafe storage[filled] = octet
         filled += 1
