@@ -155,6 +155,35 @@ import Testing
         #expect(!text.contains("is at its limit"))
     }
 
+    @Test(arguments: [true, false])
+    func `a stretch in which the adapter did not listen is no silence of the beacon's`(isDeaf: Bool) throws {
+        let first = try #require(try Self.sightings().first)
+        var site = try Site(try Scratch(), start: first.time) { $0.exitTimeout = .seconds(30) }
+        var sighting = first
+        for second in 0..<60 {
+            sighting.time = first.time + .seconds(second)
+            site.sighted(sighting)
+        }
+        if isDeaf {
+            site.engine.listening(
+                ListeningChange(.stopped(since: nil), adapter: site.adapter, reason: "unplugged"),
+                at: sighting.time + .seconds(1), into: &site.actions)
+            site.deliver()
+            site.engine.listening(
+                ListeningChange(.started, adapter: site.adapter), at: sighting.time + .seconds(240),
+                into: &site.actions)
+            site.deliver()
+        }
+        for second in 300..<360 {
+            sighting.time = first.time + .seconds(second)
+            site.sighted(sighting)
+        }
+        site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
+        site.deliver()
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains(isDeaf ? "the longest 1 s." : "the longest 241 s."), "\(text)")
+    }
+
     @Test func `threshold: heard all the time, and too weak`() throws {
         let sightings = try Self.sightings()
         var site = try Site(try Scratch(), start: sightings[0].time) {

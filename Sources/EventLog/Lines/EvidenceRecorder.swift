@@ -44,8 +44,16 @@ public struct EvidenceRecorder {
         /// The stretches that are over, oldest first; a few are enough for what the sightings reach back to.
         var past: [(start: Int64, end: Int64)] = []
         var since: Int64?
+        /// Up to when it was last said not to listen; `.max` while that goes on, `.min` where it never was.
+        var silentUntil: Int64 = .min
+
+        mutating func begin(at time: Int64) {
+            since = time
+            if silentUntil > time { silentUntil = time }
+        }
 
         mutating func end(at time: Int64) {
+            silentUntil = .max
             guard let start = since else { return }
             past.append((start, time))
             if past.count > 64 { past.removeFirst() }
@@ -71,6 +79,8 @@ public struct EvidenceRecorder {
     private var passing = List()
     private var regular = List()
     private var adapters: [UInt16: Listening] = [:]
+    /// The latest of their ``Listening/silentUntil``: what was heard since is not asked further.
+    private var silentUntil: Int64 = .min
     private var settings: [Identifier: ConditionSettings] = [:]
     private var owed: Evidence?
 
@@ -100,15 +110,20 @@ public struct EvidenceRecorder {
         }
         let count = slots[place].count
         if count > 0 {
-            let last = slots[place].sightings[(count - 1) % Self.sightingsMax].time
+            let last = slots[place].sightings[(count - 1) % Self.sightingsMax]
             if (0..<Self.absence).contains(slots[place].lastGap) { slots[place].gaps.add(slots[place].lastGap) }
-            slots[place].lastGap = max(0, time.nanoseconds - last)
+            slots[place].lastGap = listened(last) ? max(0, time.nanoseconds - last.time) : -1
         }
         slots[place].sightings[count % Self.sightingsMax] = Heard(
             time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
         unlink(place)
         slots[place].count = count + 1
         link(place)
+    }
+
+    /// Whether the adapter that heard somebody has listened since: what it did not hear meanwhile is no silence.
+    private func listened(_ heard: Heard) -> Bool {
+        heard.time >= silentUntil || heard.time >= adapters[heard.adapter]?.silentUntil ?? .min
     }
 
     /// Forgets what was heard of a beacon.
@@ -128,10 +143,11 @@ public struct EvidenceRecorder {
         case .adapter(let change):
             guard let adapter = adapters.first(where: { $0.value.name == change.adapter })?.key else { return }
             if change.state == .listening {
-                adapters[adapter]?.since = change.time.nanoseconds
+                adapters[adapter]?.begin(at: change.time.nanoseconds)
             } else {
                 adapters[adapter]?.end(at: change.time.nanoseconds)
             }
+            silentUntil = adapters.values.lazy.map(\.silentUntil).max() ?? .min
         case .condition(let change):
             settings[Identifier(lookup: change.identifier)] = change.kind == .removed ? nil : change.settings
         case .event, .visit, .trackingLimitExceeded: break
