@@ -22,6 +22,9 @@ package struct BeaconDirectory: Sendable {
     /// Whether no beacon has a name.
     package var isEmpty: Bool { names.count == 0 }
 
+    /// The groups that beacons are in.
+    package var groups: Set<String> { Set(names.all.compactMap(\.group)) }
+
     /// What a beacon is called, and its group; `nil` where it has no name.
     package subscript(beacon: BeaconIdentity?) -> NamedBeacon? { beacon.flatMap { names[$0] } }
 

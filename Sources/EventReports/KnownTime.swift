@@ -16,31 +16,19 @@ struct KnownTime {
 
     /// The known time of gateways by their names.
     init(of gateways: [String], _ books: VisitsBooks) {
-        let silences = Dictionary(grouping: books.silences, by: \.gateway)
-        var heard: [Stretch] = []
-        for gateway in gateways { heard += Self.heard(gateway, silences[gateway] ?? [], books) }
+        let heard = gateways.flatMap { Self.heard($0, books) }
         some = Self.covered(heard, atLeast: 1)
         all = gateways.count == 1 ? some : Self.covered(heard, atLeast: gateways.count)
     }
 
-    private static func heard(
-        _ gateway: String, _ silences: [VisitsBook.Silence], _ books: VisitsBooks
-    ) -> [Stretch] {
-        guard let first = books.first(gateway), let asOf = books.asOf(gateway), first < asOf else { return [] }
-        var runs: [Stretch] = []
-        var adapters: [String: [Stretch]] = [:]
-        for silence in silences {
-            let stretch = Stretch(from: silence.from, to: silence.to ?? asOf)
-            guard stretch.from < stretch.to else { continue }
-            if let adapter = silence.adapter {
-                adapters[adapter, default: []].append(stretch)
-            } else {
-                runs.append(stretch)
-            }
+    private static func heard(_ gateway: String, _ books: VisitsBooks) -> [Stretch] {
+        guard let book = books.book(of: gateway), let first = book.first, let asOf = book.asOf, first < asOf else {
+            return []
         }
-        // What an adapter is told twice to have been silent is one silence of it.
-        let silent = adapters.values.flatMap { covered($0, atLeast: 1) }
-        let deaf = covered(runs + covered(silent, atLeast: books.adapterCount(of: gateway)), atLeast: 1)
+        // Without an adapter: it was not running, or had none, which is among the other, too.
+        let runs = book.hearing.silences.filter { $0.adapter == nil }.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
+        let deafness = book.hearing.deafness.map { Stretch(from: $0.from, to: $0.to ?? asOf) }
+        let deaf = covered((runs + deafness).filter { $0.from < $0.to }, atLeast: 1)
         var heard: [Stretch] = []
         var from = first
         for stretch in deaf {
@@ -50,6 +38,18 @@ struct KnownTime {
         }
         if from < asOf { heard.append(Stretch(from: from, to: asOf)) }
         return heard
+    }
+
+    /// When none of the gateways heard, between two moments.
+    func unknown(from: WallDate, to: WallDate) -> [Stretch] {
+        var unknown: [Stretch] = []
+        var since = from
+        for stretch in some where stretch.to > from && stretch.from < to {
+            if stretch.from > since { unknown.append(Stretch(from: since, to: stretch.from)) }
+            since = max(since, stretch.to)
+        }
+        if since < to { unknown.append(Stretch(from: since, to: to)) }
+        return unknown
     }
 
     /// The time that at least so many of the stretches cover.

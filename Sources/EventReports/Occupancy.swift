@@ -18,6 +18,12 @@ package struct Occupancy {
     package func run() throws(ExitFailure) -> [String] {
         let report = try OccupancyReport(options)
         do throws(EventLogError) {
+            if let html = options.visits.html {
+                try PageFile.write(html) { output throws(EventLogError) in
+                    try OccupancyPage(options, report).write(into: &output)
+                }
+                return report.remarks
+            }
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             let terminal = FileDescriptor.standardOutput
             let writer = OccupancyWriter(

@@ -1,5 +1,4 @@
 import BeaconMonitoring
-package import BluetoothLE
 
 /// What `occupancy` is asked for.
 package struct OccupancyOptions: Sendable {
@@ -21,8 +20,6 @@ package struct OccupancyOptions: Sendable {
     package var every: Duration = .seconds(900)
     /// What there is a series of.
     package var by = Division.all
-    /// The groups of beacons, for ``Division/group``.
-    package var groups: [BeaconIdentity: String] = [:]
 
     /// How long an interval may be: a minute to a day.
     package static let lengths = OccupancyIntervals.lengths

@@ -99,10 +99,9 @@ package struct OccupancyReport {
     }
 
     private init(reading options: OccupancyOptions) throws {
-        var reading = try StayReading(options.visits)
         var sheet = OccupancySheet(options)
-        try reading.read { stay in try sheet.add(stay) }
-        let books = reading.books
+        let found = try StayReader(options.visits).readEach { stay in try sheet.add(stay) }
+        let books = found.books
         guard let first = books.first, let asOf = books.asOf else {
             throw ExitFailure(.inputMissing, "no line of the files says when it was written")
         }
@@ -129,7 +128,7 @@ package struct OccupancyReport {
         proofs = books.proofs
         self.first = first
         time = options.visits.time
-        remarks = reading.remarks
+        remarks = found.remarks
     }
 
     /// What is known of each interval of one of the ``series``, in order.

@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
+import GatewayConfiguration
 
 /// The stays that occupancy is counted of, by series and by who it was, each at once though several told of it.
 struct OccupancySheet {
@@ -88,7 +89,7 @@ struct OccupancySheet {
             switch options.by {
             case .all: nil
             case .condition: stay.subject.identifier.text
-            case .group: stay.subject.beacon.flatMap { options.groups[$0] }
+            case .group: stay.subject.beacon.flatMap { options.visits.directory[$0]?.group }
             case .gateway: stay.gateways.first
             }
         return OccupancyReport.Series(name: name, scope: scope)
@@ -159,7 +160,8 @@ struct OccupancySheet {
             ofConditions = own.map(\.text)
         case .group:
             let isAnyInNone = names.contains(OccupancyReport.Series(name: nil, scope: .beacon))
-            ofBeacons = Set(options.groups.values).map(\.self) + (isAnyInNone || options.groups.isEmpty ? [nil] : [])
+            let groups = options.visits.directory.groups
+            ofBeacons = groups.map(\.self) + (isAnyInNone || groups.isEmpty ? [nil] : [])
             ofConditions = [nil]
         case .gateway: (ofBeacons, ofConditions) = (gateways, gateways)
         }

@@ -82,7 +82,7 @@ struct OccupancyWriter {
         let width = showsZone ? 36 : 25
         let what = series.scope == .beacon ? "BEACONS" : "DIFFERENT"
         output.buffer.append(
-            Self.padded("TIME", width) + Self.numbers("MOST", "MEAN", "IN", "OUT", what, "NOT KNOWN") + "\n")
+            Self.padded("TIME", width) + Self.numbers(["MOST", "MEAN", "IN", "OUT", what, "NOT KNOWN"]) + "\n")
         let most = intervals.map(\.peak).max() ?? 0
         for run in Self.runs(intervals) {
             try output.flushIfFull()
@@ -91,7 +91,7 @@ struct OccupancyWriter {
     }
 
     /// Nights are one row: intervals in which nobody was, or of which nothing is known, that follow each other.
-    private static func runs(_ intervals: [OccupancyReport.Interval]) -> [OccupancyReport.Interval] {
+    static func runs(_ intervals: [OccupancyReport.Interval]) -> [OccupancyReport.Interval] {
         var runs: [OccupancyReport.Interval] = []
         for interval in intervals {
             if let last = runs.last, last.isEmpty && interval.isEmpty || !last.isTold && !interval.isTold {
@@ -104,15 +104,21 @@ struct OccupancyWriter {
         return runs
     }
 
-    private func row(_ interval: OccupancyReport.Interval, _ most: Int, _ width: Int) -> String {
-        if interval.isEmpty { return Self.numbers("0", "0.00", "0", "0", "0", "") }
-        guard interval.isTold else { return Self.numbers("-", "-", "-", "-", "-", "100.0 %") }
+    /// What people read of an interval: most, mean, in, out, different ones, what is not known.
+    func cells(_ interval: OccupancyReport.Interval) -> [String] {
+        if interval.isEmpty { return ["0", "0.00", "0", "0", "0", ""] }
+        guard interval.isTold else { return ["-", "-", "-", "-", "-", "100.0 %"] }
         let share = interval.unknownThousandths
-        var text = Self.numbers(
+        return [
             interval.isKnown ? "\(interval.peak)" : "-", interval.meanHundredths.map(Self.decimal) ?? "-",
             "\(interval.arrivals)", "\(interval.departures)", "\(interval.distinct)",
-            share > 0 ? "\(share / 10).\(share % 10) %" : interval.partlyKnown > 0 ? "partly" : "")
-        if let columns, most > 0 {
+            share > 0 ? "\(share / 10).\(share % 10) %" : interval.partlyKnown > 0 ? "partly" : "",
+        ]
+    }
+
+    private func row(_ interval: OccupancyReport.Interval, _ most: Int, _ width: Int) -> String {
+        var text = Self.numbers(cells(interval))
+        if let columns, most > 0, interval.isTold, !interval.isEmpty {
             let room = max(0, min(60, columns - width - 60))
             let peak = (interval.peak * room + most / 2) / most
             let mean = Int((interval.meanHundredths ?? 0) * Int64(room) / Int64(most) / 100)
@@ -124,7 +130,7 @@ struct OccupancyWriter {
     }
 
     /// `2026-11-21 09:00–09:15`, with the zone where it changes within the report.
-    private func span(_ from: WallDate, _ to: WallDate) -> String {
+    func span(_ from: WallDate, _ to: WallDate) -> String {
         let (begin, end) = (short(from), short(to))
         let isOneDay = begin.prefix(10) == end.prefix(10)
         let zone = showsZone ? " \(time.zone(at: from))" : ""
@@ -136,14 +142,12 @@ struct OccupancyWriter {
         return text.hasSuffix(":00") ? text.prefix(16) : text[...]
     }
 
-    private static func numbers(
-        _ most: String, _ mean: String, _ came: String, _ went: String, _ distinct: String, _ unknown: String
-    ) -> String {
+    private static func numbers(_ cells: [String]) -> String {
         var row = ""
-        for (text, width) in [(most, 6), (mean, 9), (came, 6), (went, 6), (distinct, 10)] {
+        for (text, width) in zip(cells, [6, 9, 6, 6, 10, 11]) where !text.isEmpty {
             row += String(repeating: " ", count: max(1, width - text.utf8.count)) + text
         }
-        return unknown.isEmpty ? row : row + String(repeating: " ", count: max(1, 11 - unknown.utf8.count)) + unknown
+        return row
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

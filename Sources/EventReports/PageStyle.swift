@@ -17,6 +17,10 @@ enum PageStyle {
         .unsure td{color:var(--soft)}
         .key{display:inline-block;width:1.2em;height:.8em;vertical-align:baseline;margin-left:.5em}
         .key.here{background:var(--here)}
+        .key.most,path.most{background:var(--here);fill:var(--here);opacity:.35}
+        .curve svg{height:9rem}h3{font-size:.9rem;margin:.8rem 0 .2rem;color:var(--soft);font-weight:500}
+        .week{font-size:.75rem}.week td{text-align:center;padding:.2rem;\
+        background:color-mix(in srgb,var(--here) var(--share,0%),var(--paper))}.week .unsure{color:var(--soft)}
         .key.deaf{background:var(--deaf);opacity:.75}
         .row{display:grid;grid-template-columns:11rem 1fr;align-items:center;border-bottom:1px solid var(--line);\
         break-inside:avoid}

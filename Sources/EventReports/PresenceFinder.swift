@@ -12,16 +12,15 @@ struct PresenceFinder {
         self.books = books
         gateways = books.gateways.compactMap { name in
             guard let book = books.book(of: name), let asOf = book.asOf else { return nil }
-            let adapters = book.adapterStates.sorted { $0.key < $1.key }.map {
+            let adapters = book.hearing.adapters.sorted { $0.key < $1.key }.map {
                 PresentReport.Adapter(
                     name: $0.key, state: $0.value.state, since: $0.value.since, reason: $0.value.reason)
             }
-            let isListening = adapters.contains { $0.state == .listening }
             let age = Duration.microseconds(now.microseconds - asOf.microseconds)
             return PresentReport.Gateway(
                 name: name, asOf: asOf, isStopped: book.isStopped,
                 isAlive: !book.isStopped && age <= PresentReport.livelyFor, adapters: adapters,
-                deafSince: isListening ? nil : adapters.map(\.since).max())
+                deafSince: book.hearing.deafSince)
         }
     }
 

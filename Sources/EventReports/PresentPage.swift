@@ -16,8 +16,8 @@ struct PresentPage {
 
     func write(into output: inout LineOutput) throws(EventLogError) {
         let made = options.time.text(report.made)
-        output.buffer.append(PageStyle.head)
-        output.buffer.append("<title>Who is here, \(made)</title></head>\n<body><main>\n<h1>\(words.count)</h1>\n")
+        let parts = PageParts(options.time)
+        parts.begin("Who is here, \(made)", heading: words.count, into: &output.buffer)
         output.buffer.append("<p class=\"range\">Made \(made) \(options.time.zone(at: report.made))</p>\n")
         for gateway in report.gateways {
             let remarks = words.remarks(gateway).map { PlainText.html($0) }.joined(separator: "<br>")
@@ -43,6 +43,6 @@ struct PresentPage {
             try output.flushIfFull()
         }
         if section != nil { output.buffer.append("</tbody></table>\n") }
-        output.buffer.append("</main></body></html>\n")
+        parts.end(into: &output.buffer)
     }
 }

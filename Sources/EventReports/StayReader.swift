@@ -20,56 +20,62 @@ struct StayReader {
     /// Nothing is read yet; of `options` places, range, condition and beacon count.
     init(_ options: VisitsOptions) { self.options = options }
 
-    /// Hands over every stay that was asked for, clipped to the range: those that ended in the order of their ends, then
-    /// those that go on.
+    /// Hands over every stay that was asked for, clipped to the range, and those of several gateways put together where they
+    /// touch: those that ended in the order of their ends, then those that go on.
+    ///
+    /// - Throws: what ``readEach(_:)`` and `body` throw.
+    func read(_ body: (VisitsBook.Stay) throws(EventLogError) -> Void) throws -> Found {
+        // One folder is one gateway's: what it tells goes on at once.
+        var merger = options.paths.count > 1 ? StayMerger() : nil
+        func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
+            if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
+        }
+        var found = try readEach { stay in
+            if merger == nil { try tell(stay) } else { merger?.add(stay) }
+        }
+        for stay in merger?.merged() ?? [] { try tell(stay) }
+        if let leftOut = merger?.leftOut, leftOut > 0 {
+            found.remarks.append("\(leftOut) visits are left out: too many for several gateways at once")
+        }
+        return found
+    }
+
+    /// Hands over every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
+    /// ended in the order of their ends, then those that go on.
     ///
     /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.
-    func read(_ body: (VisitsBook.Stay) throws(EventLogError) -> Void) throws -> Found {
+    func readEach(_ body: (VisitsBook.Stay) throws -> Void) throws -> Found {
         var reader = try LogReader(options.paths)
         try NothingFound.check(reader)
         var progress = Progress(size: reader.size)
         var books = VisitsBooks()
         var named = NamedSubjects(condition: options.condition, beacon: options.beacon)
-        // One folder is one gateway's: what it tells goes on at once.
-        var merger = options.paths.count > 1 ? StayMerger() : nil
         var stays: [VisitsBook.Stay] = []
-        func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
-            guard isWanted(stay.subject.identifier.text, stay.subject.beacon),
-                let stay = stay.clipped(from: options.from, to: options.to)
-            else { return }
-            try body(stay)
-        }
-        func take(_ stay: VisitsBook.Stay) throws(EventLogError) {
-            if merger == nil { try tell(stay) } else { merger?.add(stay) }
-        }
         try reader.read(
             [.event, .visit, .condition, .adapter, .clock, .gateway], sightings: false,
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             named.note(line)
             guard concerns(line) else {
-                books.noteDate(of: line)
+                books.notePassing(line)
                 return true
             }
             books.note(line, into: &stays)
             guard !stays.isEmpty else { return true }
-            for stay in stays { try take(stay) }
+            for stay in stays where isWanted(stay.subject) { try body(stay) }
             stays.removeAll(keepingCapacity: true)
             return true
         }
         try NothingFound.check(afterReading: reader, options.paths)
         for proof in reader.proofs { books.note(proof) }
-        let last = books.finish()
-        for stay in last { try take(stay) }
-        for stay in merger?.merged() ?? [] { try tell(stay) }
+        let last = books.finish().filter { isWanted($0.subject) }
+        for stay in last { try body(stay) }
         try NothingFound.check(options, books, named)
         progress.end()
-        let goingOn = last.filter { $0.end == .open && isWanted($0.subject.identifier.text, $0.subject.beacon) }
-        return Found(
-            books: books, goingOn: goingOn, remarks: remarks(reader, books, leftOut: merger?.leftOut ?? 0))
+        return Found(books: books, goingOn: last.filter { $0.end == .open }, remarks: remarks(reader, books))
     }
 
-    private func remarks(_ reader: LogReader, _ books: VisitsBooks, leftOut: Int) -> [String] {
+    private func remarks(_ reader: LogReader, _ books: VisitsBooks) -> [String] {
         var remarks = reader.proofTroubles.map { "\($0); the last line is the newest proof that the gateway was alive" }
         if let remark = reader.newerRemark { remarks.append(remark) }
         if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
@@ -79,7 +85,6 @@ struct StayReader {
         if books.silencesLeftOut > 0 {
             remarks.append("\(books.silencesLeftOut) stretches in which an adapter heard nothing are left out")
         }
-        if leftOut > 0 { remarks.append("\(leftOut) visits are left out: too many for several gateways at once") }
         return remarks
     }
 
@@ -90,6 +95,8 @@ struct StayReader {
         case .condition, .adapter, .clock, .gateway, .evidence, .erased: true
         }
     }
+
+    private func isWanted(_ subject: VisitsBook.Subject) -> Bool { isWanted(subject.identifier.text, subject.beacon) }
 
     private func isWanted(_ identifier: String, _ beacon: BeaconIdentity?) -> Bool {
         if let condition = options.condition, condition != identifier { return false }

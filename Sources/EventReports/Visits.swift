@@ -59,7 +59,7 @@ package struct Visits {
         return (found.books, found.remarks)
     }
 
-    private func wanted(_ silences: [VisitsBook.Silence]) -> [VisitsBook.Silence] {
+    private func wanted(_ silences: [HearingBook.Silence]) -> [HearingBook.Silence] {
         silences.compactMap { $0.clipped(from: options.from, to: options.to) }
     }
 

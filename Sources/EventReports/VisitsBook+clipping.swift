@@ -32,9 +32,9 @@ extension VisitsBook.Stay {
     }
 }
 
-extension VisitsBook.Silence {
+extension HearingBook.Silence {
     /// The part of it that lies between two dates, of which either may be absent; `nil` where none does.
-    func clipped(from: WallDate?, to: WallDate?) -> VisitsBook.Silence? {
+    func clipped(from: WallDate?, to: WallDate?) -> HearingBook.Silence? {
         if let from, let end = self.to, end <= from { return nil }
         if let to, self.from >= to { return nil }
         var silence = self

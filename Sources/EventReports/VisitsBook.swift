@@ -57,27 +57,6 @@ struct VisitsBook {
         var lostSight: WallDate?
     }
 
-    /// What an adapter was last said to do.
-    struct AdapterState: Hashable {
-        var state: AdapterChange.State
-        var since: WallDate
-        var reason: String?
-    }
-
-    /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
-    struct Silence: Hashable {
-        /// Whose it is.
-        var gateway: String
-        /// Which adapter; absent where the gateway was not running.
-        var adapter: String?
-        var from: WallDate
-        /// When it ended; absent where it goes on.
-        var to: WallDate?
-        var reason: String?
-        /// Whether nothing says when it began: the gateway was started anew, and ended some time between the two.
-        var isVague = false
-    }
-
     private struct Open {
         var monitor: String
         var arrival: WallDate?
@@ -91,25 +70,16 @@ struct VisitsBook {
         var left: (date: WallDate, lastSeen: WallDate?, sequence: Int?)?
     }
 
-    // A year has some thousand outages; what flaps more often is a mistake that other lines tell.
-    static let silencesMax = 20_000
-
     private var open: [Subject: Open] = [:]
-    private var silent: [String: Silence] = [:]
-    private(set) var silences: [Silence] = []
-    /// How many silences came when there were ``silencesMax`` already.
-    private(set) var silencesLeftOut = 0
-    /// The adapters that ever listened.
-    private(set) var adapters: Set<String> = []
-    /// What the adapters of the present run do, those that were taken out not among them.
-    private(set) var adapterStates: [String: AdapterState] = [:]
+    /// When it heard.
+    private(set) var hearing: HearingBook
     /// How long each condition waits in silence before it ends.
     private(set) var exitTimeouts: [Identifier: Duration] = [:]
     /// Whether the last that the gateway said of itself is that it was stopped.
     private(set) var isStopped = false
     private var boot: String?
     /// Between two runs: until its `gateway` line comes, nothing says when the one before ended.
-    private var restart: Silence?
+    private var restart: HearingBook.Silence?
     private let gateway: String
     /// The dates of the first line and of the last.
     private(set) var first: WallDate?
@@ -121,34 +91,45 @@ struct VisitsBook {
     var asOf: WallDate? { last.map { max($0, proof ?? $0) } }
 
     /// Of a gateway that has told nothing yet.
-    init(gateway: String) { self.gateway = gateway }
+    init(gateway: String) {
+        self.gateway = gateway
+        hearing = HearingBook(of: gateway)
+    }
 
     /// The gateway was alive at `date`, whatever its lines say.
     mutating func note(proof date: WallDate) { proof = max(proof ?? date, date) }
 
     /// Takes in a line; what it ended goes to `stays`.
     mutating func note(_ line: LogLine, into stays: inout [Stay]) {
-        noteDate(of: line)
+        notePassing(line)
         switch line.entry {
         case .event(let event): note(event, line, into: &stays)
         case .visit(let visit): note(visit, line, into: &stays)
         case .condition(let change): note(change, line, into: &stays)
-        case .adapter(let change): note(change, line)
+        case .adapter(let change): hearing.note(change, line)
         case .gateway(let change): note(change, line)
         case .clock, .evidence, .erased: break
         }
     }
 
-    /// Takes in when a line was written, and in which run.
-    mutating func noteDate(of line: LogLine) {
+    /// Takes in when a line was written, in which run, and that somebody was heard, whoever that was.
+    mutating func notePassing(_ line: LogLine) {
+        noteDate(of: line)
+        guard hearing.deafSince != nil, case .event(let event) = line.entry, event.state == .satisfied,
+            let lastSeen = event.lastSeen, !event.condition.isCircle
+        else { return }
+        hearing.note(heardAt: line.date(of: lastSeen))
+    }
+
+    private mutating func noteDate(of line: LogLine) {
         let date = line.date
         first = min(first ?? date, date)
         if let boot, boot != line.boot, let last, last < date {
             endRestart()
-            restart = Silence(gateway: gateway, from: last, to: date, isVague: true)
+            restart = HearingBook.Silence(gateway: gateway, from: last, to: date, isVague: true)
         }
         if boot != line.boot {
-            adapterStates = [:]
+            if boot != nil { hearing.begin(at: date) }
             isStopped = false
         }
         boot = line.boot
@@ -167,8 +148,7 @@ struct VisitsBook {
                 stays.append(stay(subject, entry, departure: nil, until: entry.lostSight ?? last, .open))
             }
         }
-        for (_, silence) in silent.sorted(by: { $0.key < $1.key }) { note(silence) }
-        silent = [:]
+        hearing.finish()
         open = [:]
         return stays.sorted { ($0.arrival ?? $0.until, $0.subject) < ($1.arrival ?? $1.until, $1.subject) }
     }
@@ -184,7 +164,12 @@ struct VisitsBook {
     }
 
     private mutating func note(_ change: GatewayChange, _ line: LogLine) {
-        if case .stopped = change.kind { isStopped = true } else { isStopped = false }
+        if case .stopped = change.kind {
+            isStopped = true
+        } else {
+            isStopped = false
+            hearing.start(at: line.date)
+        }
         guard var stretch = restart, case .started(_, _, let until?) = change.kind else { return }
         stretch.from = max(stretch.from, min(until.date(on: line), line.date))
         stretch.isVague = false
@@ -193,7 +178,7 @@ struct VisitsBook {
     }
 
     private mutating func endRestart() {
-        if let restart { note(restart) }
+        if let restart { hearing.note(notRunning: restart) }
         restart = nil
     }
 
@@ -270,28 +255,6 @@ struct VisitsBook {
             open[Subject(identifier: identifier, beacon: nil)] = Open(
                 monitor: change.monitor, arrival: nil, sequence: line.sequence)
         }
-    }
-
-    private mutating func note(_ change: AdapterChange, _ line: LogLine) {
-        if var silence = silent.removeValue(forKey: change.adapter) {
-            silence.to = line.date
-            note(silence)
-        }
-        adapterStates[change.adapter] =
-            change.state == .gone
-            ? nil : AdapterState(state: change.state, since: line.date(of: change.since), reason: change.reason)
-        switch change.state {
-        case .listening: adapters.insert(change.adapter)
-        case .gone: break
-        case .deaf, .off:
-            silent[change.adapter] = Silence(
-                gateway: gateway, adapter: change.adapter, from: line.date(of: change.since), to: nil,
-                reason: change.reason ?? (change.state == .deaf ? "deaf" : "off"))
-        }
-    }
-
-    private mutating func note(_ silence: Silence) {
-        if silences.count < Self.silencesMax { silences.append(silence) } else { silencesLeftOut += 1 }
     }
 }
 

@@ -19,10 +19,10 @@ struct VisitsBooks {
         books[place].note(line, into: &stays)
     }
 
-    /// Takes in that a gateway was alive when it wrote a line that tells of somebody who was not asked for.
-    mutating func noteDate(of line: LogLine) {
+    /// Takes in that a gateway was alive, and heard, when it wrote a line that tells of somebody who was not asked for.
+    mutating func notePassing(_ line: LogLine) {
         let place = place(of: line.gateway)
-        books[place].noteDate(of: line)
+        books[place].notePassing(line)
     }
 
     /// Takes in when a gateway was alive beside its lines; one that has told no line is none of them.
@@ -63,20 +63,12 @@ struct VisitsBooks {
     var proofs: [(gateway: String, date: WallDate)] {
         zip(gateways, books).compactMap { name, book in book.asOf.map { (name, $0) } }
     }
-    /// When a gateway first told anything, by its name.
-    func first(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].first } }
-    /// When a gateway was last known to be alive, by its name.
-    func asOf(_ gateway: String) -> WallDate? { places[gateway].flatMap { books[$0].asOf } }
     /// The book of a gateway; `nil` where it has told nothing.
     func book(of gateway: String) -> VisitsBook? { places[gateway].map { books[$0] } }
     /// Stretches in which an adapter, or a gateway as a whole, heard nothing, in the order in which they ended.
-    var silences: [VisitsBook.Silence] {
-        books.count == 1 ? books[0].silences : books.flatMap(\.silences).sorted { $0.from < $1.from }
+    var silences: [HearingBook.Silence] {
+        books.count == 1 ? books[0].hearing.silences : books.flatMap(\.hearing.silences).sorted { $0.from < $1.from }
     }
     /// How many of those were too many.
-    var silencesLeftOut: Int { books.reduce(0) { $0 + $1.silencesLeftOut } }
-    /// How many adapters of a gateway ever listened; one where none did.
-    func adapterCount(of gateway: String) -> Int { max(1, places[gateway].map { books[$0].adapters.count } ?? 1) }
-    /// How many adapters of all gateways did.
-    var adapterCount: Int { max(1, gateways.reduce(0) { $0 + adapterCount(of: $1) }) }
+    var silencesLeftOut: Int { books.reduce(0) { $0 + $1.hearing.silencesLeftOut } }
 }

@@ -39,6 +39,7 @@ struct VisitsPage {
     init(_ options: VisitsOptions) { self.options = options }
 
     private var isOneGateway: Bool { options.paths.count < 2 }
+    private var parts: PageParts { PageParts(options.time) }
 
     mutating func add(_ stay: VisitsBook.Stay) {
         count += 1
@@ -60,34 +61,29 @@ struct VisitsPage {
     // MARK: The page
 
     func write(
-        _ books: VisitsBooks, _ silences: [VisitsBook.Silence], _ totals: VisitsTotals,
+        _ books: VisitsBooks, _ silences: [HearingBook.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
         let range = range(books)
-        output.buffer.append(PageStyle.head)
         let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
         let zone = options.time.zones(from: Self.date(range.from), to: Self.date(range.to))
-        output.buffer.append("<title>\(title)</title></head>\n<body><main>\n<h1>Visits</h1>\n")
+        parts.begin(title, heading: "Visits", into: &output.buffer)
         output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
-        writeProofs(books, into: &output.buffer)
-        if let made = options.made {
-            output.buffer.append(
-                "<p class=\"range\">Made \(options.time.text(made)) \(options.time.zone(at: made))</p>\n")
-        }
+        parts.writeProofs(books.proofs, made: options.made, into: &output.buffer)
         if count == 0 {
             output.buffer.append("<p>No visits were told of this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
-            output.buffer.append("</main></body></html>\n")
+            parts.end(into: &output.buffer)
             return
         }
         try writeTimeline(range, books, silences, into: &output)
         writeTotals(totals, into: &output.buffer)
         writeSilences(silences, into: &output.buffer)
         writeList(into: &output.buffer)
-        output.buffer.append("</main></body></html>\n")
+        parts.end(into: &output.buffer)
     }
 
     /// Beacons' visits, or, where there are none, conditions': the two are not added.
@@ -99,15 +95,6 @@ struct VisitsPage {
         }
         let beacons = totals.beacons.map(\.total)
         return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
-    }
-
-    /// Up to when each gateway is known to have been alive.
-    private func writeProofs(_ books: VisitsBooks, into buffer: inout LineBuffer) {
-        for (gateway, date) in books.proofs {
-            buffer.append(
-                "<p class=\"range\">As of \(options.time.text(date)): \(PlainText.html(gateway)) was last known to be alive"
-                    + " then.</p>\n")
-        }
     }
 
     private func range(_ books: VisitsBooks) -> (from: Int64, to: Int64) {
@@ -123,12 +110,12 @@ struct VisitsPage {
     private static func date(_ seconds: Int64) -> WallDate { WallDate(microseconds: seconds * 1_000_000) }
 
     private func writeTimeline(
-        _ range: (from: Int64, to: Int64), _ books: VisitsBooks, _ silences: [VisitsBook.Silence],
+        _ range: (from: Int64, to: Int64), _ books: VisitsBooks, _ silences: [HearingBook.Silence],
         into output: inout LineOutput
     ) throws(EventLogError) {
         output.buffer.append("<section class=\"timeline\" aria-label=\"Timeline\">\n")
-        writeAxis(range, into: &output.buffer)
-        let deaf = deafColumns(books, silences, range)
+        parts.writeAxis(range, into: &output.buffer)
+        let deaf = deafColumns(books, range)
         let subjects = bars.keys.sorted()
         let columns = columns
         for subject in subjects.prefix(Self.rowsMax) {
@@ -150,11 +137,11 @@ struct VisitsPage {
             output.buffer.append(
                 "<p>\(subjects.count - Self.rowsMax) more are not drawn; ask for fewer with --condition.</p>\n")
         }
-        var adapters: [String: [VisitsBook.Silence]] = [:]
+        var adapters: [String: [HearingBook.Silence]] = [:]
         for silence in silences {
             let gateway = isOneGateway ? "" : "\(silence.gateway) "
-            adapters[gateway + (silence.adapter.map { "\($0) not listening" } ?? "not running"), default: []].append(
-                silence)
+            let none = silence.reason == nil ? "not running" : "no adapter"
+            adapters[gateway + (silence.adapter.map { "\($0) not listening" } ?? none), default: []].append(silence)
         }
         for (name, silences) in adapters.sorted(by: { $0.key < $1.key }) {
             output.buffer.append("<div class=\"row adapter\"><div class=\"name\">\(PlainText.html(name))</div>")
@@ -189,20 +176,6 @@ struct VisitsPage {
         buffer.append("</rect>")
     }
 
-    private func writeAxis(_ range: (from: Int64, to: Int64), into buffer: inout LineBuffer) {
-        buffer.append("<div class=\"row axis\"><div class=\"name\"></div><div class=\"ticks\">")
-        let length = range.to - range.from
-        let ticks = TimeAxis(options.time).ticks(from: range.from, to: range.to)
-        for (place, tick) in ticks.enumerated() {
-            let left = Double((tick.second - range.from) * 1000 / length) / 10
-            // Where the page is narrow, every second stands.
-            let kind = tick.isDay ? "day" : "hour"
-            let rare = place % 2 == 1 ? " rare" : ""
-            buffer.append("<span class=\"\(kind)\(rare)\" style=\"left:\(left)%\">\(tick.label)</span>")
-        }
-        buffer.append("</div></div>\n")
-    }
-
     // MARK: Columns
 
     private func column(_ seconds: Int64, _ range: (from: Int64, to: Int64)) -> Int {
@@ -210,36 +183,24 @@ struct VisitsPage {
         return Int(inside * Int64(columns) / (range.to - range.from))
     }
 
-    private func columns(_ silence: VisitsBook.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
+    private func columns(_ silence: HearingBook.Silence, _ range: (from: Int64, to: Int64)) -> (Int, Int) {
         (
             column(silence.from.microseconds / 1_000_000, range),
             column(silence.to.map { $0.microseconds / 1_000_000 } ?? range.to, range)
         )
     }
 
-    /// Where nobody heard anything: the gateway was not running, or all of its adapters were silent at once.
-    private func deafColumns(
-        _ books: VisitsBooks, _ silences: [VisitsBook.Silence], _ range: (from: Int64, to: Int64)
-    ) -> [(Int, Int)] {
-        let adapters = books.adapterCount
-        var edges: [(column: Int, change: Int)] = []
-        for silence in silences {
-            let (from, to) = columns(silence, range)
-            guard to > from else { continue }
-            let weight = silence.adapter == nil ? books.adapterCount(of: silence.gateway) : 1
-            edges += [(from, weight), (to, -weight)]
+    /// Where nobody heard anything: no gateway was running, or none had an adapter that listened.
+    private func deafColumns(_ books: VisitsBooks, _ range: (from: Int64, to: Int64)) -> [(Int, Int)] {
+        guard let first = books.first, let asOf = books.asOf else { return [] }
+        let from = max(Self.date(range.from), first)
+        // What nobody can know yet is not known either; a page of a moment is a minute wide all the same.
+        let to = min(Self.date(range.to), max(asOf, options.to ?? asOf))
+        return KnownTime(of: books.gateways, books).unknown(from: from, to: to).compactMap { stretch in
+            let begin = column(stretch.from.microseconds / 1_000_000, range)
+            let end = column(stretch.to.microseconds / 1_000_000, range)
+            return end > begin ? (begin, end) : nil
         }
-        edges.sort { ($0.column, -$0.change) < ($1.column, -$1.change) }
-        var stretches: [(Int, Int)] = []
-        var (silent, since) = (0, 0)
-        for edge in edges {
-            let wasDeaf = silent >= adapters
-            silent += edge.change
-            let isDeaf = silent >= adapters
-            if isDeaf, !wasDeaf { since = edge.column }
-            if wasDeaf, !isDeaf, edge.column > since { stretches.append((since, edge.column)) }
-        }
-        return stretches
     }
 
     /// What is drawn as one bar: stays that would overlap or touch.
@@ -303,7 +264,7 @@ struct VisitsPage {
         buffer.append("</tbody></table>\n")
     }
 
-    private func writeSilences(_ silences: [VisitsBook.Silence], into buffer: inout LineBuffer) {
+    private func writeSilences(_ silences: [HearingBook.Silence], into buffer: inout LineBuffer) {
         guard !silences.isEmpty else { return }
         buffer.append("<h2>Not heard meanwhile</h2>\n<table><thead><tr><th>What</th><th>From</th><th>To</th></tr>")
         buffer.append("</thead><tbody>\n")

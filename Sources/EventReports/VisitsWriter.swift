@@ -193,7 +193,7 @@ struct VisitsWriter {
 
     // MARK: Silences and totals
 
-    mutating func write(_ silence: VisitsBook.Silence, into buffer: inout LineBuffer) {
+    mutating func write(_ silence: HearingBook.Silence, into buffer: inout LineBuffer) {
         switch options.format {
         case .table:
             if silences == 0 { buffer.append("\nNot heard meanwhile:\n") }
@@ -216,11 +216,12 @@ struct VisitsWriter {
     }
 
     /// Who did not hear, and why.
-    static func what(_ silence: VisitsBook.Silence, isOneGateway: Bool) -> String {
+    static func what(_ silence: HearingBook.Silence, isOneGateway: Bool) -> String {
         if let adapter = silence.adapter {
             return "\(isOneGateway ? "" : "\(silence.gateway) ")\(adapter): \(silence.reason ?? "off")"
         }
         let name = isOneGateway ? "the gateway" : silence.gateway
+        if let reason = silence.reason { return "\(name): \(reason)" }
         return silence.isVague
             ? "\(name) was started anew; since when it had not been running is not known"
             : "\(name) was not running"

@@ -8,22 +8,13 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func folder(_ writer: LineWriter, alive: String? = nil, name: String = "events") throws -> String {
-        let path = scratch.path(name)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
-            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
-        if let alive { try Data(alive.utf8).write(to: URL(fileURLWithPath: path + "/alive")) }
-        return path
-    }
-
     private func rows(_ arguments: String..., kind: String = "visit") throws -> [[String: Any]] {
         let ending = try Gateway.run(["visits", "--json", "--utc"] + arguments)
         #expect(ending.status == 0, "\(ending.errors)")
         return try ending.lines.map(object).filter { $0["kind"] as? String == kind }
     }
 
-    private func seconds(_ row: [String: Any]?) -> Int? { (row?["duration"] as? NSNumber)?.intValue }
+    private func seconds(_ row: [String: Any]?) -> Int? { number(row, "duration").map { Int($0) } }
 
     // MARK: As of
 
@@ -31,7 +22,7 @@ import Testing
         var writer = LineWriter()
         writer.started(28_000)
         writer.event("staff", "satisfied", 28_800, minor: 1, seen: 28_800)
-        let path = try folder(writer, alive: writer.alive(57_600))
+        let path = try scratch.folder(writer, alive: writer.alive(57_600))
         let stay = try #require(try rows(path).first)
         #expect(seconds(stay) == 28_800)
         #expect(stay["until"] as? String == writer.date(57_600))
@@ -48,7 +39,7 @@ import Testing
         writer.event("staff", "satisfied", 50, minor: 1, seen: 50)
         writer.adapter("listening", 3600)
         let page = scratch.path("page.html")
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         #expect(try Gateway.run("visits", "--utc", "--html", page, path).status == 0)
         for text in [try Gateway.run("visits", "--utc", path).text, try String(contentsOfFile: page, encoding: .utf8)] {
             #expect(!text.contains("still here"))
@@ -64,7 +55,7 @@ import Testing
         writer.boot = "aaaaaaaa-00000002"
         writer.adapter("off", 111_590)
         writer.started(111_600, until: 111_540)
-        let silence = try #require(try rows(folder(writer), kind: "silence").first { $0["adapter"] == nil })
+        let silence = try #require(try rows(scratch.folder(writer), kind: "silence").first { $0["adapter"] == nil })
         #expect(silence["from"] as? String == writer.date(111_540))
         #expect(silence["to"] as? String == writer.date(111_590))
         #expect(silence["vague"] == nil)
@@ -77,7 +68,7 @@ import Testing
         writer.boot = "bbbbbbbb-00000001"
         writer.offset = start + 100_000
         writer.started(20, until: -40)
-        let silence = try #require(try rows(folder(writer), kind: "silence").first)
+        let silence = try #require(try rows(scratch.folder(writer), kind: "silence").first)
         #expect(silence["from"] as? String == LineWriter.date(start + 99_960))
     }
 
@@ -86,7 +77,7 @@ import Testing
         writer.stay("staff", 50_000, 54_000, minor: 1)
         writer.boot = "aaaaaaaa-00000002"
         writer.adapter("listening", 111_600)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         #expect(try rows(path, kind: "silence").first?["vague"] as? Bool == true)
         let table = try Gateway.run("visits", "--utc", path).text
         #expect(table.contains("the gateway was started anew; since when it had not been running is not known"))
@@ -96,14 +87,14 @@ import Testing
         var writer = LineWriter()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         writer.event("staff", "unknown", 700, minor: 1, seen: 600)
-        let path = try folder(writer, alive: writer.alive(9000))
+        let path = try scratch.folder(writer, alive: writer.alive(9000))
         #expect(seconds(try rows(path).first) == 500)
     }
 
     @Test func `an alive file that nobody can read as one is said, and the last line counts`() throws {
         var writer = LineWriter()
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
-        let ending = try Gateway.run("visits", "--utc", try folder(writer, alive: "\0\0\0\0"))
+        let ending = try Gateway.run("visits", "--utc", try scratch.folder(writer, alive: "\0\0\0\0"))
         #expect(ending.status == 0 && ending.errors.contains("alive holds nothing that a gateway wrote"))
         #expect(ending.text.contains("here at 00:01:40, not known since"))
     }
@@ -166,7 +157,7 @@ import Testing
         var writer = LineWriter()
         writer.stay("staff", 100, 400, minor: 1)
         writer.stay("desk", 500, 600)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         let page = scratch.path("page.html")
         for more in [[], ["--html", page]] {
             let ending = try Gateway.run(["visits", "--utc"] + arguments + more + [path])
@@ -179,7 +170,7 @@ import Testing
     @Test func `a time in which the gateway heard and nobody came is told as such`() throws {
         var writer = LineWriter()
         writer.stay("staff", 100, 400, minor: 1)
-        let path = try folder(writer, alive: writer.alive(9000))
+        let path = try scratch.folder(writer, alive: writer.alive(9000))
         let ending = try Gateway.run("visits", "--utc", "--from", "2026-11-21T01:00", path)
         #expect(ending.status == 0)
         #expect(ending.text.hasPrefix("No visits from 2026-11-21 01:00:00."), "\(ending.text)")
@@ -191,7 +182,7 @@ import Testing
     @Test func `an hour of a night shift counts an hour, and says that it began before and goes on`() throws {
         var writer = LineWriter()
         writer.stay("staff", 3600, 28_800, minor: 1)
-        let path = try folder(writer, alive: writer.alive(40_000))
+        let path = try scratch.folder(writer, alive: writer.alive(40_000))
         let hour = ["--from", "2026-11-21T02:00", "--to", "2026-11-21T03:00"]
         let stay = try #require(try rows(hour[0], hour[1], hour[2], hour[3], path).first)
         #expect(seconds(stay) == 3600)
@@ -211,7 +202,7 @@ import Testing
             writer.stay("staff", time, time + length, minor: 1)
             time += length + 31
         }
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         var sum = 0
         for hour in 0..<60 {
             let (from, to) = (writer.date(Double(hour) * 3600), writer.date(Double(hour + 1) * 3600))
@@ -235,7 +226,7 @@ import Testing
         // The hall takes it for present until 7,230 s.
         yard.stay("staff", 7210, 14_400, minor: 1)
         hall.stay("staff", 9000, 9100, minor: 1)
-        let places = [try folder(hall, name: "hall"), try folder(yard, name: "yard")]
+        let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
         let stays = try rows(places[0], places[1])
         #expect(stays.count == 1 && seconds(stays.first) == 10_800)
         #expect(stays.first?["gateways"] as? [String] == ["hall", "yard"])
@@ -248,7 +239,7 @@ import Testing
         var writer = LineWriter()
         writer.stay("staff", 100, 400)
         writer.stay("staff", 100, 400, minor: 1)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         let totals = try rows(path, kind: "total")
         #expect(totals.map { $0["scope"] as? String } == ["beacon", "condition"])
         #expect(totals.allSatisfy { $0["visits"] as? Int == 1 && seconds($0) == 300 })
@@ -265,7 +256,7 @@ import Testing
         var writer = LineWriter()
         writer.stay("besucher", 100, 400, minor: 12)
         writer.event("besucher", "satisfied", 500, minor: 13, seen: 500)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         let stay = try #require(try rows(path).first)
         let line = try #require(stay["sequence"] as? Int)
         for name in ["\(line)", "besucher 1/12", "1/12"] {
@@ -274,5 +265,21 @@ import Testing
         }
         let missing = try Gateway.run("explain", "besuche", path)
         #expect(missing.status == 65 && missing.errors.contains("is “besucher” meant?"), "\(missing.errors)")
+    }
+
+    @Test func `a line's number that two gateways have is told with the gateway before it`() throws {
+        var (hall, yard) = (LineWriter(), LineWriter())
+        (hall.gateway, yard.gateway) = ("hall", "yard")
+        hall.stay("staff", 100, 400, minor: 12)
+        yard.stay("visitors", 100, 400, minor: 13)
+        let places = [try scratch.folder(hall, name: "hall"), try scratch.folder(yard, name: "yard")]
+        let ending = try Gateway.run("explain", "2", places[0], places[1])
+        #expect(ending.status == 65 && ending.errors.contains("say hall:2 or yard:2"), "\(ending.errors)")
+        for (name, who) in [("hall:2", "“staff”"), ("yard:2", "“visitors”")] {
+            let ending = try Gateway.run("explain", name, places[0], places[1])
+            #expect(ending.status == 0 && ending.text.contains("\(who), beacon"), "\(ending.text)")
+        }
+        let missing = try Gateway.run("explain", "cellar:2", places[0], places[1])
+        #expect(missing.status == 65 && missing.errors.contains("no line of cellar has the number 2"))
     }
 }

@@ -8,14 +8,6 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func folder(_ writer: LineWriter) throws -> String {
-        let path = scratch.path("events")
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
-            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
-        return path
-    }
-
     /// A configuration that names beacons 1, 2 and 3, the last two alike.
     private func configuration() throws -> String {
         let path = scratch.path("gateway.yaml")
@@ -38,7 +30,7 @@ import Testing
         writer.stay("staff", 7300, 7400, minor: 2)
         writer.stay("staff", 7500, 7600, minor: 3)
         writer.stay("staff", 7700, 7800, minor: 9)
-        return ["--config", try configuration(), try folder(writer)]
+        return ["--config", try configuration(), try scratch.folder(writer)]
     }
 
     private func visits(_ arguments: [String]) throws -> Ending {
@@ -113,7 +105,7 @@ import Testing
     @Test func `without names --beacon says where they would come from`() throws {
         var writer = LineWriter()
         writer.stay("staff", 3600, 7200, minor: 1)
-        let ending = try Gateway.run("visits", "--beacon", "Ada", try folder(writer))
+        let ending = try Gateway.run("visits", "--beacon", "Ada", try scratch.folder(writer))
         #expect(ending.status == 64 && ending.errors.contains("--config FILE"), "\(ending.errors)")
     }
 
@@ -126,7 +118,7 @@ import Testing
         writer.stay("desk", 9000, 10_800, minor: 1)
         writer.event("building", "unsatisfied", 28_830, minor: 1, seen: 28_800)
         writer.visit("building", 28_830, arrival: 0, departure: 28_800, minor: 1)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         let totals = try visits(["--json", path]).lines.map(object).filter { $0["kind"] as? String == "total" }
         #expect(totals.count == 1 && totals.first?["visits"] as? Int == 1)
         #expect((totals.first?["duration"] as? NSNumber)?.intValue == 28_800)
@@ -161,7 +153,7 @@ import Testing
                     stay.name, Double(time), arrival: Double(stay.from), departure: Double(stay.to), minor: 1)
             }
         }
-        let totals = try visits(["--json", try folder(writer)]).lines.map(object)
+        let totals = try visits(["--json", try scratch.folder(writer)]).lines.map(object)
             .filter { $0["kind"] as? String == "total" }
         #expect(
             totals.count == 1 && (totals.first?["duration"] as? NSNumber)?.intValue == covered.count, "seed \(seed)")
@@ -181,7 +173,7 @@ import Testing
         // 2026-10-24 22:00 UTC: midnight in Vienna, the night in which summer time ends.
         writer.offset = 1_792_879_200
         writer.stay("staff", 3600, 14_400, minor: 1)
-        let path = try folder(writer)
+        let path = try scratch.folder(writer)
         let text = try Gateway.run("visits", "--zone", "Europe/Vienna", path).text
         #expect(text.contains("2026-10-25 01:00:00  2026-10-25 03:00:00"), "\(text)")
         #expect(text.contains("Times are local, +0200, from 2026-10-25 02:00:00 on +0100."), "\(text)")

@@ -11,15 +11,6 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func folder(_ writer: LineWriter, alive: Double? = nil, name: String = "events") throws -> String {
-        let path = scratch.path(name)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
-            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
-        if let alive { try Data(writer.alive(alive).utf8).write(to: URL(fileURLWithPath: path + "/alive")) }
-        return path
-    }
-
     /// What is known at a time on the writers' timeline.
     private func report(_ paths: String..., at time: Double) throws -> PresentReport {
         let offset = LineWriter().offset
@@ -37,7 +28,7 @@ import Testing
         writer.adapter("listening", 10)
         writer.stay("staff", 100, 200, minor: 2)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
-        let report = try report(folder(writer, alive: 5000), at: 5060)
+        let report = try report(scratch.folder(writer, aliveAt: 5000), at: 5060)
         #expect(report.presences.count == 1 && report.hereCount == 1)
         let presence = try #require(report.presences.first)
         #expect(presence.beacon?.minor == 1 && presence.identifiers == ["staff"] && presence.gateways == ["g"])
@@ -52,7 +43,7 @@ import Testing
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
-        let report = try report(folder(writer, alive: 5000), at: 5000 + age)
+        let report = try report(scratch.folder(writer, aliveAt: 5000), at: 5000 + age)
         #expect(report.gateways.first?.isAlive == isAlive)
         #expect(seconds(report.presences.first?.notKnownSince) == (isAlive ? nil : 5000))
         #expect(report.hereCount == (isAlive ? 1 : 0))
@@ -62,7 +53,7 @@ import Testing
         var writer = LineWriter()
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
         writer.stopped(400)
-        let report = try report(folder(writer), at: 401)
+        let report = try report(scratch.folder(writer), at: 401)
         #expect(report.gateways.first?.isStopped == true && seconds(report.presences.first?.notKnownSince) == 400)
     }
 
@@ -71,7 +62,7 @@ import Testing
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 300, minor: 1, seen: 300)
         writer.adapter("deaf", 900, since: 840)
-        let report = try report(folder(writer, alive: 1000), at: 1000)
+        let report = try report(scratch.folder(writer, aliveAt: 1000), at: 1000)
         #expect(seconds(report.gateways.first?.deafSince) == 840)
         #expect(seconds(report.presences.first?.notKnownSince) == 840)
     }
@@ -81,7 +72,8 @@ import Testing
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
         writer.event("staff", "unknown", 700, minor: 1, seen: 600)
-        #expect(seconds(try report(folder(writer, alive: 900), at: 900).presences.first?.notKnownSince) == 600)
+        #expect(
+            seconds(try report(scratch.folder(writer, aliveAt: 900), at: 900).presences.first?.notKnownSince) == 600)
     }
 
     @Test func `a badge under two conditions is one person, and its condition is not another`() throws {
@@ -90,7 +82,7 @@ import Testing
         writer.event("building", "satisfied", 100, seen: 100)
         writer.event("building", "satisfied", 100, minor: 1, seen: 100)
         writer.event("desk", "satisfied", 200, minor: 1, seen: 200)
-        let presences = try report(folder(writer, alive: 300), at: 300).presences
+        let presences = try report(scratch.folder(writer, aliveAt: 300), at: 300).presences
         #expect(presences.count == 1 && presences.first?.identifiers == ["building", "desk"])
         #expect(seconds(presences.first?.since) == 100)
     }
@@ -99,7 +91,7 @@ import Testing
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.event("desk", "satisfied", 200, seen: 200)
-        let presences = try report(folder(writer, alive: 300), at: 300).presences
+        let presences = try report(scratch.folder(writer, aliveAt: 300), at: 300).presences
         #expect(presences.count == 1 && presences.first?.beacon == nil && presences.first?.identifiers == ["desk"])
     }
 
@@ -111,7 +103,9 @@ import Testing
         hall.event("staff", "satisfied", 100, minor: 1, seen: 100)
         yard.adapter("listening", 10)
         yard.event("staff", "satisfied", 400, minor: 1, seen: 400)
-        let places = [try folder(hall, alive: 500, name: "hall"), try folder(yard, alive: 5000, name: "yard")]
+        let places = [
+            try scratch.folder(hall, aliveAt: 500, name: "hall"), try scratch.folder(yard, aliveAt: 5000, name: "yard"),
+        ]
         let presence = try #require(try report(places[0], places[1], at: 5010).presences.first)
         #expect(presence.notKnownSince == nil && presence.gateways == ["yard"] && seconds(presence.since) == 100)
     }
@@ -123,7 +117,7 @@ import Testing
         writer.offset = 1_433_116_800
         writer.adapter("listening", 10)
         writer.event("staff", "satisfied", 3600, minor: 1, seen: 3600)
-        let path = try folder(writer, alive: 63_730)
+        let path = try scratch.folder(writer, aliveAt: 63_730)
         let text = try Gateway.run("visits", "--now", "--utc", path).text
         #expect(text.hasPrefix("Nobody is known to be here, 1 not known."), "\(text)")
         #expect(
@@ -140,7 +134,7 @@ import Testing
         writer.offset = Date().timeIntervalSince1970.rounded() - 400
         writer.adapter("listening", 10)
         for minor in 1...3 { writer.event("staff", "satisfied", 100, minor: minor, seen: 100) }
-        let path = try folder(writer, alive: 400)
+        let path = try scratch.folder(writer, aliveAt: 400)
         let table = try Gateway.run("visits", "--now", "--utc", path).text
         #expect(table.hasPrefix("3 here.") && table.contains("g is alive."), "\(table)")
         let json = try Gateway.run("visits", "--now", "--json", path).lines.map(object)
@@ -156,7 +150,7 @@ import Testing
         var writer = LineWriter()
         writer.adapter("listening", 10)
         writer.stay("staff", 100, 200, minor: 1)
-        let text = try Gateway.run("visits", "--now", "--utc", try folder(writer)).text
+        let text = try Gateway.run("visits", "--now", "--utc", try scratch.folder(writer)).text
         #expect(text.hasPrefix("Nobody was here when that was last known."), "\(text)")
     }
 

@@ -131,13 +131,9 @@ extension SiteModel.Gateway {
             events.append((time, order, write))
         }
         func adapter(_ name: String, _ state: String, _ time: Int, since: Int) {
-            at(time, 1) { writer in
-                writer.line(
-                    "adapter", Double(time),
-                    #""adapter":"\#(name)","state":"\#(state)","since":"\#(writer.date(Double(since)))",DATE"#)
-            }
+            at(time, 1) { $0.adapter(state, Double(time), since: Double(since), named: name) }
         }
-        at(first, 0) { $0.started(Double(first)) }
+        at(first, 0) { $0.started(Double(first), hears: false) }
         for name in ["hci0", "hci1"] { adapter(name, "listening", first, since: first) }
         for span in deaf {
             for name in ["hci0", "hci1"] {
@@ -152,8 +148,9 @@ extension SiteModel.Gateway {
         for (number, span) in down.enumerated() {
             at(span.to, 0) { writer in
                 writer.boot = "aaaaaaaa-\(String(format: "%08d", number + 2))"
-                writer.started(Double(span.to), until: Double(span.from))
+                writer.started(Double(span.to), until: Double(span.from), hears: false)
             }
+            for name in ["hci0", "hci1"] { adapter(name, "listening", span.to, since: span.to) }
         }
         for stay in stays {
             at(stay.from, 2) {

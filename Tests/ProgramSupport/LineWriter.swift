@@ -70,15 +70,16 @@ package struct LineWriter {
         visit(identifier, departure + 30, arrival: arrival, departure: departure, minor: minor)
     }
 
-    package mutating func adapter(_ state: String, _ time: Double, since: Double? = nil) {
+    package mutating func adapter(_ state: String, _ time: Double, since: Double? = nil, named name: String = "hci0") {
         line(
-            "adapter", time, #""adapter":"hci0","state":"\#(state)","since":"\#(date(since ?? time))",DATE"#)
+            "adapter", time, #""adapter":"\#(name)","state":"\#(state)","since":"\#(date(since ?? time))",DATE"#)
     }
 
-    /// The gateway was started, and alive before until a time on this timeline.
-    package mutating func started(_ time: Double, until: Double? = nil) {
+    /// The gateway was started, and alive before until a time on this timeline; its adapter listens from then on.
+    package mutating func started(_ time: Double, until: Double? = nil, hears: Bool = true) {
         let alive = until.map { #","until":"\#(date($0))""# } ?? ""
         line("gateway", time, #""state":"started","program":"9.9.9"\#(alive),DATE"#)
+        if hears { adapter("listening", time) }
     }
 
     package mutating func stopped(_ time: Double) {

@@ -1,0 +1,184 @@
+import BeaconMonitoring
+import CommandSupport
+import EventLog
+import JSON
+import OperatorMessages
+
+/// Occupancy as a page: of each series a curve, a picture of the week, and the numbers; nothing to load, no script to run.
+struct OccupancyPage {
+    // A page of too many marks opens nowhere.
+    private static let seriesMax = 200
+    private static let columnsMax: Int64 = 1200
+    private static let columnsMin: Int64 = 120
+    private static let columnsInAll: Int64 = 24_000
+    private static let rowsMax = 2000
+
+    private let options: OccupancyOptions
+    private let report: OccupancyReport
+    private let words: OccupancyWriter
+    private let parts: PageParts
+    private let range: (from: Int64, to: Int64)
+
+    init(_ options: OccupancyOptions, _ report: OccupancyReport) {
+        self.options = options
+        self.report = report
+        words = OccupancyWriter(options, report, columns: nil)
+        parts = PageParts(options.visits.time)
+        let from = report.from.microseconds / 1_000_000
+        range = (from, max(report.to.microseconds / 1_000_000, from + 60))
+    }
+
+    private var time: VisitsTime { options.visits.time }
+
+    private var columns: Int64 {
+        let count = Int64(max(1, min(report.series.count, Self.seriesMax)))
+        return max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / count))
+    }
+
+    /// Writes the page.
+    func write(into output: inout LineOutput) throws(EventLogError) {
+        let isMinutes = options.every < .seconds(3600) && options.every.components.seconds % 60 == 0
+        let length = isMinutes ? options.every.inWords : options.every.inExactWords
+        let span = "\(time.text(report.from)) – \(time.text(report.to))"
+        parts.begin("Occupancy \(span)", heading: "Occupancy", into: &output.buffer)
+        output.buffer.append(
+            "<p class=\"range\">\(span) \(time.zones(from: report.from, to: report.to)) · every \(length)")
+        output.buffer.append(" · <span class=\"key most\"></span> most at once <span class=\"key here\"></span> mean ")
+        output.buffer.append("<span class=\"key deaf\"></span> not heard, so not known</p>\n")
+        parts.writeProofs(report.proofs, made: options.visits.made, into: &output.buffer)
+        for number in report.series.indices.prefix(Self.seriesMax) {
+            try output.flushIfFull()
+            try write(number, into: &output)
+        }
+        if report.series.count > Self.seriesMax {
+            output.buffer.append(
+                "<p>\(report.series.count - Self.seriesMax) more are not drawn; ask for fewer with --condition, or all of"
+                    + " them with --csv.</p>\n")
+        }
+        parts.end(into: &output.buffer)
+    }
+
+    private func write(_ number: Int, into output: inout LineOutput) throws(EventLogError) {
+        let series = report.series[number]
+        let intervals = report.intervals(of: number)
+        let title = series.title(options.by)
+        let most = intervals.map(\.peak).max() ?? 0
+        output.buffer.append("<section><h2>\(PlainText.html(title))</h2>\n")
+        parts.writeAxis(range, into: &output.buffer)
+        output.buffer.append("<div class=\"row curve\"><div class=\"name\">at most \(most)</div>")
+        drawCurve(intervals, title, most, into: &output.buffer)
+        output.buffer.append("</div>\n")
+        if let hours = report.hours(of: number) { writeWeek(OccupancyWeek(hours, time), into: &output.buffer) }
+        try writeNumbers(intervals, series, into: &output)
+        output.buffer.append("</section>\n")
+    }
+
+    // MARK: The curve
+
+    /// What one column of the drawing shows: the most of its intervals, and their mean over the known time.
+    private struct Column {
+        var peak = 0
+        var present: Int64 = 0
+        var known: Int64 = 0
+        var isUnknown = false
+    }
+
+    private func drawCurve(
+        _ intervals: [OccupancyReport.Interval], _ title: String, _ most: Int, into buffer: inout LineBuffer
+    ) {
+        var places: [Int64: Column] = [:]
+        for interval in intervals {
+            let first = column(interval.from)
+            // Each is a column wide at least.
+            for place in first..<max(first + 1, column(interval.to)) {
+                places[place, default: Column()].peak = max(places[place]?.peak ?? 0, interval.peak)
+                places[place]?.present += interval.present
+                places[place]?.known += interval.known
+                if interval.known < interval.length { places[place]?.isUnknown = true }
+            }
+        }
+        buffer.append("<svg viewBox=\"0 0 \(columns) 100\" preserveAspectRatio=\"none\" role=\"img\" ")
+        buffer.append("aria-label=\"\(PlainText.html(title)), at most \(most) at once\">")
+        let height = Int64(max(1, most)) * 100
+        let drawn = places.sorted { $0.key < $1.key }
+        draw("most", drawn.map { ($0.key, $0.value.known > 0 ? Int64($0.value.peak) * 10_000 / height : 0) }, &buffer)
+        let means = drawn.map { place, column -> (Int64, Int64) in
+            (place, column.known > 0 ? Int64(Double(column.present) / Double(column.known) * 10_000) / height : 0)
+        }
+        draw("here", means, &buffer)
+        for (place, column) in drawn where column.isUnknown {
+            buffer.append("<rect class=\"deaf\" x=\"\(place)\" width=\"1\" y=\"0\" height=\"100\"/>")
+        }
+        buffer.append("</svg>")
+    }
+
+    /// Steps as one shape; those of one height that follow each other are one step.
+    private func draw(_ kind: String, _ steps: [(place: Int64, height: Int64)], _ buffer: inout LineBuffer) {
+        var path = ""
+        var next = 0
+        while next < steps.count {
+            let (begin, height) = steps[next]
+            var end = begin + 1
+            next += 1
+            while next < steps.count, steps[next].place == end, steps[next].height == height {
+                end += 1
+                next += 1
+            }
+            if height > 0 { path += "M\(begin) 100V\(100 - height)H\(end)V100Z" }
+        }
+        if !path.isEmpty { buffer.append("<path class=\"\(kind)\" d=\"\(path)\"/>") }
+    }
+
+    private func column(_ date: WallDate) -> Int64 {
+        let second = min(max(date.microseconds / 1_000_000, range.from), range.to) - range.from
+        return second * columns / (range.to - range.from)
+    }
+
+    // MARK: The week, and the numbers
+
+    private func writeWeek(_ week: OccupancyWeek, into buffer: inout LineBuffer) {
+        buffer.append("<h3>The hours of the week, on average</h3>\n<table class=\"week\"><thead><tr><th></th>")
+        for hour in 0..<24 { buffer.append("<th>\(hour)</th>") }
+        buffer.append("</tr></thead><tbody>\n")
+        let most = max(1, week.mostHundredths)
+        for (day, name) in OccupancyWeek.days.enumerated() {
+            buffer.append("<tr><th>\(name)</th>")
+            for hour in 0..<24 {
+                guard let mean = week.meanHundredths(day: day, hour: hour) else {
+                    buffer.append("<td class=\"unsure\">–</td>")
+                    continue
+                }
+                // At its darkest a cell is still to be read.
+                let share = mean * 45 / most
+                buffer.append("<td style=\"--share:\(share)%\">\(OccupancyWriter.decimal(mean).dropLast())</td>")
+            }
+            buffer.append("</tr>\n")
+        }
+        buffer.append("</tbody></table>\n")
+    }
+
+    private func writeNumbers(
+        _ intervals: [OccupancyReport.Interval], _ series: OccupancyReport.Series, into output: inout LineOutput
+    ) throws(EventLogError) {
+        let runs = OccupancyWriter.runs(intervals)
+        output.buffer.append("<p class=\"onpaper\">The numbers stand on the screen, and in --csv.</p>\n")
+        output.buffer.append("<details class=\"list\"><summary>The numbers</summary>\n<table><thead><tr><th>Time</th>")
+        let what = series.scope == .beacon ? "Beacons" : "Different"
+        for heading in ["Most", "Mean", "In", "Out", what, "Not known"] {
+            output.buffer.append("<th>\(heading)</th>")
+        }
+        output.buffer.append("</tr></thead><tbody>\n")
+        for run in runs.prefix(Self.rowsMax) {
+            let cells = words.cells(run)
+            output.buffer.append("<tr><td>\(words.span(run.from, run.to))</td>")
+            for cell in cells { output.buffer.append("<td>\(cell)</td>") }
+            output.buffer.append("</tr>\n")
+            try output.flushIfFull()
+        }
+        output.buffer.append("</tbody></table>\n")
+        if runs.count > Self.rowsMax {
+            output.buffer.append("<p>\(runs.count - Self.rowsMax) more rows are not listed; --csv has all.</p>\n")
+        }
+        output.buffer.append("</details>\n")
+    }
+}

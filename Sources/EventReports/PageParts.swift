@@ -1,0 +1,45 @@
+import BeaconMonitoring
+import EventLog
+import JSON
+import OperatorMessages
+
+/// What pages have in common: the head, until when gateways are known to have been alive, the axis of time.
+struct PageParts {
+    private let time: VisitsTime
+
+    init(_ time: VisitsTime) { self.time = time }
+
+    /// Up to the body's first heading, which is `heading`; `title` stands in the browser's tab.
+    func begin(_ title: String, heading: String, into buffer: inout LineBuffer) {
+        buffer.append(PageStyle.head)
+        buffer.append("<title>\(PlainText.html(title))</title></head>\n<body><main>\n<h1>\(heading)</h1>\n")
+    }
+
+    /// Up to when each gateway is known to have been alive, and when the page was made.
+    func writeProofs(_ proofs: [(gateway: String, date: WallDate)], made: WallDate?, into buffer: inout LineBuffer) {
+        for (gateway, date) in proofs {
+            buffer.append(
+                "<p class=\"range\">As of \(time.text(date)): \(PlainText.html(gateway)) was last known to be alive"
+                    + " then.</p>\n")
+        }
+        guard let made else { return }
+        buffer.append("<p class=\"range\">Made \(time.text(made)) \(time.zone(at: made))</p>\n")
+    }
+
+    /// A row with the ticks of a time axis, in seconds since 1970.
+    func writeAxis(_ range: (from: Int64, to: Int64), into buffer: inout LineBuffer) {
+        buffer.append("<div class=\"row axis\"><div class=\"name\"></div><div class=\"ticks\">")
+        let length = range.to - range.from
+        for (place, tick) in TimeAxis(time).ticks(from: range.from, to: range.to).enumerated() {
+            let left = Double((tick.second - range.from) * 1000 / length) / 10
+            // Where the page is narrow, every second stands.
+            let kind = tick.isDay ? "day" : "hour"
+            let rare = place % 2 == 1 ? " rare" : ""
+            buffer.append("<span class=\"\(kind)\(rare)\" style=\"left:\(left)%\">\(tick.label)</span>")
+        }
+        buffer.append("</div></div>\n")
+    }
+
+    /// The end of the page.
+    func end(into buffer: inout LineBuffer) { buffer.append("</main></body></html>\n") }
+}
