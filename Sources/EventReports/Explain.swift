@@ -9,11 +9,32 @@ package import SystemPackage
 package struct Explain {
     /// Which line is to be explained.
     package enum Target: Sendable {
-        /// The one with this number.
-        case sequence(Int)
+        /// The one with this number; of that gateway, where the files are of several.
+        case sequence(Int, gateway: String? = nil)
         /// The last event at or before a date of what is called so: a condition, or a beacon under it; or a beacon under a
         /// condition as `visits` has it (`staff 100/7`); or a beacon (`100/7`).
         case subject(String, at: WallDate?)
+
+        /// What somebody wrote: a number, `hall:12` of the gateway `hall`, or who; with a date, a number is a name too.
+        package init(_ text: String, at date: WallDate?) {
+            if date == nil, let number = Int(text) {
+                self = .sequence(number)
+            } else if date == nil, let colon = text.lastIndex(of: ":"),
+                let number = Int(text[text.index(after: colon)...]), colon > text.startIndex
+            {
+                self = .sequence(number, gateway: String(text[..<colon]))
+            } else {
+                self = .subject(text, at: date)
+            }
+        }
+    }
+
+    /// How it is told.
+    package enum Format: Sendable {
+        /// In words, for people.
+        case text
+        /// As a JSON object on one line.
+        case json
     }
 
     // For the nearest name, not for the answer.
@@ -42,27 +63,18 @@ package struct Explain {
         self.directory = directory
     }
 
-    /// What the lines before and after tell of one.
-    struct Finding {
-        var line: LogLine
-        var settings: ConditionSettings?
-        var adapters: [String: LogLine] = [:]
-        var evidence: Evidence?
-        /// The event of the same subject that came next.
-        var next: LogLine?
-        /// The line that follows in the same instant, where it tells why.
-        var following: LogLine?
-    }
-
     /// Reads the files and writes the explanation to standard output.
     ///
     /// - Returns: what the operator should know besides.
     /// - Throws: ``ExitFailure`` where there is no such line, or the files can't be read.
-    package func run() throws(ExitFailure) -> [String] {
+    package func run(_ format: Format = .text) throws(ExitFailure) -> [String] {
         do {
             let (finding, remarks) = try find()
             var output = LineOutput.standardOutput
-            output.buffer.append(ExplainText(finding, time, directory).text)
+            switch format {
+            case .text: output.buffer.append(ExplainText(finding, time, directory).text)
+            case .json: ExplainWriter(finding, time, directory).write(into: &output.buffer)
+            }
             try output.flush()
             return remarks
         } catch let failure as ExitFailure {
@@ -76,7 +88,8 @@ package struct Explain {
 
     private var missing: String {
         switch target {
-        case .sequence(let number): "no line has the number \(number)"
+        case .sequence(let number, nil): "no line has the number \(number)"
+        case .sequence(let number, let gateway?): "no line of \(gateway) has the number \(number)"
         case .subject(let name, nil): "there is no event of “\(name)”"
         case .subject(let name, let date?): "there is no event of “\(name)” at or before \(time.text(date))"
         }
@@ -95,27 +108,30 @@ package struct Explain {
         try NothingFound.check(reader)
         var progress = Progress(size: reader.size)
         var finding: Finding?
-        var settings: [Identifier: ConditionSettings] = [:]
-        var adapters: [String: LogLine] = [:]
+        var contexts: [String: Context] = [:]
         var named: Set<String> = []
+        // A number stands once in the files of each gateway.
+        var owners: [String] = []
+        let isOfOneGateway = paths.count < 2
         try reader.read(
             [.event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased],
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             if let identifier = line.identifier, named.count < Self.namesMax { named.insert(identifier) }
-            if finding != nil, !isMatch(line) {
-                if let isDone = complete(&finding, with: line) { return !isDone }
-            } else if isMatch(line) {
-                var found = Finding(line: line, settings: nil, adapters: adapters)
-                if let identifier = line.identifier { found.settings = settings[Identifier(lookup: identifier)] }
+            if isMatch(line) {
+                var found = Finding(line: line)
+                contexts[line.gateway, default: Context()].enter(line.boot)
+                if let context = contexts[line.gateway] { context.complete(&found) }
                 finding = found
+                if !owners.contains(line.gateway) { owners.append(line.gateway) }
+            } else if finding?.line.gateway == line.gateway, complete(&finding, with: line) ?? false, isOfOneGateway {
+                return false
             }
-            switch line.entry {
-            case .condition(let change):
-                settings[Identifier(lookup: change.identifier)] = change.settings
-                if finding?.line.sequence == line.sequence { finding?.settings = change.settings }
-            case .adapter(let change): adapters[change.adapter] = line
-            default: break
+            contexts[line.gateway, default: Context()].note(line)
+            if case .condition(let change) = line.entry, let found = finding?.line, found.gateway == line.gateway,
+                found.sequence == line.sequence
+            {
+                finding?.settings = change.settings
             }
             return true
         }
@@ -131,13 +147,20 @@ package struct Explain {
             throw ExitFailure(
                 .dataInvalid, "\(missing) in \(paths.map(\.string).joined(separator: ", "))\(hint(named))")
         }
+        if case .sequence(let number, nil) = target, owners.count > 1 {
+            throw ExitFailure(
+                .dataInvalid,
+                "\(owners.count) gateways have a line \(number): say \(owners.map { "\($0):\(number)" }.joined(separator: " or "))"
+            )
+        }
         // The last event that can be read may not be the last.
         return (finding, [reader.newerRemark].compactMap(\.self))
     }
 
     private func isMatch(_ line: LogLine) -> Bool {
         switch target {
-        case .sequence(let number): return line.sequence == number
+        case .sequence(let number, let gateway):
+            return line.sequence == number && (gateway == nil || gateway == line.gateway)
         case .subject(_, let date):
             guard case .event(let event) = line.entry, subject.contains(event) else { return false }
             return date.map { line.date <= $0 } ?? true
@@ -162,6 +185,35 @@ package struct Explain {
         if found.next == nil { found.next = line }
         guard case .sequence = target else { return nil }
         return true
+    }
+}
+
+/// What lines of one gateway have said up to one of them.
+private struct Context {
+    private var boot: String?
+    private var settings: [Identifier: ConditionSettings] = [:]
+    private var adapters: [String: LogLine] = [:]
+
+    /// Takes in a line.
+    mutating func note(_ line: LogLine) {
+        enter(line.boot)
+        switch line.entry {
+        case .condition(let change): settings[Identifier(lookup: change.identifier)] = change.settings
+        case .adapter(let change): adapters[change.adapter] = line
+        case .event, .visit, .clock, .gateway, .evidence, .erased: break
+        }
+    }
+
+    /// A line of that run has come: the adapters of another one are none of it.
+    mutating func enter(_ boot: String) {
+        if let before = self.boot, before != boot { adapters = [:] }
+        self.boot = boot
+    }
+
+    /// Puts down what was so then.
+    func complete(_ finding: inout Explain.Finding) {
+        finding.adapters = adapters
+        if let identifier = finding.line.identifier { finding.settings = settings[Identifier(lookup: identifier)] }
     }
 }
 

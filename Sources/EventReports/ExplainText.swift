@@ -32,6 +32,9 @@ struct ExplainText {
 
     var text: String { lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n" }
 
+    /// The same, line by line, as it is: what a terminal would take for more than a letter is told.
+    var rawLines: [String] { lines }
+
     private var number: String { finding.line.sequence.map { "Line \($0)" } ?? "The line" }
 
     private func moment(_ instant: Instant) -> String { time.preciseText(finding.line.date(of: instant)) }
@@ -78,7 +81,7 @@ struct ExplainText {
         let heard =
             "\(finding.line.adapter.isEmpty ? "an adapter" : finding.line.adapter) heard "
             + "\(event.refinement.map { name($0) } ?? "a matching beacon") at \(Self.strength(sighting?.rssi))"
-        if event.previous?.state == .unknown, event.diagnostics.isEmpty, count > 1 {
+        if finding.mayBeReturn(event) {
             lines.append("Why: \(heard), and it was present before the gateway lost sight of it (rule L3), or")
             lines.append("     that was sighting \(count) of the \(count) that an entry needs (rule E1).")
         } else if count > 1 {
@@ -103,11 +106,11 @@ struct ExplainText {
             return
         }
         let by = finding.line.adapter.isEmpty ? "" : " by \(finding.line.adapter)"
-        let weak = weakSightings(after: lastSeen, threshold)
+        let weak = finding.weakSightings
         if let threshold, !weak.isEmpty {
             lines.append(
                 "Why: for \(silence) no sighting was strong enough to count. \(weak.count) \(weak.count == 1 ? "was" : "were")"
-                    + " heard meanwhile, the strongest at \(Self.strength(weak.compactMap(\.rssi).max())), and exit_rssi is"
+                    + " heard meanwhile, the strongest at \(Self.strength(finding.sufficientRSSI)), and exit_rssi is"
             )
             lines.append("     \(threshold.dBm) dBm (rules X1, X2). The threshold decided, not silence.")
         } else {
@@ -116,22 +119,14 @@ struct ExplainText {
         lines.append(
             "     The last sighting that counted was at \(moment(lastSeen))\(by), "
                 + "\(Self.strength(event.sighting?.rssi)): \((event.time - lastSeen).inExactWords) before.")
-        if let timeout, event.time - lastSeen > timeout + .milliseconds(1) {
+        if let notListened = finding.notListened {
             lines.append(
-                "     Between the two lie \((event.time - lastSeen - timeout).inExactWords) in which a holder did not listen: "
+                "     Between the two lie \(notListened.inExactWords) in which a holder did not listen: "
                     + "that time does not count (rule L1).")
         }
         tellEvidence(lastSeen: lastSeen)
-        tellAvoidance(event, lastSeen: lastSeen, weak: weak)
+        tellAvoidance()
         tellAdapters()
-    }
-
-    private func weakSightings(after lastSeen: Instant, _ threshold: RSSI?) -> [Evidence.Heard] {
-        guard let threshold, let evidence = finding.evidence else { return [] }
-        // Dates are cut to microseconds.
-        return evidence.sightings.filter {
-            $0.time > lastSeen + .microseconds(1) && ($0.rssi.map { $0 < threshold } ?? true)
-        }
     }
 
     private mutating func tellEvidence(lastSeen: Instant) {
@@ -170,22 +165,20 @@ struct ExplainText {
         }
     }
 
-    private mutating func tellAvoidance(_ event: BeaconMonitor.Event, lastSeen: Instant, weak: [Evidence.Heard]) {
+    private mutating func tellAvoidance() {
         lines.append("")
-        if let strongest = weak.compactMap(\.rssi).max() {
+        if let strongest = finding.sufficientRSSI {
             lines.append("What would have avoided it: an exit_rssi of \(strongest.dBm) or less.")
         }
-        guard let next = finding.next, case .event(let other) = next.entry, other.state == .satisfied else {
+        guard let (next, timeout) = finding.comeBack else {
             lines.append("It has not come back since, so no exit_timeout would have avoided it for good.")
             return
         }
-        // Over a restart of the machine the timelines can't be compared, but the dates can.
-        let gap = next.date.microseconds - finding.line.date(of: lastSeen).microseconds
         let away = next.date.microseconds - finding.line.date.microseconds
         lines.append(
             "It came back at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
-                + "\(weak.isEmpty ? "What would have avoided it" : "Or")"
-                + ": an exit_timeout above \(Duration.microseconds(gap).inExactWords).")
+                + "\(finding.weakSightings.isEmpty ? "What would have avoided it" : "Or")"
+                + ": an exit_timeout above \(timeout.inExactWords).")
     }
 
     private mutating func tellOutage(_ event: BeaconMonitor.Event) {
@@ -232,12 +225,12 @@ struct ExplainText {
     }
 
     private mutating func tellAdapters() {
-        guard !finding.adapters.isEmpty else { return }
+        let adapters = finding.adapterChanges
+        guard !adapters.isEmpty else { return }
         lines += ["", "The adapters at that time:"]
-        for (name, line) in finding.adapters.sorted(by: { $0.key < $1.key }) {
-            guard case .adapter(let change) = line.entry else { continue }
+        for (change, since) in adapters {
             let reason = change.reason.map { " (\($0))" } ?? ""
-            lines.append("  \(name): \(change.state) since \(time.preciseText(line.date(of: change.since)))\(reason)")
+            lines.append("  \(change.adapter): \(change.state) since \(time.preciseText(since))\(reason)")
         }
     }
 

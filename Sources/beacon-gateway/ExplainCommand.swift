@@ -7,7 +7,8 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Tells why an event happened, from the event files.",
         discussion: """
-            The event is the number of its line (sequence, the LINE of `visits`), or what `visits` calls somebody \
+            The event is the number of its line (sequence, the LINE of `visits`; hall:12 of the gateway hall where the \
+            files are of several), or what `visits` calls somebody \
             ('staff 100/7', staff, 100/7, or a name of the configuration's beacons, such as Ada) for his last event, with --at for the last one at or before a date. Any line with \
             a number can be asked for.
             """)
@@ -22,6 +23,9 @@ struct ExplainCommand: ParsableCommand {
 
     @OptionGroup var zone: ZoneArguments
 
+    @Flag(help: "A JSON object.")
+    var json = false
+
     func validate() throws {
         if let at, zone.time.date(at) == nil {
             throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
@@ -33,12 +37,10 @@ struct ExplainCommand: ParsableCommand {
             let time = zone.time
             let places = try files.read()
             if let remark = places.remark { Terminal.say(remark) }
-            let date = at.flatMap { time.date($0) }
-            var target = Explain.Target.subject(event, at: date)
-            // An identifier may be a number; one with a date is a condition's.
-            if date == nil, let number = Int(event) { target = .sequence(number) }
-            let explain = try Explain(target, paths: places.paths, time: time, directory: places.directory)
-            for remark in try explain.run() { Terminal.say(remark) }
+            let explain = try Explain(
+                Explain.Target(event, at: at.flatMap { time.date($0) }), paths: places.paths, time: time,
+                directory: places.directory)
+            for remark in try explain.run(json ? .json : .text) { Terminal.say(remark) }
         }
     }
 }
