@@ -56,7 +56,7 @@ package struct ScanStatus: Sendable, Hashable {
         package let backend: ScannerBackend
         /// Whether it is in use, stands by, or was closed and why: in words for operators.
         package let standing: String
-        /// Whether it is begun.
+        /// Whether its sockets are open, or its calls were made: it may hear, or wait for the machine.
         package let isOpen: Bool
         /// Whether this process has not the right to it, which does not come back.
         package let isDenied: Bool

@@ -21,7 +21,7 @@ public struct FrameBatch: Sendable {
             /// A further iBeacon of the event before.
             @inlinable public static var further: Kind { Kind(0b001) }
 
-            /// Whether it is an iBeacon.
+            /// Whether the entry has an iBeacon; it tells of nothing but time, or of other reports, where not.
             @inlinable public var isBeacon: Bool { bits & 0b001 != 0 }
             /// Whether reports were heard in an event that no entry before is of.
             @inlinable public var isHeard: Bool { bits & 0b010 != 0 }

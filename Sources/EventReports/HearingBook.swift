@@ -15,7 +15,7 @@ struct HearingBook {
 
     /// A stretch in which an adapter, or the gateway as a whole, heard nothing.
     struct Silence: Hashable {
-        /// Whose it is.
+        /// The gateway that heard nothing, or one of whose adapters did.
         var gateway: String
         /// Which adapter; absent where the gateway was not running, or none of its adapters was there.
         var adapter: String?

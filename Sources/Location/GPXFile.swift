@@ -21,7 +21,7 @@ public struct GPXPoint: Sendable, Hashable {
     /// Where it begins in the file, from 1.
     public var line = 0
 
-    /// Makes one.
+    /// A point of a track; one without a time is played where the plan has it.
     public init(_ coordinate: Coordinate, time: Instant? = nil) {
         self.coordinate = coordinate
         self.time = time

@@ -28,7 +28,7 @@ public struct LocationUpdate: Sendable, Hashable {
     /// Explicit service sessions are demanded.
     public var serviceSessionRequired: Bool { diagnostics.contains(.serviceSessionRequired) }
 
-    /// Makes one.
+    /// An update with a fix, or without one; all else is false until it is set.
     public init(location: LocationFix? = nil) { self.location = location }
 
     /// The updates of a feed from now on, for any number of subscribers; they end when the task does.

@@ -2,13 +2,13 @@ import BluetoothLE
 
 /// What a message says of an adapter (org.bluez.Adapter1); absent what it does not say.
 struct DBusAdapterProperties: Sendable, Hashable {
-    /// Its address, as text.
+    /// `Address`: the controller's, as text.
     var address: String?
-    /// Its name.
+    /// `Name`: what the system calls it.
     var name: String?
-    /// Whether it is on.
+    /// `Powered`: whether the controller is switched on.
     var isPowered: Bool?
-    /// Whether it discovers, for whomever.
+    /// `Discovering`: whether it scans, whoever asked for that.
     var isDiscovering: Bool?
     /// Whether rfkill blocks it; newer versions of bluetoothd tell it by `PowerState`.
     var isBlocked: Bool?

@@ -242,7 +242,7 @@ struct DecimalNumber {
         if isFraction { exponent -= 1 }
     }
 
-    /// Whether it is 0.
+    /// Whether no digit but 0 was read, whatever the exponent.
     var isZero: Bool { mantissa == 0 }
 
     /// The number times 10^`power`, what is below 1 cut off; moved to ±10^37 where it lies outside of that.

@@ -33,7 +33,7 @@ package struct ShippingCheckpoint: Sendable, Hashable {
     /// The broker that was last heard to speak MQTT 5, as `host:port`; absent where none was.
     package var five: String?
 
-    /// Makes one.
+    /// That the broker has all up to a line, and which broker was heard to speak MQTT 5.
     package init(position: LinePosition, five: String? = nil) {
         self.position = position
         self.five = five
