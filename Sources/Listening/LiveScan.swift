@@ -85,7 +85,9 @@ package final class LiveScan: ScanHandler {
         self.terminal = terminal
         let conditions = options.observer.configuration.map { ScanConditions($0) } ?? ScanConditions()
         let ranging = options.observer.configuration?.ranging ?? RangingSettings()
-        beacons = BeaconTable(conditions: conditions, uuids: options.uuids, ranging: ranging)
+        beacons = BeaconTable(
+            conditions: conditions, uuids: options.uuids, ranging: ranging,
+            names: options.observer.configuration?.beacons ?? BeaconNames())
         reports = SignalMeter(at: loop.now)
     }
 

@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import BluetoothLE
+import GatewayConfiguration
 
 /// The beacons in range: what `scan` shows.
 ///
@@ -26,6 +27,8 @@ struct BeaconTable: Sendable {
         let adapter: Int
         /// The identifiers of the conditions that it matches, in the order of the configuration.
         let conditions: [String]
+        /// What the configuration calls the beacon; absent where it does not.
+        var name: String?
     }
 
     private struct Details: Sendable {
@@ -39,19 +42,22 @@ struct BeaconTable: Sendable {
     private let ranging: RangingSettings
     private let conditions: ScanConditions
     private let uuids: Set<ProximityUUID>
+    private let names: BeaconNames
 
     /// - Parameters:
     ///   - conditions: what beacons are held against.
     ///   - uuids: the beacons that are of interest; empty: all.
     ///   - ranging: how distances are guessed.
+    ///   - names: what beacons are called.
     init(
         conditions: ScanConditions = ScanConditions(), uuids: Set<ProximityUUID> = [],
-        ranging: RangingSettings = RangingSettings()
+        ranging: RangingSettings = RangingSettings(), names: BeaconNames = BeaconNames()
     ) {
         table = HeardTable(window: ranging.window)
         self.ranging = ranging
         self.conditions = conditions
         self.uuids = uuids
+        self.names = names
     }
 
     /// How many beacons are listed.
@@ -90,7 +96,7 @@ struct BeaconTable: Sendable {
                 proximity: ranging.proximity(of: distance), rate: entry.meter.rate(at: now),
                 age: max(now - entry.last, .zero), reports: entry.reports,
                 address: DeviceAddress(packed: entry.details.packedAddress), adapter: entry.details.adapter,
-                conditions: entry.details.conditions)
+                conditions: entry.details.conditions, name: names[entry.key]?.name)
         }
     }
 }

@@ -21,6 +21,7 @@ enum ScanJSON {
             write(row.address, to: &json)
             json.write("adapter", ScanSupervisor.Options.adapterName(of: row.adapter))
             json.write("conditions", row.conditions)
+            json.write("name", row.name)
         }
     }
 

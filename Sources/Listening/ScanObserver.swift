@@ -38,6 +38,22 @@ package struct ObserverOptions: Sendable {
         return try ConfigurationFile.load(ConfigurationFile.defaultPath, isReplay: false)
     }
 
+    /// The same with the names of beacons. Where nobody named a configuration, and the names of the usual one can't be read,
+    /// it is without, and says why: whoever looks around need not be who may know who is who.
+    ///
+    /// - Throws: ``ExitFailure`` where it can't be read or has mistakes; where it was named, for its names too.
+    package static func configurationWithNames(
+        _ path: String?
+    ) throws(ExitFailure) -> (configuration: Configuration?, remark: String?) {
+        if let path { return (try ConfigurationFile.loadWithNames(path, isReplay: false), nil) }
+        guard let plain = try configuration(nil) else { return (nil, nil) }
+        do throws(ExitFailure) {
+            return (try ConfigurationFile.loadWithNames(ConfigurationFile.defaultPath, isReplay: false), nil)
+        } catch {
+            return (plain, "no names are shown: \(error.message)")
+        }
+    }
+
     /// Hears by the configuration, or by the best way on all adapters.
     package init(configuration: Configuration? = nil) { self.configuration = configuration }
 

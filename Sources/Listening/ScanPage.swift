@@ -15,29 +15,32 @@ struct ScanPage {
     private static let wholeUUID = 36
     /// A terminal narrower than this gets short UUIDs: the other columns, and some room for conditions.
     static let wideMin = 104
+    private static let nameWidth = 20
 
-    /// The beacons; UUIDs as long as `width` columns leave room for, all there is where absent.
+    /// The beacons; UUIDs as long as `width` columns leave room for, all there is where absent. Where one has a name, names
+    /// have a column of their own.
     init(_ rows: [BeaconTable.Row], width: Int? = nil) {
-        let isWide = width.map { $0 >= Self.wideMin } ?? true
+        let isNamed = rows.contains { $0.name != nil }
+        let isWide = width.map { $0 >= Self.wideMin + (isNamed ? Self.nameWidth + 1 : 0) } ?? true
         let uuidWidth = isWide ? Self.wholeUUID : Self.shortUUID
         func line(
             _ uuid: String, _ major: String, _ minor: String, _ strength: String, _ proximity: String,
-            _ distance: String, _ rate: String, _ age: String, _ conditions: String
+            _ distance: String, _ rate: String, _ age: String, _ name: String, _ conditions: String
         ) -> String {
-            [
+            ([
                 ScanText.column(uuid, uuidWidth), ScanText.column(major, 5, isNumber: true),
                 ScanText.column(minor, 5, isNumber: true), ScanText.column(strength, 6, isNumber: true),
                 ScanText.column(proximity, 9), ScanText.column(distance, 6, isNumber: true),
-                ScanText.column(rate, 6, isNumber: true), ScanText.column(age, 5, isNumber: true), conditions,
-            ].joined(separator: " ")
+                ScanText.column(rate, 6, isNumber: true), ScanText.column(age, 5, isNumber: true),
+            ] + (isNamed ? [ScanText.column(name, Self.nameWidth)] : []) + [conditions]).joined(separator: " ")
         }
-        heading = line("UUID", "MAJOR", "MINOR", "RSSI", "PROXIMITY", "METRES", "RATE/S", "AGE", "CONDITIONS")
+        heading = line("UUID", "MAJOR", "MINOR", "RSSI", "PROXIMITY", "METRES", "RATE/S", "AGE", "NAME", "CONDITIONS")
         lines = rows.map { row in
             let uuid = row.beacon.uuid.description
             return line(
                 isWide ? uuid : uuid.prefix(8) + "..", "\(row.beacon.major)", "\(row.beacon.minor)",
                 row.strength.map(ScanText.tenths) ?? "-", row.proximity.rawValue, ScanText.distance(row.distance),
-                ScanText.tenths(row.rate), ScanText.seconds(row.age),
+                ScanText.tenths(row.rate), ScanText.seconds(row.age), PlainText.safe(row.name ?? ""),
                 PlainText.safe(row.conditions.joined(separator: ", ")))
         }
     }

@@ -51,7 +51,9 @@ struct ScanCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             var options = LiveScan.Options()
-            options.observer = ObserverOptions(configuration: try ObserverOptions.configuration(config))
+            let (configuration, remark) = try ObserverOptions.configurationWithNames(config)
+            if let remark { Terminal.say(remark) }
+            options.observer = ObserverOptions(configuration: configuration)
             options.observer.backend = backend?.backend
             options.observer.adapters = adapter.map(\.name)
             options.observer.hearsAll = all

@@ -16,7 +16,7 @@ import Testing
         let row = BeaconTable.Row(
             beacon: badge(1), measuredPower: -59, strength: nil, distance: nil, proximity: .unknown, rate: 0,
             age: .zero,
-            reports: 1, address: nil, adapter: 0, conditions: [HostileText.evil])
+            reports: 1, address: nil, adapter: 0, conditions: [HostileText.evil], name: HostileText.evil)
         for line in ScanPage([row], width: 200).fitted(title: "", footing: "", columns: 200, rows: 10) {
             HostileText.expectHarmless(Array(line.utf8))
         }

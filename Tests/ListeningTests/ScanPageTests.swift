@@ -9,13 +9,13 @@ import Testing
 @Suite struct ScanPageTests {
     private func row(
         _ minor: UInt16, strength: Int? = -615, conditions: [String] = ["staff", "lobby"],
-        age: Duration = .milliseconds(140)
+        age: Duration = .milliseconds(140), name: String? = nil
     ) -> BeaconTable.Row {
         let distance = strength.flatMap { DistanceModel.standard.distance(measuredPower: -59, rssi: Double($0) / 10) }
         return BeaconTable.Row(
             beacon: badge(minor), measuredPower: -59, strength: strength, distance: distance,
             proximity: RangingSettings().proximity(of: distance), rate: 98, age: age, reports: 42,
-            address: DeviceAddress(0xC098_E500_0007, kind: .random), adapter: 0, conditions: conditions)
+            address: DeviceAddress(0xC098_E500_0007, kind: .random), adapter: 0, conditions: conditions, name: name)
     }
 
     private func advertiser(_ name: String?) -> AdvertiserTable.Row {
@@ -38,6 +38,22 @@ import Testing
                 "F7826DA6..     1     7  -61.5 near         1.3    9.8  0.1s staff, lobby"
             ])
         #expect(ScanPage([row(7)], width: 104).lines == Array(page.lines.prefix(1)))
+    }
+
+    @Test func `where one has a name, names have a column, and UUIDs are cut for it before names are`() {
+        let page = ScanPage([row(7, name: "Ada"), row(8, name: "the forklift behind the gate"), row(9)])
+        #expect(
+            [page.heading] + page.lines == [
+                "UUID                                 MAJOR MINOR   RSSI PROXIMITY METRES RATE/S   AGE NAME                 CONDITIONS",
+                "F7826DA6-4FA2-4E98-8024-BC5B71E0893E     1     7  -61.5 near         1.3    9.8  0.1s Ada                  staff, lobby",
+                "F7826DA6-4FA2-4E98-8024-BC5B71E0893E     1     8  -61.5 near         1.3    9.8  0.1s the forklift behind  staff, lobby",
+                "F7826DA6-4FA2-4E98-8024-BC5B71E0893E     1     9  -61.5 near         1.3    9.8  0.1s                      staff, lobby",
+            ])
+        #expect(
+            ScanPage([row(7, name: "Ada")], width: 124).lines == [
+                "F7826DA6..     1     7  -61.5 near         1.3    9.8  0.1s Ada                  staff, lobby"
+            ])
+        #expect(ScanPage([row(7, name: "Ada")], width: 125).lines == Array(page.lines.prefix(1)))
     }
 
     @Test func `a table of advertisers`() {
