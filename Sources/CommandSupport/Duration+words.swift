@@ -25,13 +25,13 @@ extension Duration {
         return "\(milliseconds / 1000)" + (fraction.isEmpty ? "" : ".\(fraction)") + " s"
     }
 
-    /// As a clock shows it: `25:34`, `3:12:07`, `2d 04:10:00`.
+    /// As hours, minutes and seconds, always all three, so that minutes are not taken for hours: `0:25:34`, `3:12:07`,
+    /// `2d 04:10:00`.
     package var asClock: String {
         func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let (days, rest) = components.seconds.quotientAndRemainder(dividingBy: 86_400)
         if days > 0 { return "\(days)d \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60))" }
-        if rest >= 3600 { return "\(rest / 3600):\(two(rest / 60 % 60)):\(two(rest % 60))" }
-        return "\(rest / 60):\(two(rest % 60))"
+        return "\(rest / 3600):\(two(rest / 60 % 60)):\(two(rest % 60))"
     }
 
     /// Seconds with one decimal, the rest cut off: `3.2`.

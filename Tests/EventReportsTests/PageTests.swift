@@ -9,11 +9,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func page(_ writer: LineWriter, alive: Double, _ arguments: String...) throws -> String {
-        let path = scratch.path("events")
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Data(writer.lines.map { $0 + "\n" }.joined().utf8).write(
-            to: URL(fileURLWithPath: path + "/events-000000000001-20261121T000000Z.jsonl"))
-        try Data(writer.alive(alive).utf8).write(to: URL(fileURLWithPath: path + "/alive"))
+        let path = try scratch.folder(writer, aliveAt: alive)
         let ending = try Gateway.run(["visits", "--html", "-"] + arguments + [path])
         #expect(ending.status == 0, "\(ending.errors)")
         return ending.text

@@ -153,9 +153,9 @@ import Testing
         writer.stay("staff", 100, 400, minor: 1)
         let scratch = try Scratch()
         let table = try Gateway.run("visits", "--utc", try Self.folder(writer.lines, in: scratch)).text
-        #expect(table.contains("2026-11-21 00:01:40  2026-11-21 00:06:40          5:00  staff 1/1"))
+        #expect(table.contains("2026-11-21 00:01:40  2026-11-21 00:06:40       0:05:00  staff 1/1"))
         #expect(table.contains("-66.7  left"))
-        #expect(table.contains("1 visit, 5:00"))
+        #expect(table.contains("1 visit, 0:05:00"))
         #expect(table.hasSuffix("Times are UTC.\n"))
         let empty = try Scratch()
         let nothing = try Gateway.run("visits", try Self.folder([], in: empty))
