@@ -70,6 +70,11 @@ extension SiteModel {
             over[second] += over[second - 1]
             hearing[second] += hearing[second - 1]
         }
+        // A year has some ten thousand stays, and more intervals: each looks only at those of its days.
+        var byDay: [Int: [Stay]] = [:]
+        for stay in stays {
+            for day in stay.from / 86_400...stay.to / 86_400 { byDay[day, default: []].append(stay) }
+        }
         return zip(bounds, bounds.dropFirst()).map { from, to in
             var (expected, present) = (Expected(from: from, to: to), 0)
             for second in from - origin..<to - origin where hearing[second] > 0 {
@@ -83,7 +88,8 @@ extension SiteModel {
         }.map { expected in
             var expected = expected
             guard expected.known > 0 else { return expected }
-            let inside = stays.filter { $0.from < expected.to && $0.to >= expected.from }
+            let near = Set((expected.from / 86_400...expected.to / 86_400).flatMap { byDay[$0] ?? [] })
+            let inside = near.filter { $0.from < expected.to && $0.to >= expected.from }
             expected.arrivals = inside.count { $0.from >= expected.from }
             expected.departures = inside.count { !$0.isOpen && $0.to < expected.to }
             expected.distinct = Set(inside.map(\.minor)).count
