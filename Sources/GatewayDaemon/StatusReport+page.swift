@@ -32,6 +32,7 @@ extension StatusReport {
         }
         if let text = locationText { lines.append(text) }
         lines.append("conditions")
+        let present = monitor.engine.presentBeacons
         for setup in configuration.monitors {
             for condition in setup.conditions {
                 let state = monitor.engine.state(of: condition.identifier).map { "\($0)" } ?? "unknown"
@@ -39,6 +40,7 @@ extension StatusReport {
                     " since \($0.lastEvent.date.lineText)"
                 }
                 lines.append("  \(condition.identifier): \(state)\(since ?? "")")
+                if let beacons = present[condition.identifier] { lines.append("    \(Self.words(beacons, names))") }
             }
         }
         if let text = beaconsText { lines.append(text) }
@@ -60,6 +62,22 @@ extension StatusReport {
         let diagnostics = monitor.engine.presentDiagnostics.listed
         lines.append("diagnostics\n  \(diagnostics.isEmpty ? "none" : diagnostics.joined(separator: ", "))")
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var names: BeaconNames { configuration.beacons }
+
+    // A condition's line stays one that can be read.
+    private static let beaconsMax = 20
+
+    /// Who is there, those with names first: `Ada (1/1), 1/9 and 3 more`.
+    private static func words(_ beacons: [BeaconIdentity], _ names: BeaconNames) -> String {
+        let named = beacons.compactMap { beacon in
+            names[beacon].map { "\($0.name) (\(beacon.major)/\(beacon.minor))" }
+        }
+        let others = beacons.filter { names[$0] == nil }.map { "\($0.major)/\($0.minor)" }
+        let listed = (named.sorted() + others).prefix(beaconsMax)
+        let rest = beacons.count - listed.count
+        return listed.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
     }
 
     private var locationText: String? {

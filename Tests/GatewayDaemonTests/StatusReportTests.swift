@@ -19,9 +19,15 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func report(conditions: Int, scanning: ScanStatus?) throws -> StatusReport {
-        let text =
-            "output: {directory: \(scratch.path("e")), state_directory: \(scratch.path("s"))}\nconditions:\n"
-            + (0..<conditions).map { "- {identifier: c\($0), uuid: \(Self.uuid), major: \($0)}\n" }.joined()
+        let conditions = (0..<conditions).map { "- {identifier: c\($0), uuid: \(Self.uuid), major: \($0)}\n" }
+        return try report("conditions:\n" + conditions.joined(), scanning: scanning)
+    }
+
+    /// What is said with that in the configuration, once the beacons of these minors were heard.
+    private func report(_ configured: String, hearing beacons: [UInt16] = [], scanning: ScanStatus?) throws
+        -> StatusReport
+    {
+        let text = "output: {directory: \(scratch.path("e")), state_directory: \(scratch.path("s"))}\n" + configured
         let configuration = try Configuration.parse(Array(text.utf8), file: "c.yaml").get()
         let now = Instant(nanoseconds: 90_000_000_000)
         let gateway = try Identifier("lobby")
@@ -30,10 +36,22 @@ import Testing
             JournalOptions(
                 directory: FilePath(scratch.path("e")), stateDirectory: FilePath(scratch.path("s")), gateway: gateway),
             boot: try BootID.current(), now: now, clockOffset: offset, isClockSynchronized: true)
+        var engine = MonitorEngine(settings: configuration.liveEngineSettings, start: now)
+        var actions = ActionBuffer()
+        try engine.begin(
+            configuration.setups, naming: configuration.beacons.beacons, from: nil, at: now, into: &actions)
+        let adapter = try engine.adapter(named: "hci0")
+        engine.listening(ListeningChange(.started, adapter: adapter), at: now, into: &actions)
+        for minor in beacons {
+            let beacon = BeaconIdentity(uuid: try #require(ProximityUUID(Self.uuid)), major: 1, minor: minor)
+            engine.sighted(
+                Sighting(time: now, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: RSSI(dBm: -60)),
+                into: &actions)
+        }
         return StatusReport(
             gateway: gateway, startTime: Instant(nanoseconds: 0), now: now, clockOffset: offset, scanning: scanning,
             needs: [], configuration: configuration,
-            monitor: LiveMonitor(engine: MonitorEngine(settings: configuration.liveEngineSettings, start: now)),
+            monitor: LiveMonitor(engine: engine),
             malformations: ReportDecoder().malformations, ranging: RangingWriter(configuration), journal: journal,
             location: LocationTracker.Standing(name: "gpsd", lastFix: nil, trouble: "gpsd is away"), broker: nil,
             reloads: 3, wakeUps: 4)
@@ -76,6 +94,35 @@ import Testing
         #expect(without.utf8.count < whole.utf8.count)
         #expect(try shortened(whole.utf8.count - 1) == ["conditions"])
         #expect(try shortened(without.utf8.count - 1) == ["conditions", "adapters"])
+    }
+
+    @Test func `who is there is told by name, and who has none by numbers; never in the object`() throws {
+        let report = try report(
+            """
+            conditions:
+            - {identifier: staff, uuid: \(Self.uuid), per_beacon: true}
+            - {identifier: nobody, uuid: \(Self.uuid), major: 2, per_beacon: true}
+            beacons:
+            - {major: 1, minor: 3, name: Grace}
+            - {major: 1, minor: 2, name: Ada}
+            - {major: 1, minor: 4, name: Absent}
+            """, hearing: [1, 2, 3], scanning: scanning(adapters: 1))
+        let page = report.page
+        #expect(page.contains("  staff: satisfied"), "\(page)")
+        #expect(page.contains("\n    Ada (1/2), Grace (1/3), 1/1\n"), "\(page)")
+        #expect(!page.contains("Absent"))
+        #expect(!report.json().contains("Ada"))
+    }
+
+    @Test func `of a crowd twenty are told, those with names first, and how many more there are`() throws {
+        let report = try report(
+            """
+            conditions:
+            - {identifier: staff, uuid: \(Self.uuid), per_beacon: true}
+            beacons:
+            - {major: 1, minor: 300, name: Ada}
+            """, hearing: Array(1...300), scanning: scanning(adapters: 1))
+        #expect(report.page.contains("\n    Ada (1/300), 1/1, 1/2,") && report.page.contains(", 1/19 and 280 more\n"))
     }
 
     @Test func `before a way of hearing was looked for there is no page, and the object says that it waits`() throws {

@@ -1,4 +1,4 @@
-import BluetoothLE
+package import BluetoothLE
 
 // The beacons under conditions (rules P1, P2, P4, P5).
 extension MonitorEngine {
@@ -112,6 +112,17 @@ extension MonitorEngine {
         subjects[detailsOf: conditions.match(condition).subject].progress.restart()
         for subject in beacons(of: condition) where subjects[subject].isOnTheWayIn { forgetBeacon(subject) }
         // A beacon that is `unknown` and was present comes back by rule L3, without progress.
+    }
+
+    /// The beacons that are there under conditions that follow them, by condition and in their order; none of a condition
+    /// is absent. It goes over all subjects, once.
+    package var presentBeacons: [Identifier: [BeaconIdentity]] {
+        var present: [Identifier: [BeaconIdentity]] = [:]
+        for subject in subjects.indices(where: { $0.exists && $0.isBeacon && $0.state == .satisfied }) {
+            let identifier = conditions[subjects[subject].condition].identifier
+            present[identifier, default: []].append(subjects.beacon(of: subject, conditions))
+        }
+        return present.mapValues { $0.sorted() }
     }
 
     /// The subjects of the beacons under a condition, in rule T3's order.
