@@ -1,4 +1,4 @@
-import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
@@ -32,17 +32,17 @@ package struct PresentWriter {
     // MARK: Words that the page has, too
 
     /// What somebody is called.
-    func label(_ presence: PresentReport.Presence) -> String {
+    package func label(_ presence: PresentReport.Presence) -> String {
         presence.beacon.map { directory.label($0) } ?? presence.identifiers.joined(separator: "+")
     }
 
     /// Whether somebody is here, in words.
-    func state(_ presence: PresentReport.Presence) -> String {
+    package func state(_ presence: PresentReport.Presence) -> String {
         presence.notKnownSince.map { "not known since \(moment($0))" } ?? "here"
     }
 
     /// How many are here, in words.
-    var count: String {
+    package var count: String {
         let rest = report.presences.count - report.hereCount
         let here = report.hereCount == 0 && rest > 0 ? "Nobody is known to be here" : "\(report.hereCount) here"
         guard report.presences.isEmpty else { return here + (rest > 0 ? ", \(rest) not known" : "") }
@@ -52,7 +52,7 @@ package struct PresentWriter {
     }
 
     /// What is to be said of a gateway: how new what it told is, and who of its adapters does not listen.
-    func remarks(_ gateway: PresentReport.Gateway) -> [String] {
+    package func remarks(_ gateway: PresentReport.Gateway) -> [String] {
         let age = Duration.microseconds(max(0, report.made.microseconds - gateway.asOf.microseconds))
         var remarks = ["As of \(moment(gateway.asOf)), \(age.inWords) ago: \(gateway.name)"]
         if gateway.isStopped {
@@ -74,7 +74,7 @@ package struct PresentWriter {
     }
 
     /// A time of day, with its day where that is not the day on which the report was made.
-    func moment(_ date: WallDate) -> String {
+    package func moment(_ date: WallDate) -> String {
         let text = time.text(date)
         return text.prefix(10) == time.text(report.made).prefix(10) ? String(text.dropFirst(11)) : text
     }

@@ -17,6 +17,7 @@ public struct LineFollower: ~Copyable {
     private var list = SegmentList()
     private let directory: FilePath
     private let files: any FileSystemCalls
+    private let window: Int
     private var segment: Segment?
     private var reader: SegmentReader?
     // Whether what is read next comes after the position, whatever it is.
@@ -31,7 +32,16 @@ public struct LineFollower: ~Copyable {
         self.init(directory, from: position, files: SystemFiles())
     }
 
-    package init(_ directory: FilePath, from position: LinePosition, files: any FileSystemCalls) {
+    /// The same with no more than `window` octets of a file in memory, beside its longest line: where many follow at once.
+    package init(_ directory: FilePath, from position: LinePosition, window: Int) {
+        self.init(directory, from: position, files: SystemFiles(), window: window)
+    }
+
+    package init(
+        _ directory: FilePath, from position: LinePosition, files: any FileSystemCalls,
+        window: Int = SegmentReader.window
+    ) {
+        self.window = window
         self.directory = directory
         self.position = position
         self.files = files
@@ -125,7 +135,7 @@ public struct LineFollower: ~Copyable {
     }
 
     private mutating func open(_ chosen: Segment, at offset: Int) throws(Errno) {
-        let opened = try SegmentReader(directory.appending(chosen.name), files: files, from: offset)
+        let opened = try SegmentReader(directory.appending(chosen.name), files: files, from: offset, window: window)
         // What is shorter than it was has been cut.
         let isCut = try opened.size() < offset
         reader = consume opened

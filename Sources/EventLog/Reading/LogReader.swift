@@ -310,7 +310,7 @@ public struct LogReader {
     }
 
     /// The gateway and the start of the lines read last, and what it means for their dates: looked up once for each.
-    private struct Boot {
+    struct Boot {
         var gateway = ""
         var gatewayOctets: [UInt8] = []
         var octets: [UInt8] = []
@@ -318,7 +318,8 @@ public struct LogReader {
         var offset: ClockOffset?
     }
 
-    private static func line(
+    /// The line that a parser has parsed; `nil` where it is of no type that has an entry.
+    static func line(
         _ parser: inout LineParser, _ boot: inout Boot, _ stamping: Restamping
     ) -> LogLine? {
         if !parser.isOf(boot: boot.octets) || boot.text.isEmpty && boot.offset == nil {

@@ -7,8 +7,10 @@ import SystemPackage
 struct SegmentReader: ~Copyable {
     /// A line longer than this is none of ours: a condition's has some hundred octets, evidence some thousand.
     static let lineMax = 4 << 20
-    private static let window = 256 << 10
+    /// How many octets are read at once, where nobody asks for less.
+    static let window = 256 << 10
 
+    private let window: Int
     private let files: any FileSystemCalls
     private let file: FileSystemCalls.Handle
     private var buffer: [UInt8] = []
@@ -21,11 +23,14 @@ struct SegmentReader: ~Copyable {
     /// Lines that were passed over because they were too long.
     private(set) var overlong = 0
 
-    /// Reads from `offset` on.
+    /// Reads from `offset` on, `window` octets at once: so many stay in memory.
     ///
     /// - Throws: `Errno` of open(2).
-    init(_ path: FilePath, files: any FileSystemCalls, from offset: Int = 0) throws(Errno) {
+    init(
+        _ path: FilePath, files: any FileSystemCalls, from offset: Int = 0, window: Int = SegmentReader.window
+    ) throws(Errno) {
         self.files = files
+        self.window = window
         self.offset = offset
         file = try files.openForReading(path)
     }
@@ -125,7 +130,7 @@ struct SegmentReader: ~Copyable {
 
     private mutating func fill() throws(Errno) {
         let place = offset + buffer.count - begin
-        isAtEnd = try files.read(file, at: place, count: Self.window, appendingTo: &buffer) == 0
+        isAtEnd = try files.read(file, at: place, count: window, appendingTo: &buffer) == 0
     }
 
     private mutating func skipLine() throws(Errno) {
