@@ -26,12 +26,12 @@ MACHINES ?= 2
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
-BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
 HOME_ASSISTANT_PACKAGES := python3-venv
-TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
 
 # The libraries that are products.
@@ -49,8 +49,10 @@ BINARY := $(BUILD_DIR)/release/beacon-gateway
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 # What talks to brokers, as a process of its own: looked for beside the gateway's own file, then in libexec.
 PUBLISHER := $(dir $(BINARY))beacon-gateway-publisher
+# What serves pages, as one more: found in the same places.
+SERVER := $(dir $(BINARY))beacon-gateway-serve
 LIBEXECDIR := $(PREFIX)/libexec/beacon-gateway
-# Where the two programs are that the package is made of, and where it goes.
+# Where the three programs are that the package is made of, and where it goes.
 BINARIES ?= $(dir $(BINARY))
 DEB_DIR ?= $(BUILD_DIR)/deb
 CONFIGURATION := $(SYSCONFDIR)/beacon-gateway/gateway.yaml
@@ -132,6 +134,7 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Torture/status $(BINARY)
+	$(PYTHON) Tests/Torture/serve $(SERVER)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter FolderFuzzTests $(SWIFT_FLAGS)
 	BEACON_MODEL_DAYS=365 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
@@ -241,10 +244,11 @@ home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a wh
 release-unstripped: deps-build
 	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
 	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
+	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-serve $(SWIFT_FLAGS)
 
-release: release-unstripped ## Builds what is shipped: the gateway and its publisher, stripped binaries that bring Swift's libraries with them.
-	strip $(BINARY) $(PUBLISHER)
-	@ls -l $(BINARY) $(PUBLISHER)
+release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
+	strip $(BINARY) $(PUBLISHER) $(SERVER)
+	@ls -l $(BINARY) $(PUBLISHER) $(SERVER)
 
 # Where what is not the program belongs: $(PREFIX) below /usr/local is looked through by systemd and udev as well.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -255,6 +259,7 @@ DBUSDIR ?= $(SYSCONFDIR)/dbus-1/system.d
 DOCDIR ?= $(PREFIX)/share/doc/beacon-gateway
 MANDIR ?= $(PREFIX)/share/man
 UNIT := $(UNITDIR)/beacon-gateway.service
+SERVE_UNIT := $(UNITDIR)/beacon-gateway-serve.service
 
 # The unit names the program and its documents, so it is written for the PREFIX that it is installed in.
 install: ## Installs what `make release` built, below PREFIX and DESTDIR; a configuration that is there already stays.
@@ -279,13 +284,16 @@ install-running: install-files
 	  '  systemctl enable --now beacon-gateway && $(PREFIX)/bin/beacon-gateway doctor'
 
 install-files:
-	@for file in $(BINARY) $(PUBLISHER); do test -x $$file || { echo "$$file is not there; run \`make release\` first (not as root)" >&2; exit 1; }; done
+	@for file in $(BINARY) $(PUBLISHER) $(SERVER); do test -x $$file || { echo "$$file is not there; run \`make release\` first (not as root)" >&2; exit 1; }; done
 	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/beacon-gateway
 	install -D -m 755 $(PUBLISHER) $(DESTDIR)$(LIBEXECDIR)/beacon-gateway-publisher
+	install -D -m 755 $(SERVER) $(DESTDIR)$(LIBEXECDIR)/beacon-gateway-serve
 	install -d $(DESTDIR)$(UNITDIR)
-	sed -e 's#/usr/local/bin/#$(PREFIX)/bin/#' -e 's#/usr/local/share/doc/beacon-gateway/#$(DOCDIR)/#' \
-	  -e 's#/etc/beacon-gateway/#$(SYSCONFDIR)/beacon-gateway/#' Config/beacon-gateway.service >$(DESTDIR)$(UNIT)
-	chmod 644 $(DESTDIR)$(UNIT)
+	for unit in $(UNIT) $(SERVE_UNIT); do \
+	  sed -e 's#/usr/local/bin/#$(PREFIX)/bin/#' -e 's#/usr/local/share/doc/beacon-gateway/#$(DOCDIR)/#' \
+	    -e 's#/etc/beacon-gateway/#$(SYSCONFDIR)/beacon-gateway/#' Config/$${unit##*/} >$(DESTDIR)$$unit; \
+	  chmod 644 $(DESTDIR)$$unit; \
+	done
 	install -D -m 644 Config/beacon-gateway.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf
 	install -D -m 644 Config/beacon-gateway.tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf
 	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
@@ -299,8 +307,8 @@ install-files:
 
 uninstall: ## Removes what `make install` installed, but for the configuration, the events and the user.
 	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
-	  set -x; systemctl disable --now beacon-gateway.service; fi
-	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
+	  set -x; systemctl disable --now beacon-gateway.service beacon-gateway-serve.service; fi
+	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SERVE_UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
 	  $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi

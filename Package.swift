@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .executable(name: "beacon-gateway", targets: ["beacon-gateway"]),
         .executable(name: "beacon-gateway-publisher", targets: ["beacon-gateway-publisher"]),
+        .executable(name: "beacon-gateway-serve", targets: ["beacon-gateway-serve"]),
     ],
     // Off unless somebody who depends on this asks for it; what it needs is not even fetched then.
     traits: [
@@ -43,6 +44,8 @@ let package = Package(
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -201,6 +204,21 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // Only what serves has a library for HTTP below it.
+        .target(
+            name: "HTTPServing",
+            dependencies: [
+                "BluetoothLE", "CMicrohttpd", "Polling", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
+        .target(
+            name: "ReportServing",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog", "EventReports",
+                "GatewayConfiguration", "HTTPServing", "JSON", "OperatorMessages", "Polling", "Shipping",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         .target(
             name: "Listening",
             dependencies: [
@@ -224,14 +242,15 @@ let package = Package(
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "ConfiguredShipping",
                 "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
-                "Listening",
-                "OperatorMessages", "Replaying",
+                "Listening", "OperatorMessages", "Replaying", "Shipping",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
+        .executableTarget(
+            name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
         .testTarget(
             name: "PollingTests",
             dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
@@ -307,6 +326,19 @@ let package = Package(
                 "BrokerSupport", "CLinux", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
                 "Shipping", "TestSupport",
                 "beacon-gateway-publisher",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "HTTPServingTests",
+            dependencies: [
+                "BluetoothLE", "HTTPServing", "Polling", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "ReportServingTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing",
+                "Polling", "ProgramSupport", "ReportServing", "TestSupport", "beacon-gateway", "beacon-gateway-serve",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

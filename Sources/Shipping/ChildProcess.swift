@@ -94,8 +94,8 @@ extension ChildProcess.Ending: CustomStringConvertible {
 
 /// Where programs are that belong to this one.
 package enum Companions {
-    /// The path of the program `name`, beside this one's, or in `../libexec/beacon-gateway` of it; the first where neither
-    /// is there, for whoever says so.
+    /// The path of the program `name`: beside this one's, in `../libexec/beacon-gateway` of it or, from there, in `bin`; the
+    /// first where none is there, for whoever says so.
     package static func path(_ name: String) -> String {
         var octets = [CChar](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &octets, octets.count - 1)
@@ -105,7 +105,19 @@ package enum Companions {
         let folder = FilePath(own).removingLastComponent()
         let beside = folder.appending(name)
         let library = folder.removingLastComponent().appending("libexec").appending("beacon-gateway").appending(name)
-        for path in [beside, library] where unsafe access(path.string, X_OK) == 0 { return path.string }
+        let programs = folder.removingLastComponent().removingLastComponent().appending("bin").appending(name)
+        for path in [beside, library, programs] where unsafe access(path.string, X_OK) == 0 { return path.string }
         return beside.string
+    }
+
+    /// Becomes the program `name` with these arguments (execv(3)): the process stays, and its signals are that one's.
+    ///
+    /// - Returns: only where that can't be: which program could not be started, and why.
+    package static func become(_ name: String, _ arguments: [String]) -> String {
+        let path = path(name)
+        var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        defer { for index in unsafe texts.indices { unsafe free(texts[index]) } }
+        _ = unsafe execv(path, &texts)
+        return "\(path) can't be started: \(Errno(rawValue: errno))"
     }
 }

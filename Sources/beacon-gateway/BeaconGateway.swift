@@ -14,8 +14,8 @@ struct BeaconGateway: ParsableCommand {
         version: Program.version,
         subcommands: [
             RunCommand.self, StatusCommand.self, ScanCommand.self, RecordCommand.self, ReplayCommand.self,
-            ConvertCommand.self, VisitsCommand.self, OccupancyCommand.self, ExplainCommand.self, EraseCommand.self,
-            PublishCommand.self, CheckCommand.self, DoctorCommand.self,
+            ConvertCommand.self, VisitsCommand.self, OccupancyCommand.self, ExplainCommand.self, ServeCommand.self,
+            EraseCommand.self, PublishCommand.self, CheckCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

@@ -70,6 +70,8 @@ import Testing
         case "output":
             return condition + "output:\n" + (key == "retain" ? "  envelope: true\n" : "  retain: 3d\n") + line
         case "mqtt": return condition + "mqtt:\n  host: b\n\(line)"
+        case "serve":
+            return condition + "serve:\n" + (key == "port" ? "  host_name: b\n" : "  port: 81\n") + line
         case "beacons":
             return condition + "beacons:\n  - name: Ada\n    \(key == "major" ? "minor" : "major"): 1\n  \(line)"
         case "conditions": return condition + (key == "minor" ? "    major: 1\n" : "") + "  \(line)"

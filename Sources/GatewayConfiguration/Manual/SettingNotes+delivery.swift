@@ -90,6 +90,26 @@ extension MQTTKey {
     }
 }
 
+extension ServeKey {
+    var note: SettingNote {
+        switch self {
+        case .address:
+            SettingNote(
+                .text("address"), .value(ServeConfiguration().address),
+                "The address that is listened at. Beyond this machine only with a `trusted_proxy`.")
+        case .port: SettingNote(.integer(SettingLimits.port), .value("\(ServeConfiguration().port)"), "The TCP port.")
+        case .hostName:
+            SettingNote(
+                .text("host name"), .words("addresses and `localhost` alone"),
+                "The name that browsers ask by, where a proxy passes it on; any other name is refused.")
+        case .trustedProxy:
+            SettingNote(
+                .text("address"), .words("anybody on this machine may look"),
+                "The address of the proxy that alone may connect. Who may look is for it to decide, and so is TLS.")
+        }
+    }
+}
+
 extension TLSKey {
     var note: SettingNote {
         switch self {

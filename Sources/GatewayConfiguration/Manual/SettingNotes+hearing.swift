@@ -17,6 +17,9 @@ extension RootKey {
             SettingNote(.structure("list of maps"), .words("one monitor"), "In place of `monitor` and `conditions`.")
         case .output: SettingNote(.structure("map"), .words("all of its defaults"), "Where events go.")
         case .mqtt: SettingNote(.structure("map"), .words("files only"), "The broker.")
+        case .serve:
+            SettingNote(
+                .structure("map"), .words("all of its defaults"), "Where `beacon-gateway serve` shows who is here.")
         case .conditions:
             SettingNote(.structure("list of maps"), .required, "What is monitored; not beside `monitors`.")
         case .beacons: SettingNote(.structure("list of maps, or a map"), .words("none"), "The beacons that have names.")

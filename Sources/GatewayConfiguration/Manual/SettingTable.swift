@@ -47,6 +47,10 @@ package enum SettingTable {
         SettingSection("mqtt", MQTTKey.allCases, "The broker. Without it there are files only."),
         SettingSection(
             "mqtt.tls", TLSKey.allCases, "How the connection is protected, in place of `tls: true`, and TLS too."),
+        SettingSection(
+            "serve", ServeKey.allCases,
+            "Where `beacon-gateway serve` shows who is here, to whom. The daemon does not listen anywhere; that is a program of its own."
+        ),
     ]
 
     /// How the types are written that several settings have.

@@ -61,6 +61,7 @@ extension Reader {
         configuration.ranging = ranging(root)
         configuration.output = output(root)
         configuration.mqtt = mqtt(root)
+        configuration.serve = serve(root)
         (configuration.monitors, configuration.engine) = monitors(
             root, hasLocation: locatesOtherwise || root[.location] != nil, accuracy: configuration.location?.accuracy)
         beacons(root, in: &configuration)

@@ -24,7 +24,7 @@ extension SettingKey {
 
 /// The sections of the file.
 enum RootKey: UInt8, SettingKey {
-    case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, conditions, beacons
+    case gateway, scanner, location, ranging, monitor, monitors, output, mqtt, serve, conditions, beacons
 
     static let names = table()
     var name: String {
@@ -37,6 +37,7 @@ enum RootKey: UInt8, SettingKey {
         case .monitors: "monitors"
         case .output: "output"
         case .mqtt: "mqtt"
+        case .serve: "serve"
         case .conditions: "conditions"
         case .beacons: "beacons"
         }
@@ -189,6 +190,21 @@ enum TLSKey: UInt8, SettingKey {
         case .certificateFile: "certificate_file"
         case .keyFile: "key_file"
         case .serverName: "server_name"
+        }
+    }
+}
+
+/// Under `serve`.
+enum ServeKey: UInt8, SettingKey {
+    case address, port, hostName, trustedProxy
+
+    static let names = table()
+    var name: String {
+        switch self {
+        case .address: "address"
+        case .port: "port"
+        case .hostName: "host_name"
+        case .trustedProxy: "trusted_proxy"
         }
     }
 }

@@ -24,6 +24,8 @@ public struct Configuration: Sendable {
     public var output = OutputConfiguration()
     /// The broker; absent: files only.
     public var mqtt: MQTTConfiguration?
+    /// What `serve` shows, where, and to whom.
+    public var serve = ServeConfiguration()
 
     /// The settings for an engine of a gateway that runs: circles can be evaluated where there is a location source.
     public var liveEngineSettings: EngineSettings {

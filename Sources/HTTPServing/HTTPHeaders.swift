@@ -1,0 +1,37 @@
+import CMicrohttpd
+
+/// The headers of answers.
+enum HTTPHeaders {
+    static func add(_ name: String, _ value: String, to response: OpaquePointer) {
+        // It refuses line ends, which nothing of ours has; the answer goes without the header then.
+        _ = unsafe MHD_add_response_header(response, name, value)
+    }
+
+    /// Has a browser save the answer as a file; nothing where it has no name.
+    static func add(fileName: String?, to response: OpaquePointer) {
+        if let fileName {
+            unsafe add("Content-Disposition", "attachment; filename=\"\(fileName)\"", to: response)
+        }
+    }
+
+    /// What every answer says. Nothing from elsewhere is loaded, run, framed or told (Content Security Policy, level 3); a
+    /// page that brings its own style loads and runs nothing at all.
+    static func addAlways(to response: OpaquePointer, bringsStyle: Bool) {
+        for (name, value) in always { unsafe add(name, value, to: response) }
+        let allowed =
+            bringsStyle
+            ? "style-src 'unsafe-inline'"
+            : "style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'"
+        unsafe add(
+            "Content-Security-Policy",
+            "default-src 'none'; \(allowed); img-src 'self'; base-uri 'none'; frame-ancestors 'none'", to: response)
+    }
+
+    private static let always = [
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+    ]
+}

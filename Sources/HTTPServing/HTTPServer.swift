@@ -1,0 +1,363 @@
+import BluetoothLE
+import CMicrohttpd
+import Glibc
+package import Polling
+package import SystemPackage
+
+/// An HTTP/1.1 server in a loop of ours, over libmicrohttpd: one thread, no waiting of its own.
+///
+/// What is not asked by GET or HEAD, has a body, or comes by a name or from a page of others is refused here, before
+/// anybody's handler. It belongs to the loop's thread, and is ended by ``stop()``.
+@safe package final class HTTPServer {
+    private struct Connection {
+        var socket: Int32
+        /// When it is dropped; absent for a stream, which has rules of its own.
+        var deadline: Instant?
+        var stream: HTTPStream?
+        var promise: HTTPPromise?
+    }
+
+    /// What it has done.
+    package private(set) var counters = HTTPServerCounters()
+    /// How many connections there are.
+    package var connectionCount: Int { connections.count }
+    /// How many of them are streams.
+    package var streamCount: Int { connections.values.count { $0.stream != nil } }
+
+    private let loop: EventLoop
+    private let settings: HTTPServerSettings
+    private let handler: (HTTPRequest) -> HTTPAnswer
+    // By their places in the library's memory: what these are pointers to is the library's own.
+    private var connections: [UInt: Connection] = [:]
+    private var daemon: OpaquePointer?
+    private var watch: EventLoop.Watch?
+    private var timer: EventLoop.Timer?
+    private var tick: EventLoop.Timer?
+    // Streams that had no turn, in the order in which they asked.
+    private var waiting: [UInt] = []
+    private var piecesLeft = 0
+    private var isRunning = false
+    private var isStopping = false
+
+    /// Serves at a socket that listens, which it closes when it is stopped.
+    ///
+    /// - Parameters:
+    ///   - listener: the socket, non-blocking.
+    ///   - settings: its bounds.
+    ///   - loop: where it waits.
+    ///   - handler: answers; it must not wait for anything.
+    /// - Throws: `Errno` of what watches; ENOMEM where the library can't be started.
+    package init(
+        _ listener: FileDescriptor, _ settings: HTTPServerSettings, on loop: EventLoop,
+        _ handler: @escaping (HTTPRequest) -> HTTPAnswer
+    ) throws(Errno) {
+        (self.loop, self.settings, self.handler) = (loop, settings, handler)
+        var options = unsafe cmicrohttpd_settings()
+        unsafe options.listener = listener.rawValue
+        unsafe options.connection_memory = settings.headOctetsMax
+        unsafe options.connections_max = UInt32(clamping: settings.connectionsMax)
+        unsafe options.connections_per_address_max = UInt32(clamping: settings.connectionsPerAddressMax)
+        unsafe options.idle_seconds_max = UInt32(clamping: settings.idleSecondsMax)
+        // It is stopped before it goes: `stop()`, or `deinit`.
+        unsafe options.context = Unmanaged.passUnretained(self).toOpaque()
+        unsafe options.accepts = { context, address, _ in
+            guard let server = unsafe HTTPServer.at(context), let address = unsafe address else { return .NO }
+            return server.accepts(unsafe InternetAddress(address)) ? .YES : .NO
+        }
+        unsafe options.answers = { context, connection, url, method, _, _, size, state in
+            guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection,
+                let url = unsafe url, let method = unsafe method, let state = unsafe state, let size = unsafe size
+            else { return .NO }
+            return unsafe server.received(connection, url, method, bodySize: size.pointee, state)
+        }
+        unsafe options.completed = { context, connection, _, _ in
+            guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection else { return }
+            server.completed(UInt(bitPattern: connection))
+        }
+        unsafe options.notified = { context, connection, _, what in
+            guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection else { return }
+            server.note(
+                UInt(bitPattern: connection), socket: unsafe cmicrohttpd_socket(connection),
+                isClosed: what == .CONNECTION_NOTIFY_CLOSED)
+        }
+        guard let daemon = unsafe cmicrohttpd_start(&options) else { throw .noMemory }
+        unsafe self.daemon = daemon
+        watch = try loop.watch(FileDescriptor(rawValue: unsafe cmicrohttpd_epoll(daemon)), for: .read) {
+            [unowned self] _ in run()
+        }
+        timer = loop.makeTimer { [unowned self] _ in run() }
+        tick = loop.makeTimer { [unowned self] now in look(now) }
+    }
+
+    deinit { stop() }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> HTTPServer? {
+        unsafe context.map { unsafe Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Has all streams ask for what they have not sent yet.
+    package func wakeStreams() {
+        var isWoken = false
+        for connection in connections.values {
+            // Those that wait for a turn have one coming.
+            guard let stream = connection.stream, stream.isSuspended, !stream.isInQueue else { continue }
+            stream.wake()
+            isWoken = true
+        }
+        if isWoken { run() }
+    }
+
+    /// Closes all connections and the socket that it listens at.
+    package func stop() {
+        guard let daemon = unsafe daemon else { return }
+        isStopping = true
+        // None may be suspended then (microhttpd.h, MHD_suspend_connection).
+        for connection in connections.values {
+            connection.stream?.end()
+            connection.promise?.fulfil(.whole(.words(503, "The server ends.")))
+        }
+        run()
+        unsafe self.daemon = nil
+        if let watch { loop.end(watch) }
+        if let timer { loop.end(timer) }
+        if let tick { loop.end(tick) }
+        unsafe MHD_stop_daemon(daemon)
+        connections = [:]
+    }
+
+    // MARK: The library's turns
+
+    private func run() {
+        guard let daemon = unsafe daemon, !isRunning else { return }
+        isRunning = true
+        piecesLeft = settings.piecesPerTurn
+        let turn = waiting.prefix(settings.piecesPerTurn)
+        waiting.removeFirst(turn.count)
+        for connection in turn {
+            if let stream = connections[connection]?.stream, stream.isInQueue { stream.wake() }
+        }
+        // It fails for a daemon with threads alone.
+        _ = unsafe MHD_run(daemon)
+        isRunning = false
+        var milliseconds: UInt64 = 0
+        var isWaiting = unsafe MHD_get_timeout(daemon, &milliseconds) == .YES
+        if !waiting.isEmpty { (isWaiting, milliseconds) = (true, 0) }
+        if let timer {
+            loop.set(timer, at: isWaiting ? loop.now + .milliseconds(Int64(clamping: min(milliseconds, 60_000))) : nil)
+        }
+        if let tick, !connections.isEmpty, loop.time(of: tick) == nil { loop.set(tick, at: loop.now + .seconds(1)) }
+    }
+
+    /// Once a second, while there are connections: drops those whose time is over.
+    private func look(_ now: Instant) {
+        for (connection, entry) in connections {
+            if let stream = entry.stream {
+                let silence = now - stream.lastAsked
+                if stream.isSuspended, !stream.isInQueue {
+                    if stream.hasHeartbeat, silence >= settings.heartbeat { stream.wake(Array(":\n\n".utf8)) }
+                } else if !stream.isSuspended, silence >= settings.stallTime {
+                    drop(connection)
+                }
+            } else if let deadline = entry.deadline, deadline <= now {
+                if let promise = entry.promise {
+                    promise.fulfil(.whole(.words(504, "It took too long; ask for less.")))
+                    promise.abandoned()
+                } else {
+                    drop(connection)
+                }
+            }
+        }
+        run()
+    }
+
+    /// The library finds its socket shut, and lets go of all that belongs to it.
+    private func drop(_ connection: UInt) {
+        guard var entry = connections[connection] else { return }
+        counters.dropped += 1
+        shutdown(entry.socket, Int32(SHUT_RDWR))
+        entry.deadline = nil
+        connections[connection] = entry
+        entry.stream?.end()
+    }
+
+    private func accepts(_ address: InternetAddress?) -> Bool {
+        guard let only = settings.onlyFrom, address != only else { return true }
+        counters.turnedAway += 1
+        return false
+    }
+
+    private func note(_ connection: UInt, socket: Int32, isClosed: Bool) {
+        if isClosed {
+            let entry = connections.removeValue(forKey: connection)
+            entry?.stream?.forget()
+            entry?.promise?.abandoned()
+            return
+        }
+        counters.connections += 1
+        connections[connection] = Connection(
+            socket: socket, deadline: loop.now + settings.requestTime)
+        counters.connectionsMost = max(counters.connectionsMost, connections.count)
+    }
+
+    private func completed(_ connection: UInt) {
+        guard var entry = connections[connection] else { return }
+        entry.stream?.forget()
+        entry.stream = nil
+        entry.promise?.abandoned()
+        entry.promise = nil
+        // The next request of the connection has as long as the first.
+        entry.deadline = loop.now + settings.requestTime
+        connections[connection] = entry
+    }
+
+    // MARK: Requests
+
+    /// Called with a request's head, and once more without anything where that is to be answered.
+    private func received(
+        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>, bodySize: Int,
+        _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    ) -> MHD_Result {
+        // Who answers may be gone already.
+        guard !isStopping else { return .NO }
+        let headers = unsafe HTTPFields(connection, .HEADER_KIND)
+        if unsafe state.pointee == nil {
+            // Anything but nothing: the head has been looked at.
+            unsafe state.pointee = Unmanaged.passUnretained(self).toOpaque()
+            // Answered before a body is read, the library closes the connection behind it.
+            if let refusal = settings.refusal(of: unsafe String(cString: method), headers) {
+                return unsafe send(refusal, on: connection)
+            }
+            return .YES
+        }
+        guard bodySize == 0 else { return .NO }
+        let place = UInt(bitPattern: connection)
+        if let promise = connections[place]?.promise {
+            guard let answer = promise.answer else {
+                unsafe MHD_suspend_connection(connection)
+                return .YES
+            }
+            connections[place]?.promise = nil
+            return unsafe send(answer, on: connection)
+        }
+        var request = HTTPRequest(path: unsafe String(cString: url))
+        request.query = unsafe HTTPFields(connection, .GET_ARGUMENT_KIND).all
+        request.ifNoneMatch = headers["if-none-match"].first
+        request.lastEventID = headers["last-event-id"].first
+        return unsafe send(handler(request), on: connection)
+    }
+
+    // MARK: Answers
+
+    private func send(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
+        switch answer {
+        case .whole(let response):
+            let header = unsafe HTTPFields(connection, .HEADER_KIND)["if-none-match"].first
+            let isKnown = response.hasTag && response.status == 200 && header.map(response.isKnown) ?? false
+            return unsafe send(response, isKnown: isKnown, on: connection)
+        case .stream(let stream): return unsafe send(stream, on: connection)
+        case .later(let promise): return unsafe wait(for: promise, on: connection)
+        }
+    }
+
+    private func wait(for promise: HTTPPromise, on connection: OpaquePointer) -> MHD_Result {
+        let place = UInt(bitPattern: connection)
+        guard promise.answer == nil, var entry = connections[place] else {
+            guard let answer = promise.answer else { return .NO }
+            return unsafe send(answer, on: connection)
+        }
+        entry.promise = promise
+        entry.deadline = loop.now + settings.promiseTime
+        connections[place] = entry
+        promise.resume = { [unowned self, unowned promise] in
+            guard unsafe daemon != nil, connections[place]?.promise === promise else { return }
+            unsafe MHD_resume_connection(connection)
+            if let timer { loop.set(timer, at: loop.now) }
+        }
+        unsafe MHD_suspend_connection(connection)
+        return .YES
+    }
+
+    private func send(_ response: HTTPResponse, isKnown: Bool = false, on connection: OpaquePointer) -> MHD_Result {
+        var body = isKnown ? [] : response.body
+        let count = body.count
+        let made = unsafe body.withUnsafeMutableBytes {
+            unsafe MHD_create_response_from_buffer(count, $0.baseAddress, .RESPMEM_MUST_COPY)
+        }
+        guard let made = unsafe made else { return .NO }
+        defer { unsafe MHD_destroy_response(made) }
+        unsafe HTTPHeaders.add("Content-Type", response.contentType, to: made)
+        unsafe HTTPHeaders.add("Cache-Control", response.hasTag ? "private, no-cache" : "no-store", to: made)
+        if response.hasTag { unsafe HTTPHeaders.add("ETag", response.tag, to: made) }
+        if let seconds = response.retryAfter { unsafe HTTPHeaders.add("Retry-After", "\(seconds)", to: made) }
+        if response.status == 405 { unsafe HTTPHeaders.add("Allow", "GET, HEAD", to: made) }
+        unsafe HTTPHeaders.add(fileName: response.fileName, to: made)
+        return unsafe queue(
+            made, isKnown ? 304 : response.status, bringsStyle: response.bringsStyle, on: connection)
+    }
+
+    private func send(_ stream: HTTPStream, on connection: OpaquePointer) -> MHD_Result {
+        guard streamCount < settings.streamsMax else {
+            var response = HTTPResponse.words(503, "Too many look at the events already.")
+            response.retryAfter = 10
+            stream.forget()
+            return unsafe send(response, on: connection)
+        }
+        unsafe stream.connection = connection
+        stream.now = { [unowned loop] in loop.now }
+        let place = UInt(bitPattern: connection)
+        stream.mayGoOn = { [unowned self] in
+            guard piecesLeft > 0 || isStopping else {
+                waiting.append(place)
+                return false
+            }
+            piecesLeft -= 1
+            return true
+        }
+        stream.woken = { [unowned self] in
+            if let timer { loop.set(timer, at: loop.now) }
+        }
+        let context = unsafe Unmanaged.passRetained(stream).toOpaque()
+        let made = unsafe MHD_create_response_from_callback(
+            UInt64.max, 4096,
+            { context, _, buffer, size in
+                guard let context = unsafe context, let buffer = unsafe buffer else { return -1 }
+                return unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()
+                    .take(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            }, context,
+            { context in
+                if let context = unsafe context { unsafe Unmanaged<HTTPStream>.fromOpaque(context).release() }
+            })
+        guard let made = unsafe made else {
+            unsafe Unmanaged<HTTPStream>.fromOpaque(context).release()
+            stream.forget()
+            return .NO
+        }
+        defer { unsafe MHD_destroy_response(made) }
+        unsafe HTTPHeaders.add("Content-Type", stream.contentType, to: made)
+        unsafe HTTPHeaders.add(fileName: stream.fileName, to: made)
+        unsafe HTTPHeaders.add("Cache-Control", "no-store", to: made)
+        // Nginx would wait for more (X-Accel-Buffering).
+        unsafe HTTPHeaders.add("X-Accel-Buffering", "no", to: made)
+        let result = unsafe queue(made, 200, bringsStyle: stream.bringsStyle, on: connection)
+        if result == .YES, var entry = connections[place] {
+            entry.deadline = nil
+            entry.stream = stream
+            connections[place] = entry
+            counters.streamsMost = max(counters.streamsMost, streamCount)
+        }
+        return result
+    }
+
+    private func queue(
+        _ response: OpaquePointer, _ status: UInt16, bringsStyle: Bool, on connection: OpaquePointer
+    ) -> MHD_Result {
+        unsafe HTTPHeaders.addAlways(to: response, bringsStyle: bringsStyle)
+        counters.answers[status, default: 0] += 1
+        let place = UInt(bitPattern: connection)
+        if var entry = connections[place] {
+            entry.deadline = loop.now + settings.requestTime
+            connections[place] = entry
+        }
+        return unsafe MHD_queue_response(connection, UInt32(status), response)
+    }
+}

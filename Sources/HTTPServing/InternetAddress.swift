@@ -1,0 +1,107 @@
+// Whichever module comes first has the structures of sys/socket.h: this one includes it too.
+import CMicrohttpd
+import Glibc
+package import SystemPackage
+
+/// An IPv4 or IPv6 address (inet_pton(3)).
+package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
+    /// 4 octets, or 16.
+    let octets: [UInt8]
+
+    /// The address that `text` spells, `192.0.2.1` or `2001:db8::1`; `nil` where it is a name, or nothing.
+    package init?(_ text: some StringProtocol) {
+        let text = String(text)
+        for (family, size) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var octets = [UInt8](repeating: 0, count: size)
+            if unsafe inet_pton(family, text, &octets) == 1 {
+                self.octets = octets
+                return
+            }
+        }
+        return nil
+    }
+
+    /// The address in a socket's, of the families that there are here; one of version 4 in the clothes of version 6
+    /// (RFC 4291 §2.5.5.2) is that of version 4.
+    init?(_ address: UnsafePointer<sockaddr>) {
+        switch Int32(unsafe address.pointee.sa_family) {
+        case AF_INET:
+            octets = unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+                unsafe withUnsafeBytes(of: four.pointee.sin_addr) { unsafe Array($0) }
+            }
+        case AF_INET6:
+            let all = unsafe address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+                unsafe withUnsafeBytes(of: six.pointee.sin6_addr) { unsafe Array($0) }
+            }
+            let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+            octets = all.starts(with: mapped) ? Array(all.suffix(4)) : all
+        default: return nil
+        }
+    }
+
+    /// Whether only this machine reaches it: 127.0.0.0/8, or ::1.
+    package var isLoopback: Bool {
+        octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
+    }
+
+    /// As people write it.
+    package var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = octets.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, octets, &text, socklen_t(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A socket that listens at the address, and does not block.
+    ///
+    /// - Parameter port: its TCP port; 0: one that is free.
+    /// - Returns: the socket, whose owner is who called, and its port.
+    /// - Throws: `Errno` of socket(2), bind(2) and listen(2): EADDRINUSE where somebody listens there, EACCES for a port
+    ///   below 1024, EADDRNOTAVAIL where the machine has no such address.
+    package func listen(port: UInt16) throws(Errno) -> (socket: FileDescriptor, port: UInt16) {
+        let family = octets.count == 4 ? AF_INET : AF_INET6
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let made = socket(family, type, 0)
+        guard made >= 0 else { throw Errno(rawValue: errno) }
+        // A server that is started again listens at once, whatever is left of its connections (socket(7)).
+        var one: Int32 = 1
+        _ = unsafe setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        var storage = sockaddr_storage()
+        var length = fill(&storage, port: port)
+        let isThere =
+            unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe bind(made, $0, length) == 0 && Glibc.listen(made, 128) == 0
+                        && getsockname(made, $0, &length) == 0
+                }
+            }
+        guard isThere else {
+            let failure = Errno(rawValue: errno)
+            close(made)
+            throw failure
+        }
+        let given = unsafe withUnsafePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { unsafe $0.pointee.sin_port.bigEndian }
+        }
+        return (FileDescriptor(rawValue: made), given)
+    }
+
+    private func fill(_ storage: inout sockaddr_storage, port: UInt16) -> socklen_t {
+        unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            if octets.count == 4 {
+                return unsafe pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+                    unsafe four.pointee.sin_family = sa_family_t(AF_INET)
+                    unsafe four.pointee.sin_port = port.bigEndian
+                    unsafe withUnsafeMutableBytes(of: &four.pointee.sin_addr) { unsafe $0.copyBytes(from: octets) }
+                    return socklen_t(MemoryLayout<sockaddr_in>.size)
+                }
+            }
+            return unsafe pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+                unsafe six.pointee.sin6_family = sa_family_t(AF_INET6)
+                unsafe six.pointee.sin6_port = port.bigEndian
+                unsafe withUnsafeMutableBytes(of: &six.pointee.sin6_addr) { unsafe $0.copyBytes(from: octets) }
+                return socklen_t(MemoryLayout<sockaddr_in6>.size)
+            }
+        }
+    }
+}

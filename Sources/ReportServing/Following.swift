@@ -1,0 +1,139 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import EventReports
+import Polling
+import SystemPackage
+
+/// Follows the event files of a gateway, some lines a turn, so that nobody waits for a year of them.
+final class Following {
+    /// What the lines come to: the reports' own books, and counts.
+    struct State {
+        var present = PresentFold()
+        var counts = LineCounts()
+    }
+
+    // What is read in a turn takes some milliseconds.
+    private static let linesPerTurn = 500
+    // Writes that come one after the other are one wake.
+    private static let gathering: Duration = .milliseconds(50)
+    // Where nothing can be watched yet: a folder that is still to be made.
+    private static let retry: Duration = .seconds(2)
+
+    /// What is to be shown.
+    private(set) var state = State()
+    /// Whether all that the files hold has been read once.
+    private(set) var isCurrent = false
+    /// Why they can't be read; absent while they can.
+    private(set) var trouble: String?
+    /// Numbers whose lines are missing, and lines that could not be made sense of.
+    private(set) var missed = 0
+    private(set) var damaged = 0
+    /// Another one whenever what is to be shown is.
+    private(set) var version = 0
+    /// Called when lines have come.
+    var changed: () -> Void = {}
+
+    /// The folder.
+    let directory: FilePath
+    private let loop: EventLoop
+    private var follower: LineFollower
+    private var dating = LineDating()
+    // What is read anew, since a `clock` line put dates right; what was read before is shown meanwhile.
+    private var anew: State?
+    private var message = LineMessage(prefix: "")
+    private var line: [UInt8] = []
+    private var watch: DirectoryWatch?
+    private var timer: EventLoop.Timer?
+
+    /// Reads from the first line on once the loop turns.
+    init(_ directory: FilePath, on loop: EventLoop) {
+        (self.directory, self.loop) = (directory, loop)
+        follower = LineFollower(directory, from: LinePosition(sequence: 0))
+        timer = loop.makeTimer { [unowned self] _ in read() }
+        if let timer { loop.set(timer, at: loop.now) }
+    }
+
+    deinit { if let timer { loop.end(timer) } }
+
+    /// Whether dates are being put right: what is shown is as it was told before.
+    var isReading: Bool { !isCurrent || anew != nil }
+
+    /// When the gateway was alive beside its lines; absent where nothing says so, or what does can't be read.
+    var proof: LogReader.Proof? {
+        // What can't be read says nothing of life.
+        ((try? AliveFile.read(in: directory)) ?? nil).map { dating.proof($0) }
+    }
+
+    private func read() {
+        guard let timer else { return }
+        var (count, isAtEnd) = (0, false)
+        do throws(Errno) {
+            if watch == nil {
+                watch = try DirectoryWatch(directory, on: loop) { [unowned self] isReplaced in
+                    if isReplaced { begin() }
+                    soon()
+                }
+            }
+            while count < Self.linesPerTurn {
+                guard try follower.next(into: &line, upTo: LinePosition.sequenceMax, &message) else {
+                    isAtEnd = true
+                    break
+                }
+                note()
+                count += 1
+            }
+            trouble = nil
+            if isAtEnd { finish() }
+            if !isAtEnd || anew != nil { loop.set(timer, at: loop.now) }
+        } catch {
+            trouble = "\(directory) can't be read: \(error)"
+            loop.set(timer, at: loop.now + Self.retry)
+        }
+        version += 1
+        if isCurrent { changed() }
+    }
+
+    private func note() {
+        guard let (head, line) = dating.read(line) else { return }
+        func note(_ state: inout State) {
+            state.counts.note(head, line)
+            if let line { state.present.note(line) }
+        }
+        if anew == nil {
+            note(&state)
+        } else if var anew {
+            self.anew = nil
+            note(&anew)
+            self.anew = anew
+        }
+    }
+
+    /// All that there is has been read.
+    private func finish() {
+        if let read = anew {
+            state = read
+            anew = nil
+        }
+        (missed, damaged) = (follower.missed, follower.damaged)
+        isCurrent = true
+        guard dating.isOutdated else { return }
+        dating.beginAnew()
+        anew = State()
+        follower = LineFollower(directory, from: LinePosition(sequence: 0))
+    }
+
+    /// Everything from the first line: what was told before may have been erased, and is not to be shown any more.
+    private func begin() {
+        state = State()
+        anew = nil
+        dating = LineDating()
+        follower = LineFollower(directory, from: LinePosition(sequence: 0))
+        isCurrent = false
+    }
+
+    private func soon() {
+        guard let timer, loop.time(of: timer) == nil else { return }
+        loop.set(timer, at: loop.now + Self.gathering)
+    }
+}

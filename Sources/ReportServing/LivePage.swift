@@ -1,0 +1,121 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventReports
+import JSON
+import OperatorMessages
+
+/// Who is here, and what hears, as a page: whole without scripts, and then it says how old it is.
+struct LivePage {
+    // More is a page that opens nowhere; the JSON has all.
+    static let rowsMax = 2000
+
+    private let snapshot: Snapshot
+
+    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+    /// `/`.
+    var present: [UInt8] {
+        var body = ""
+        var section: String?
+        let presences = snapshot.report.presences
+        for presence in presences.prefix(Self.rowsMax) {
+            if section != presence.section {
+                if section != nil { body += "</tbody></table></section>\n" }
+                body += Self.head(presence.section)
+            }
+            section = presence.section
+            body += row(presence)
+        }
+        if section != nil { body += "</tbody></table></section>\n" }
+        if presences.count > Self.rowsMax {
+            body +=
+                "<p>\(presences.count - Self.rowsMax) more are not shown; <a href=\"/api/v1/present\">the JSON</a> has all.</p>\n"
+        }
+        let words = snapshot.report.gateways.isEmpty ? "Nothing has been heard yet" : snapshot.words.count
+        body += "<p><a href=\"/api/v1/present\">As JSON</a></p>\n"
+        return page("Who is here", words, body)
+    }
+
+    private static func head(_ section: String) -> String {
+        let name = PlainText.html(section)
+        return """
+            <section aria-label="\(name)"><h2>\(name)</h2>
+            <table><thead><tr><th scope="col">Who</th><th scope="col">Since</th><th scope="col" class="rare">Today</th><th scope="col">State</th></tr></thead><tbody>
+
+            """
+    }
+
+    private func row(_ presence: PresentReport.Presence) -> String {
+        let isHere = presence.notKnownSince == nil
+        let state = isHere ? "here" : "not known since \(time(presence.notKnownSince))"
+        // The line that tells of the arrival says why.
+        let link = presence.sequence.map { "<a href=\"/explain/\($0)\">\(state)</a>" } ?? state
+        let group = presence.group.map { _ in
+            " <small>\(PlainText.html(presence.identifiers.joined(separator: ", ")))</small>"
+        }
+        let title = presence.beacon.map { " title=\"\($0.uuid)/\($0.major)/\($0.minor)\"" } ?? ""
+        return
+            "<tr class=\"\(isHere ? "here" : "unknown")\"><th scope=\"row\"\(title)>\(PlainText.html(snapshot.words.label(presence)))\(group ?? "")</th>"
+            + "<td>\(time(presence.since))</td><td class=\"rare\">\(bar(presence))</td><td>\(link)</td></tr>\n"
+    }
+
+    /// The day up to now, and the part of it that somebody has been here.
+    private func bar(_ presence: PresentReport.Presence) -> String {
+        let zone = snapshot.time
+        let now = snapshot.report.made.microseconds / 1_000_000
+        let day = String(zone.text(snapshot.report.made).prefix(10))
+        let midnight = (zone.date(day)?.microseconds ?? 0) / 1_000_000
+        let length = max(1, now - midnight)
+        func place(_ date: WallDate) -> Int64 {
+            min(max((date.microseconds / 1_000_000 - midnight) * 1000 / length, 0), 1000)
+        }
+        let from = presence.since.map { place($0) } ?? 0
+        let known = presence.notKnownSince.map { place($0) } ?? 1000
+        let unsure =
+            known < 1000 ? "<rect class=\"unsure\" x=\"\(known)\" width=\"\(1000 - known)\" height=\"10\"/>" : ""
+        return
+            "<svg class=\"day\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Of today since midnight\">"
+            + "<rect x=\"\(from)\" width=\"\(max(2, known - from))\" height=\"10\"/>\(unsure)</svg>"
+    }
+
+    /// `/gateways`.
+    var gateways: [UInt8] {
+        let counts = snapshot.counts
+        var body = "<dl>\n"
+        for (key, value) in [
+            ("Program", counts.program ?? "not known"), ("Last line", "\(counts.sequence)"),
+            ("Missing lines", "\(snapshot.missed)"), ("Damaged lines", "\(snapshot.damaged)"),
+        ] { body += "<dt>\(key)</dt><dd>\(PlainText.html(value))</dd>\n" }
+        body += "<dt>Started</dt><dd>\(time(counts.started))</dd></dl>\n"
+        for gateway in snapshot.report.gateways {
+            let name = PlainText.html(gateway.name)
+            let life = gateway.isAlive ? "is alive" : gateway.isStopped ? "was stopped" : "is not known to be alive"
+            body +=
+                "<section aria-label=\"\(name)\"><h2>\(name)</h2><p>It \(life); as of \(time(gateway.asOf)).</p>\n<table><thead><tr><th scope=\"col\">Adapter</th><th scope=\"col\">Since</th><th scope=\"col\">State</th></tr></thead><tbody>\n"
+            for adapter in gateway.adapters {
+                let words = "\(adapter.state)" + (adapter.reason.map { ", \($0)" } ?? "")
+                let isWell = adapter.state == .listening && gateway.isAlive
+                body +=
+                    "<tr class=\"\(isWell ? "here" : "unknown")\"><th scope=\"row\">\(PlainText.html(adapter.name))</th><td>\(time(adapter.since))</td><td>\(PlainText.html(words))</td></tr>\n"
+            }
+            body += "</tbody></table></section>\n"
+        }
+        body += "<p><a href=\"/api/v1/gateways\">As JSON</a> · <a href=\"/metrics\">Metrics</a></p>\n"
+        return page("Gateways", counts.gateway, body)
+    }
+
+    private func time(_ date: WallDate?) -> String { PageFrame.time(date, snapshot.time) }
+
+    private func page(_ title: String, _ summary: String, _ body: String) -> [UInt8] {
+        let warnings = snapshot.warnings.map { "<p>\(PlainText.html($0))</p>" }.joined(separator: "\n")
+        let alarm = warnings.isEmpty ? "" : "<div class=\"alarm\" role=\"alert\">\(warnings)</div>\n"
+        let asOf = snapshot.report.gateways.isEmpty ? nil : snapshot.report.asOf
+        return PageFrame.page(
+            title,
+            """
+            \(alarm)<p class="summary">\(PlainText.html(summary))</p>
+            \(body)<p class="age">As of \(time(asOf)); made at \(time(snapshot.report.made)). <span id="live">Without scripts this page does not change by itself: load it again.</span></p>
+
+            """, isLive: true)
+    }
+}

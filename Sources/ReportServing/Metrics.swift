@@ -1,0 +1,184 @@
+import BeaconMonitoring
+import EventLog
+import EventReports
+import HTTPServing
+import JSON
+
+/// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are
+/// bounded; never beacons, which are people.
+struct Metrics {
+    private static let adaptersMax = 255
+
+    private var text = ""
+
+    /// Of what the lines came to, and of the server's own doings.
+    init(_ snapshot: Snapshot, _ server: HTTPServerCounters, connections: Int, streams: Int) {
+        writeLines(snapshot)
+        writePresence(snapshot)
+        writeLife(snapshot)
+        writeServer(server, connections, streams)
+    }
+
+    var octets: [UInt8] { Array(text.utf8) }
+
+    private mutating func writeLines(_ snapshot: Snapshot) {
+        let counts = snapshot.counts
+        family("lines_total", "counter", "Lines in the event files, by type.")
+        for (type, count) in counts.lines.sorted(by: { $0.key < $1.key }) {
+            sample("lines_total", [("type", type)], count)
+        }
+        family("events_total", "counter", "Events, by condition, by whose they are, and by the state that came.")
+        for (kind, count) in counts.events.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
+            sample("events_total", Self.labels(kind.subject) + [("state", "\(kind.state)")], count)
+        }
+        family("visits_total", "counter", "Visits that ended, by condition, and by whose they were.")
+        for (subject, count) in counts.visits.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
+            sample("visits_total", Self.labels(subject), count)
+        }
+        family("lines_missed_total", "counter", "Numbers of lines that are not in the files.")
+        sample("lines_missed_total", [], snapshot.missed)
+        family("lines_damaged_total", "counter", "Lines that could not be made sense of.")
+        sample("lines_damaged_total", [], snapshot.damaged)
+        family("last_sequence", "gauge", "The number of the last line.")
+        sample("last_sequence", [], counts.sequence)
+    }
+
+    private static func labels(_ subject: LineCounts.Subject) -> [(String, String)] {
+        [("condition", subject.identifier), ("scope", subject.isBeacon ? "beacon" : "condition")]
+    }
+
+    private static func order(_ subject: LineCounts.Subject) -> (String, Int) {
+        (subject.identifier, subject.isBeacon ? 1 : 0)
+    }
+
+    private static func order(_ kind: LineCounts.EventKind) -> (String, Int, String) {
+        (kind.subject.identifier, kind.subject.isBeacon ? 1 : 0, "\(kind.state)")
+    }
+
+    private mutating func writePresence(_ snapshot: Snapshot) {
+        // The beacons, and the states, of each condition.
+        var here: [String: Int] = [:]
+        var unknown: [String: Int] = [:]
+        var isSatisfied: [String: Bool] = [:]
+        for presence in snapshot.report.presences {
+            let isHere = presence.notKnownSince == nil
+            for identifier in presence.identifiers {
+                isSatisfied[identifier] = isHere || isSatisfied[identifier] ?? false
+                guard presence.beacon != nil else { continue }
+                if isHere { here[identifier, default: 0] += 1 } else { unknown[identifier, default: 0] += 1 }
+            }
+        }
+        let conditions = snapshot.counts.conditions.sorted()
+        family("beacons_present", "gauge", "Beacons that are here, by condition.")
+        for condition in conditions { sample("beacons_present", [("condition", condition)], here[condition] ?? 0) }
+        family("beacons_unknown", "gauge", "Beacons that were here when they were last known of, by condition.")
+        for condition in conditions { sample("beacons_unknown", [("condition", condition)], unknown[condition] ?? 0) }
+        var known: [(condition: String, isSatisfied: Bool)] = []
+        for condition in conditions {
+            if let isHere = isSatisfied[condition] {
+                if isHere { known.append((condition, true)) }
+            } else if snapshot.isListening, !snapshot.counts.undecided.contains(condition) {
+                known.append((condition, false))
+            }
+        }
+        let names = Set(known.map(\.condition))
+        family("condition_known", "gauge", "Whether it is known what a condition is: 0 where nobody listens.")
+        for condition in conditions {
+            sample("condition_known", [("condition", condition)], names.contains(condition) ? 1 : 0)
+        }
+        family("condition_satisfied", "gauge", "Whether a condition is satisfied; absent where that is not known.")
+        for (condition, isSatisfied) in known {
+            sample("condition_satisfied", [("condition", condition)], isSatisfied ? 1 : 0)
+        }
+    }
+
+    private mutating func writeLife(_ snapshot: Snapshot) {
+        family("adapter_listening", "gauge", "Whether an adapter listens; 0 where that is not known.")
+        // Of one name, whichever gateway of that folder lives.
+        var adapters: [String: Bool] = [:]
+        for gateway in snapshot.report.gateways {
+            for adapter in gateway.adapters {
+                let isListening = gateway.isAlive && adapter.state == .listening
+                adapters[adapter.name] = isListening || adapters[adapter.name] ?? false
+            }
+        }
+        for (name, isListening) in adapters.sorted(by: { $0.key < $1.key }).prefix(Self.adaptersMax) {
+            sample("adapter_listening", [("adapter", name)], isListening ? 1 : 0)
+        }
+        family("alive", "gauge", "Whether the gateway is known to run.")
+        sample("alive", [], snapshot.isAlive ? 1 : 0)
+        family("listening", "gauge", "Whether the gateway is known to run, and an adapter of it listens.")
+        sample("listening", [], snapshot.isListening ? 1 : 0)
+        if !snapshot.report.gateways.isEmpty {
+            family("last_alive_timestamp_seconds", "gauge", "When the gateway was last known to be alive.")
+            sample("last_alive_timestamp_seconds", [], millionths: snapshot.report.asOf.microseconds)
+        }
+        if let date = snapshot.counts.lastDate {
+            family("last_line_timestamp_seconds", "gauge", "The date of the newest line.")
+            sample("last_line_timestamp_seconds", [], millionths: date.microseconds)
+        }
+    }
+
+    private mutating func writeServer(_ server: HTTPServerCounters, _ connections: Int, _ streams: Int) {
+        family("serve_responses_total", "counter", "Answers of this server, by status.")
+        for (status, count) in server.answers.sorted(by: { $0.key < $1.key }) {
+            sample("serve_responses_total", [("code", "\(status)")], count)
+        }
+        family("serve_connections_total", "counter", "Connections that were accepted.")
+        sample("serve_connections_total", [], server.connections)
+        family("serve_connections_dropped_total", "counter", "Connections that were dropped, since they were too slow.")
+        sample("serve_connections_dropped_total", [], server.dropped)
+        family("serve_connections_refused_total", "counter", "Connections from addresses that may not ask.")
+        sample("serve_connections_refused_total", [], server.turnedAway)
+        family("serve_connections", "gauge", "Connections at present.")
+        sample("serve_connections", [], connections)
+        family("serve_streams", "gauge", "Streams of events at present.")
+        sample("serve_streams", [], streams)
+    }
+
+    /// Writes what became of reports that commands make.
+    mutating func write(_ reports: ReportRunner.Counters) {
+        family("serve_reports_total", "counter", "Reports that were asked for.")
+        sample("serve_reports_total", [], reports.asked)
+        family("serve_reports_refused_total", "counter", "Reports that were not made, since too many were waiting.")
+        sample("serve_reports_refused_total", [], reports.refused)
+    }
+
+    // MARK: The format
+
+    private mutating func family(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP beacon_gateway_\(name) \(help)\n# TYPE beacon_gateway_\(name) \(type)\n"
+    }
+
+    private mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
+        write(name, labels)
+        text += " \(value)\n"
+    }
+
+    private mutating func sample(_ name: String, _ labels: [(String, String)], millionths: Int64) {
+        write(name, labels)
+        var number = LineBuffer(capacity: 1024)
+        number.append(millionths: millionths)
+        text += " \(number.text)\n"
+    }
+
+    private mutating func write(_ name: String, _ labels: [(String, String)]) {
+        text += "beacon_gateway_\(name)"
+        guard !labels.isEmpty else { return }
+        text += "{\(labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ","))}"
+    }
+
+    /// A label's value: three characters are escaped, and no other can be.
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

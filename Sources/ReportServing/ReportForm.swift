@@ -1,0 +1,74 @@
+import OperatorMessages
+
+/// What becomes of what a command writes on its way to whoever asked, piece by piece.
+struct ReportForm {
+    /// As which of them.
+    enum Kind {
+        /// As it is.
+        case asIs
+        /// JSON lines, as one array.
+        case array
+        /// A page of the command's, with what goes on top of it, HTML.
+        case page(top: String)
+        /// Text for people, in a page of this title.
+        case text(title: String, top: String)
+    }
+
+    /// What it is.
+    let kind: Kind
+    private var array = LinesAsArray()
+    private var isBegun = false
+
+    /// Nothing has come yet.
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// What is sent for `octets`; a page's beginning has to come in the first of them.
+    mutating func take(_ octets: [UInt8]) -> [UInt8] {
+        defer { isBegun = true }
+        switch kind {
+        case .asIs: return octets
+        case .array: return array.take(octets[...])
+        case .page(let top):
+            let body = Array("<body>".utf8)
+            guard !isBegun, let place = octets.firstRange(of: body) else { return octets }
+            return octets[..<place.upperBound] + Array("<header>\(PageFrame.navigation)\n\(top)</header>\n".utf8)
+                + octets[place.upperBound...]
+        case .text:
+            return beginning + Self.html(octets)
+        }
+    }
+
+    /// What ends it.
+    var end: [UInt8] {
+        switch kind {
+        case .asIs, .page: []
+        case .array: array.end
+        case .text: beginning + Array("</pre>\n".utf8) + frame.after
+        }
+    }
+
+    private var beginning: [UInt8] { isBegun ? [] : frame.before + Array("<pre>".utf8) }
+
+    /// A page, before and after what stands in it.
+    private var frame: (before: ArraySlice<UInt8>, after: ArraySlice<UInt8>) {
+        guard case .text(let title, let top) = kind else { return ([], []) }
+        let page = PageFrame.page(title, "\(top)\n")
+        let place = page.firstRange(of: Array("</main>".utf8))?.lowerBound ?? page.endIndex
+        return (page[..<place], page[place...])
+    }
+
+    /// Octets of UTF-8, which may begin and end within a character, for HTML. What a terminal would take for more than a
+    /// letter the commands have taken out.
+    private static func html(_ octets: [UInt8]) -> [UInt8] {
+        var escaped: [UInt8] = []
+        for octet in octets {
+            switch octet {
+            case UInt8(ascii: "&"): escaped += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): escaped += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): escaped += Array("&gt;".utf8)
+            default: escaped.append(octet)
+            }
+        }
+        return escaped
+    }
+}

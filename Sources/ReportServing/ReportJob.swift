@@ -1,0 +1,208 @@
+import BluetoothLE
+import HTTPServing
+import Polling
+import SystemPackage
+
+/// One report that somebody asked for: the command that makes it, and what of that has been sent.
+///
+/// What a client does not take is not read from the command either, which waits in its pipe then.
+final class ReportJob {
+    /// What is asked of the command, and what is made of its answer.
+    struct Order {
+        var arguments: [String]
+        var kind: ReportForm.Kind
+        var contentType: String
+        var fileName: String?
+        /// What a page says above what went wrong; other forms have plain words.
+        var failurePage: (title: String, top: String)?
+    }
+
+    // As a whole and with a tag, where it is no more; else as it comes.
+    static let wholeMax = 64 << 10
+    private static let pieceMax = 16 << 10
+    private static let wordsMax = 4096
+    // How long a command may take, its client included.
+    private static let timeMax: Duration = .seconds(60)
+
+    /// What the client is told.
+    let promise = HTTPPromise()
+    /// Called once, when the command is over.
+    var over: () -> Void = {}
+    /// Whether nobody waits for it any more.
+    private(set) var isAbandoned = false
+    private let order: Order
+    private let loop: EventLoop
+    private var form: ReportForm
+    private var process: ReportProcess?
+    private var made: [UInt8] = []
+    private var words: [UInt8] = []
+    private var stream: HTTPStream?
+    private var outputWatch: EventLoop.Watch?
+    private var errorsWatch: EventLoop.Watch?
+    private var isOutputOver = false
+    private var areErrorsOver = false
+    private var isTooLong = false
+    private var isEnded = false
+    private var timer: EventLoop.Timer?
+
+    /// A report that is not made yet.
+    init(_ order: Order, on loop: EventLoop) {
+        (self.order, self.loop) = (order, loop)
+        form = ReportForm(order.kind)
+        promise.abandoned = { [weak self] in self?.abandon() }
+    }
+
+    deinit { if let timer { loop.end(timer) } }
+
+    /// Starts the command.
+    func begin(_ program: String) {
+        do throws(Errno) {
+            let process = try ReportProcess(program, order.arguments)
+            self.process = process
+            errorsWatch = try loop.watch(process.errors, for: .read) { [unowned self] _ in readErrors() }
+            try watchOutput()
+            timer = loop.makeTimer { [unowned self] _ in look() }
+            if let timer { loop.set(timer, at: loop.now + Self.timeMax) }
+        } catch {
+            fail(500, "\(program) can't be started: \(error)")
+            end()
+        }
+    }
+
+    /// Ends the command: nobody waits for it any more.
+    func abandon() {
+        isAbandoned = true
+        if !isEnded { process?.kill() }
+        // What it has written still is of no use to anybody.
+        (isOutputOver, areErrorsOver) = (true, true)
+        endWatches()
+        // It holds this one until the client is gone.
+        stream?.ended = {}
+        if let timer { loop.set(timer, at: loop.now) }
+    }
+
+    private func watchOutput() throws(Errno) {
+        guard let process, outputWatch == nil, !isOutputOver else { return }
+        outputWatch = try loop.watch(process.output, for: .read) { [unowned self] _ in readOutput() }
+    }
+
+    private func endWatches() {
+        if let watch = outputWatch { loop.end(watch) }
+        if let watch = errorsWatch { loop.end(watch) }
+        (outputWatch, errorsWatch) = (nil, nil)
+    }
+
+    private func readOutput() {
+        guard let process, let octets = ReportProcess.read(process.output, atMost: Self.pieceMax) else { return }
+        if octets.isEmpty {
+            isOutputOver = true
+            if let watch = outputWatch { loop.end(watch) }
+            outputWatch = nil
+            lookSoon()
+            return
+        }
+        made += form.take(octets)
+        guard made.count >= Self.wholeMax else {
+            stream?.goOn()
+            return
+        }
+        // The client's turn: what ends is not ready to be read, so that the loop rests.
+        if let watch = outputWatch { loop.end(watch) }
+        outputWatch = nil
+        if stream == nil { beginStream() } else { stream?.goOn() }
+    }
+
+    private func beginStream() {
+        let stream = HTTPStream { [unowned self] octets in
+            let count = min(made.count, HTTPStream.pieceMax)
+            octets += made[..<count]
+            made.removeFirst(count)
+            // It is watched again, or is over.
+            if made.count < Self.wholeMax { try? watchOutput() }
+        }
+        stream.contentType = order.contentType
+        stream.hasHeartbeat = false
+        stream.fileName = order.fileName
+        if case .page = order.kind { stream.bringsStyle = true }
+        // It may outlive this: what it has is kept with it until the client is gone.
+        stream.ended = { [self] in if !isEnded { abandon() } }
+        self.stream = stream
+        promise.fulfil(.stream(stream))
+    }
+
+    private func readErrors() {
+        guard let process, let octets = ReportProcess.read(process.errors, atMost: Self.wordsMax) else { return }
+        words += octets.prefix(Self.wordsMax - words.count)
+        guard octets.isEmpty else { return }
+        areErrorsOver = true
+        if let watch = errorsWatch { loop.end(watch) }
+        errorsWatch = nil
+        lookSoon()
+    }
+
+    private func lookSoon() {
+        if isOutputOver, areErrorsOver, let timer { loop.set(timer, at: loop.now) }
+    }
+
+    /// Its time is over, or its pipes are: how it ended is to be known.
+    private func look() {
+        guard let process, let timer, !isEnded else { return }
+        if !isOutputOver || !areErrorsOver {
+            isTooLong = true
+            process.kill()
+            (isOutputOver, areErrorsOver) = (true, true)
+            endWatches()
+        }
+        guard let code = process.ending() else {
+            // It has closed its pipes, or was killed: it is a matter of moments.
+            return loop.set(timer, at: loop.now + .milliseconds(5))
+        }
+        finish(code)
+        end()
+    }
+
+    private func finish(_ code: Int32) {
+        if let stream {
+            if code == 0 { made += form.end }
+            return stream.finish(isWhole: code == 0)
+        }
+        guard code == 0 else {
+            if isTooLong { return fail(504, "It took too long; ask for less (from, to).") }
+            return fail(Self.status(code), String(decoding: words, as: UTF8.self))
+        }
+        var response = HTTPResponse(contentType: order.contentType, body: made + form.end)
+        response.fileName = order.fileName
+        if case .page = order.kind { response.bringsStyle = true }
+        promise.fulfil(.whole(response))
+    }
+
+    private func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        endWatches()
+        over()
+    }
+
+    /// What an exit code (sysexits.h) is for whoever asked: his mistake, or what is not there.
+    private static func status(_ code: Int32) -> UInt16 {
+        switch code {
+        case 64: 400
+        case 65: 404
+        case 66, 69: 503
+        default: 500
+        }
+    }
+
+    private func fail(_ status: UInt16, _ words: String) {
+        let text = words.hasPrefix("beacon-gateway: ") ? String(words.dropFirst("beacon-gateway: ".count)) : words
+        guard let page = order.failurePage else {
+            promise.fulfil(.whole(.words(status, text.last == "\n" ? String(text.dropLast()) : text)))
+            return
+        }
+        var form = ReportForm(.text(title: page.title, top: page.top))
+        let body = form.take(Array(text.utf8)) + form.end
+        var response = HTTPResponse(status: status, contentType: PageFrame.contentType, body: body)
+        response.hasTag = false
+        promise.fulfil(.whole(response))
+    }
+}

@@ -1,0 +1,111 @@
+import BeaconMonitoring
+import EventReports
+import HTTPServing
+import JSON
+import OperatorMessages
+
+/// Which command tells what is asked for by a path and its query.
+struct ReportOrders {
+    // What the commands take, by the names that queries have for it; whatever else stands there is not looked at.
+    private static let visits = ["from", "to", "condition", "beacon"]
+    private static let occupancy = visits + ["every", "by"]
+    // A page without a range has the days that people look at; the files may hold years.
+    private static let pageDays: Int64 = 7
+
+    /// The configuration's path.
+    let configuration: String
+    /// How dates are told.
+    let time: VisitsTime
+
+    /// What tells what `request` asks for; `nil` where no command does.
+    func order(_ request: HTTPRequest, now: WallDate) -> ReportJob.Order? {
+        switch request.path {
+        case "/visits": return page("Visits", "visits", Self.visits, request, now)
+        case "/occupancy": return page("Occupancy", "occupancy", Self.occupancy, request, now)
+        case "/api/v1/visits": return data("visits", Self.visits, request)
+        case "/api/v1/occupancy": return data("occupancy", Self.occupancy, request)
+        case "/api/v1/status":
+            return ReportJob.Order(
+                arguments: ["status", "--json", "--config=\(configuration)"], kind: .asIs,
+                contentType: "application/json")
+        default: return explanation(request)
+        }
+    }
+
+    private func data(_ command: String, _ names: [String], _ request: HTTPRequest) -> ReportJob.Order {
+        let isCSV = request["format"] == "csv"
+        return ReportJob.Order(
+            arguments: [command, isCSV ? "--csv" : "--json", "--config=\(configuration)"]
+                + options(names, request.query),
+            kind: isCSV ? .asIs : .array, contentType: isCSV ? "text/csv; charset=utf-8" : "application/json",
+            fileName: isCSV ? "\(command).csv" : nil)
+    }
+
+    private func page(
+        _ title: String, _ command: String, _ names: [String], _ request: HTTPRequest, _ now: WallDate
+    ) -> ReportJob.Order {
+        var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
+        if request["from"] == nil, request["to"] == nil {
+            let days = WallDate(microseconds: now.microseconds - (Self.pageDays - 1) * 86_400_000_000)
+            query.insert(HTTPRequest.Member(key: "from", value: String(time.text(days).prefix(10))), at: 0)
+        }
+        let top = Self.top(command, names, query)
+        return ReportJob.Order(
+            arguments: [command, "--html=-", "--config=\(configuration)"] + options(names, query),
+            kind: .page(top: top), contentType: PageFrame.contentType,
+            failurePage: (title, top))
+    }
+
+    /// `/explain/17`, and `/api/v1/explain?event=…`, whose event is whatever the command takes.
+    private func explanation(_ request: HTTPRequest) -> ReportJob.Order? {
+        if request.path == "/api/v1/explain", let event = request["event"] {
+            return ReportJob.Order(
+                arguments: ["explain", "--json", "--config=\(configuration)", "--", event], kind: .asIs,
+                contentType: "application/json")
+        }
+        let prefix = "/explain/"
+        guard request.path.hasPrefix(prefix), let number = Int(request.path.dropFirst(prefix.count)), number > 0,
+            request.path == "\(prefix)\(number)"
+        else { return nil }
+        let title = "Line \(number)"
+        return ReportJob.Order(
+            arguments: ["explain", "--config=\(configuration)", "--", "\(number)"],
+            kind: .text(title: title, top: ""), contentType: PageFrame.contentType, failurePage: (title, ""))
+    }
+
+    /// One word each, so that nothing of it is an option of its own.
+    private func options(_ names: [String], _ query: [HTTPRequest.Member]) -> [String] {
+        query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\($0.value)" }
+    }
+
+    /// What a page asks for, to be changed, and the same as data.
+    private static func top(_ command: String, _ names: [String], _ query: [HTTPRequest.Member]) -> String {
+        func value(_ name: String) -> String {
+            query.first { $0.key == name }.map { PlainText.html($0.value) } ?? ""
+        }
+        let hints = ["from": "2026-11-21", "to": "2026-11-21T18:00", "every": "15m", "by": "condition"]
+        let fields = names.map { name in
+            "<label>\(name)<br><input name=\"\(name)\" value=\"\(value(name))\" placeholder=\"\(hints[name] ?? "")\" size=\"14\"></label>"
+        }.joined(separator: " ")
+        let same = query.map { "\(encoded($0.key))=\(encoded($0.value))" }.joined(separator: "&amp;")
+        return """
+            <form method="get" action="/\(command)">\(fields) <button>Show</button></form>
+            <p>The same <a href="/api/v1/\(command)?format=csv&amp;\(same)">as CSV</a>, <a href="/api/v1/\(command)?\(same)">as JSON</a></p>
+            """
+    }
+
+    /// Percent-encoded (RFC 3986 §2.1), all but what is unreserved.
+    private static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for octet in text.utf8 {
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(octet))
+            default: encoded += octet < 16 ? "%0\(String(octet, radix: 16))" : "%\(String(octet, radix: 16))"
+            }
+        }
+        return encoded
+    }
+}

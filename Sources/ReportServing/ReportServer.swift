@@ -1,0 +1,133 @@
+import BeaconMonitoring
+import EventLog
+import EventReports
+import GatewayConfiguration
+import HTTPServing
+import Polling
+import SystemPackage
+
+/// What is served of one gateway's event files, at which path.
+final class ReportServer {
+    /// Where it reads, and what makes the reports that it does not hold.
+    struct Source {
+        /// The folder of the event files.
+        var directory: FilePath
+        /// What people call beacons.
+        var names = BeaconNames()
+        /// The configuration's path, for the commands.
+        var configuration = ""
+        /// The program whose commands make reports.
+        var program = ""
+        /// How dates are told.
+        var time = VisitsTime(isUTC: false)
+    }
+
+    /// The names of beacons; read again on SIGHUP.
+    var names: BeaconNames {
+        didSet {
+            directory = BeaconDirectory(names)
+            kept = [:]
+        }
+    }
+    /// The server below.
+    private(set) var server: HTTPServer?
+    /// What is followed.
+    let following: Following
+    /// What makes the reports that are not held.
+    let runner: ReportRunner
+    private let wall: () -> WallDate
+    private let orders: ReportOrders
+    private var directory: BeaconDirectory
+    // What was made of one state in one second is the same for all who ask.
+    private var kept: [String: HTTPResponse] = [:]
+    private var keptOf: (version: Int, second: Int64) = (-1, 0)
+
+    /// Serves at `listener` what `source` has.
+    ///
+    /// - Parameters:
+    ///   - source: where it reads.
+    ///   - listener: a socket that listens.
+    ///   - settings: bounds, and who may ask.
+    ///   - loop: where it waits.
+    ///   - wall: the wall clock.
+    /// - Throws: `Errno` of what watches.
+    init(
+        _ source: Source, listener: FileDescriptor, _ settings: HTTPServerSettings, on loop: EventLoop,
+        wall: @escaping () -> WallDate = { WallDate(microseconds: BootClock.wall / 1000) }
+    ) throws(Errno) {
+        (names, self.wall) = (source.names, wall)
+        directory = BeaconDirectory(source.names)
+        orders = ReportOrders(configuration: source.configuration, time: source.time)
+        following = Following(source.directory, on: loop)
+        runner = ReportRunner(source.program, on: loop)
+        server = try HTTPServer(listener, settings, on: loop) { [unowned self] in answer($0) }
+        following.changed = { [unowned self] in server?.wakeStreams() }
+    }
+
+    /// Ends all connections, and all commands.
+    func stop() {
+        runner.stop()
+        server?.stop()
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPAnswer {
+        switch request.path {
+        case "/style.css":
+            return .whole(HTTPResponse(contentType: "text/css; charset=utf-8", body: Array(PageResources.style.utf8)))
+        case "/live.js":
+            return .whole(
+                HTTPResponse(contentType: "text/javascript; charset=utf-8", body: Array(PageResources.script.utf8)))
+        case "/icon.svg", "/favicon.ico":
+            return .whole(HTTPResponse(contentType: "image/svg+xml", body: Array(PageResources.icon.utf8)))
+        case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events":
+            return held(request)
+        default:
+            if let order = orders.order(request, now: wall()) { return runner.answer(order) }
+            return .whole(
+                .words(404, "There is nothing here. The pages begin at /, the interfaces are below /api/v1/."))
+        }
+    }
+
+    /// What is told of what is held in memory.
+    private func held(_ request: HTTPRequest) -> HTTPAnswer {
+        guard following.isCurrent else {
+            var response = HTTPResponse.words(
+                503,
+                following.trouble
+                    ?? "The event files are still being read: up to line \(following.state.counts.sequence) so far.")
+            response.retryAfter = 1
+            return .whole(response)
+        }
+        if request.path == "/api/v1/events" {
+            return .stream(EventStream.open(request, directory: following.directory, following.state.counts))
+        }
+        let now = wall()
+        let second = now.microseconds / 1_000_000
+        if keptOf != (following.version, second) {
+            keptOf = (following.version, second)
+            kept = [:]
+        }
+        // Counters of the server itself change without a line.
+        if request.path != "/metrics", let response = kept[request.path] { return .whole(response) }
+        let snapshot = Snapshot(following, directory, orders.time, now: now)
+        let response = response(request.path, snapshot)
+        kept[request.path] = response
+        return .whole(response)
+    }
+
+    private func response(_ path: String, _ snapshot: Snapshot) -> HTTPResponse {
+        let json = "application/json"
+        switch path {
+        case "/": return HTTPResponse(contentType: PageFrame.contentType, body: LivePage(snapshot).present)
+        case "/gateways": return HTTPResponse(contentType: PageFrame.contentType, body: LivePage(snapshot).gateways)
+        case "/api/v1/present": return HTTPResponse(contentType: json, body: snapshot.presentJSON)
+        case "/api/v1/gateways": return HTTPResponse(contentType: json, body: snapshot.gatewaysJSON)
+        default:
+            let counters = server?.counters ?? HTTPServerCounters()
+            var metrics = Metrics(
+                snapshot, counters, connections: server?.connectionCount ?? 0, streams: server?.streamCount ?? 0)
+            metrics.write(runner.counters)
+            return HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.octets)
+        }
+    }
+}

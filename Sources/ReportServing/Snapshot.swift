@@ -1,0 +1,124 @@
+import BeaconMonitoring
+import CommandSupport
+import EventLog
+import EventReports
+import JSON
+
+/// What is known at one moment: all that is served of it is written from this one value.
+struct Snapshot {
+    /// Who is here, and which gateways tell of it.
+    let report: PresentReport
+    let counts: LineCounts
+    /// The words for it, which `visits --now` has too.
+    let words: PresentWriter
+    /// How dates are told.
+    let time: VisitsTime
+    /// Why the files can't be read; absent while they can.
+    let trouble: String?
+    let missed: Int
+    let damaged: Int
+
+    /// What `following` has come to by now.
+    init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
+        report = following.state.present.report(following.proof, now: now, directory)
+        counts = following.state.counts
+        var options = VisitsOptions(paths: [following.directory])
+        options.directory = directory
+        options.time = time
+        options.format = .json
+        words = PresentWriter(report, options)
+        self.time = time
+        trouble = following.trouble
+        missed = following.missed
+        damaged = following.damaged
+    }
+
+    /// Whether a gateway is known to run now.
+    var isAlive: Bool { report.gateways.contains { $0.isAlive } }
+    /// Whether one is, and hears.
+    var isListening: Bool { report.gateways.contains { $0.isAlive && $0.deafSince == nil } }
+
+    /// What is wrong, the worst first, for whoever looks.
+    var warnings: [String] {
+        var warnings: [String] = []
+        if let trouble { warnings.append(trouble) }
+        if report.gateways.isEmpty { warnings.append("No gateway has written a line yet.") }
+        for gateway in report.gateways {
+            let remarks = words.remarks(gateway)
+            warnings += gateway.isAlive ? Array(remarks.dropFirst()) : remarks
+        }
+        if missed > 0 { warnings.append("\(missed) lines are missing in the files.") }
+        if damaged > 0 { warnings.append("\(damaged) lines can't be made sense of.") }
+        return warnings
+    }
+
+    /// `/api/v1/present`: the lines of `visits --now --json`, as an array.
+    var presentJSON: [UInt8] {
+        var lines = LineBuffer(capacity: 4096)
+        words.write(into: &lines)
+        var array = LinesAsArray()
+        return array.take(lines.bytes[...]) + array.end
+    }
+
+    /// `/api/v1/gateways`.
+    var gatewaysJSON: [UInt8] {
+        var buffer = LineBuffer(capacity: 4096)
+        buffer.object { json in
+            json.write("gateway", counts.gateway.isEmpty ? nil : counts.gateway)
+            json.write("alive", isAlive)
+            json.write("listening", isListening)
+            json.write("program", counts.program)
+            json.write("started", counts.started?.lineText)
+            json.write("sequence", counts.sequence)
+            json.write("missedLines", missed)
+            json.write("damagedLines", damaged)
+            json.write("warnings", warnings)
+            json.array("gateways", report.gateways) { json, gateway in
+                json.object { json in
+                    json.write("gateway", gateway.name)
+                    json.write("asOf", gateway.asOf.lineText)
+                    json.write("alive", gateway.isAlive)
+                    json.write("stopped", gateway.isStopped)
+                    json.write("deafSince", gateway.deafSince?.lineText)
+                    json.array("adapters", gateway.adapters) { json, adapter in
+                        json.object { json in
+                            json.write("adapter", adapter.name)
+                            json.write("state", "\(adapter.state)")
+                            json.write("since", adapter.since.lineText)
+                            json.write("reason", adapter.reason)
+                        }
+                    }
+                }
+            }
+        }
+        buffer.append(octet: 0x0A)
+        return buffer.bytes
+    }
+}
+
+/// Makes one JSON array of JSON lines, as they come.
+struct LinesAsArray {
+    private var isBegun = false
+    private var isAtLineStart = true
+
+    /// What an array has of these octets, which may end anywhere in a line.
+    mutating func take(_ lines: ArraySlice<UInt8>) -> [UInt8] {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(lines.count + 16)
+        for octet in lines {
+            if octet == 0x0A {
+                isAtLineStart = true
+                continue
+            }
+            if isAtLineStart {
+                octets += isBegun ? Array(",\n".utf8) : Array("[\n".utf8)
+                (isBegun, isAtLineStart) = (true, false)
+            }
+            octets.append(octet)
+        }
+        return octets
+    }
+
+    /// What ends it; an array of nothing where no line came.
+    var end: [UInt8] { Array(isBegun ? "\n]\n".utf8 : "[]\n".utf8) }
+}

@@ -1,0 +1,186 @@
+import BluetoothLE
+import Foundation
+import Polling
+import ProgramSupport
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+@testable import ReportServing
+
+/// Reports over all files, which commands make.
+@Suite struct ReportsTests {
+    static func world() throws -> ServedWorld {
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.adapter("listening", 2)
+            for number in 0..<20 {
+                $0.stay("staff", Double(number) * 100, Double(number) * 100 + 50, minor: number % 3)
+            }
+            $0.event("<b>&", "satisfied", 3000, minor: 9, seen: 3000)
+        }
+        _ = try world.scratch.write(
+            "gateway.yaml",
+            "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
+                + "output: {directory: \(world.scratch.url.path)}\n")
+        try world.live(3001)
+        return world
+    }
+
+    @Test(arguments: ["visits", "occupancy"])
+    func `what is served is what the command tells, word for word`(_ command: String) async throws {
+        let world = try Self.world()
+        let configuration = "--config=\(world.scratch.path("gateway.yaml"))"
+        for (query, arguments) in [
+            ("", []), ("?condition=staff", ["--condition=staff"]),
+            ("?from=2026-11-21T00:10Z&condition=staff", ["--from=2026-11-21T00:10Z", "--condition=staff"]),
+        ] {
+            let answer = try await world.get("/api/v1/\(command)\(query)")
+            #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(answer)")
+            let served = try PresentTests.objects(answer.body)
+            let told = try Gateway.run([command, "--json", configuration] + arguments)
+            let lines = try told.text.split(separator: "\n").map { try object($0) }
+            #expect(served.count == lines.count && lines.count > 1)
+            #expect(NSArray(array: served).isEqual(to: lines), "\(query)")
+        }
+        let table = try await world.get("/api/v1/\(command)?format=csv")
+        #expect(table.head.contains("filename=\"\(command).csv\""))
+        #expect(table.body == (try Gateway.run([command, "--csv", configuration]).text))
+        let page = try await world.get("/\(command)?from=2026-11-21")
+        #expect(page.head.hasPrefix("HTTP/1.1 200"), "\(page)")
+        #expect(page.body.contains("<nav aria-label=\"Pages\">"))
+        #expect(page.body.contains("name=\"from\" value=\"2026-11-21\""))
+        #expect(page.body.contains("href=\"/api/v1/\(command)?format=csv&amp;from=2026-11-21\""))
+        #expect(!page.body.contains("<b>"))
+    }
+
+    @Test func `why somebody is here is told by the number of a line`() async throws {
+        let world = try Self.world()
+        let number = world.writer.sequence - 1
+        let page = try await world.get("/explain/\(number)")
+        #expect(page.head.hasPrefix("HTTP/1.1 200"), "\(page)")
+        #expect(page.body.contains("<h1>Line \(number)</h1>") && page.body.contains("staff"))
+        let told = try Gateway.run("explain", "--json", "--config=\(world.scratch.path("gateway.yaml"))", "\(number)")
+        #expect(try await world.get("/api/v1/explain?event=\(number)").body == told.text)
+        let odd = try await world.get("/explain/\(number + 1)")
+        #expect(odd.body.contains("&lt;b&gt;&amp;") && !odd.body.contains("<b>"), "\(odd.body)")
+        let missing = try await world.get("/explain/999")
+        #expect(missing.head.hasPrefix("HTTP/1.1 404"))
+        #expect(missing.body.contains("no line has the number 999"))
+        for path in ["/explain/", "/explain/x", "/explain/-1", "/explain/03", "/explain/3/", "/explain/--help"] {
+            #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 404"), "\(path)")
+        }
+    }
+
+    @Test func `whose mistake it is, and what is not there, is said as the command says it`() async throws {
+        let world = try Self.world()
+        let near = try await world.get("/api/v1/visits?condition=stafff")
+        #expect(near.head.hasPrefix("HTTP/1.1 404") && near.body.contains("is “staff” meant?"), "\(near)")
+        let reversed = try await world.get("/api/v1/visits?from=2026-11-22&to=2026-11-21")
+        #expect(reversed.head.hasPrefix("HTTP/1.1 400"), "\(reversed)")
+        let page = try await world.get("/visits?from=1999-01-01&to=1999-01-02")
+        #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("nothing is known of the time"), "\(page)")
+        #expect(page.body.contains("value=\"1999-01-01\""))
+        // What stands in a query is a value, and never an option.
+        let option = try await world.get("/api/v1/visits?condition=--help&from=")
+        #expect(option.head.hasPrefix("HTTP/1.1 404") && option.body.contains("--help"), "\(option)")
+    }
+
+    @Test func `two reports are made at once, sixteen wait, and more are told to come back`() async throws {
+        let world = try Self.world()
+        world.program = try world.scratch.write("slow", "#!/bin/sh\nexec sleep 600\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.program)
+        try world.start()
+        _ = try await world.get("/api/v1/present")
+        var peers = try (0..<25).map { _ in try world.open("/api/v1/visits") }
+        try await world.turn(until: "all have been taken in") { world.served.runner.counters.asked == 25 }
+        try await world.turn(until: "those that are too many are told so") {
+            peers.count(where: \.isAnswered) == 25 - ReportRunner.atOnce - ReportRunner.waitingMax
+        }
+        #expect(world.served.runner.counters.refused == 7)
+        #expect(world.served.runner.counters.most == ReportRunner.atOnce)
+        // Nobody else waits for them.
+        #expect(try await world.get("/").head.hasPrefix("HTTP/1.1 200"))
+        world.served.stop()
+        try await world.turn(until: "the commands have been ended") { world.served.runner.runningCount == 0 }
+        peers = []
+    }
+
+    @Test func `what a client does not take the command does not write`() async throws {
+        let world = try Self.world()
+        world.program = try world.scratch.write(
+            "long",
+            "#!/bin/sh\ntouch \(world.scratch.path("begun"))\nhead -c 12000000 /dev/zero | tr '\\0' x\n"
+                + "touch \(world.scratch.path("done"))\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.program)
+        try world.start()
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/visits?format=csv")
+        try await world.turn(until: "it has begun") {
+            FileManager.default.fileExists(atPath: world.scratch.path("begun")) && world.served.server?.streamCount == 1
+        }
+        // The kernel's buffers take a few megabytes; nothing moves then.
+        for _ in 0..<2000 { try world.loop.turn(waits: false) }
+        #expect(!FileManager.default.fileExists(atPath: world.scratch.path("done")))
+        try await world.turn(until: "it has been taken") {
+            peer.read()
+            return peer.isAtEndOfChunks
+        }
+        #expect(peer.received.count(where: { $0 == UInt8(ascii: "x") }) >= 12_000_000)
+        #expect(world.served.runner.runningCount == 0)
+    }
+
+    @Test func `a report that breaks off is not taken for a whole one`() async throws {
+        let world = try Self.world()
+        world.program = try world.scratch.write("torn", "#!/bin/sh\nhead -c 500000 /dev/zero | tr '\\0' x\nexit 1\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.program)
+        try world.start()
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/visits?format=csv")
+        try await world.turn(until: "the connection is over") {
+            peer.read()
+            return peer.isClosed
+        }
+        #expect(peer.received.count > 65_536)
+        #expect(!peer.isAtEndOfChunks)
+    }
+
+    @Test func `a command that takes too long is ended, and that is said`() async throws {
+        let world = try Self.world()
+        let program = try world.scratch.write("slow", "#!/bin/sh\nexec sleep 600\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        final class Clock { var now = Instant(nanoseconds: 1) }
+        let clock = Clock()
+        let loop = try EventLoop(clock: { clock.now })
+        let runner = ReportRunner(program, on: loop)
+        let answer = runner.answer(
+            ReportJob.Order(arguments: ["visits"], kind: .array, contentType: "application/json"))
+        guard case .later(let promise) = answer else {
+            Issue.record("it is not waited for")
+            return
+        }
+        try loop.turn(waits: false)
+        #expect(promise.answer == nil && runner.runningCount == 1)
+        clock.now = clock.now + .seconds(60)
+        try await until("it has been ended") {
+            clock.now = clock.now + .milliseconds(5)
+            try loop.turn(waits: false)
+            return runner.runningCount == 0
+        }
+        guard case .whole(let response) = promise.answer else {
+            Issue.record("nothing is said")
+            return
+        }
+        #expect(response.status == 504)
+    }
+
+    @Test func `an array of lines is one, wherever the pieces end`() throws {
+        let lines = Array("{\"a\":1}\n{\"b\":\"x\"}\n".utf8)
+        for place in 0...lines.count {
+            var array = LinesAsArray()
+            let octets = array.take(lines[..<place]) + array.take(lines[place...]) + array.end
+            #expect(String(decoding: octets, as: UTF8.self) == "[\n{\"a\":1},\n{\"b\":\"x\"}\n]\n")
+        }
+        #expect(LinesAsArray().end == Array("[]\n".utf8))
+    }
+}

@@ -1,0 +1,225 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import EventReports
+import Foundation
+import Glibc
+import ProgramSupport
+import Testing
+
+@testable import GatewayConfiguration
+@testable import HTTPServing
+@testable import ReportServing
+
+@Suite struct PresentTests {
+    static func beacon(_ minor: UInt16) -> BeaconIdentity {
+        BeaconIdentity(uuid: ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E")!, major: 1, minor: minor)
+    }
+
+    static func present(_ world: ServedWorld) async throws -> [[String: Any]] {
+        try objects(try await world.get("/api/v1/present").body).filter { $0["kind"] as? String == "present" }
+    }
+
+    /// The members of an array.
+    static func objects(_ text: String) throws -> [[String: Any]] {
+        try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]])
+    }
+
+    @Test func `who came is here, and who left is not`() async throws {
+        var number = 0
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
+            number = $0.sequence
+            $0.stay("staff", 11, 20, minor: 8)
+        }
+        try world.live(100)
+        let present = try await Self.present(world)
+        #expect(present.count == 1)
+        #expect(present[0]["since"] as? String == world.writer.date(10))
+        #expect((present[0]["beacon"] as? [String: Any])?["minor"] as? Int == 7)
+        #expect(present[0]["sequence"] as? Int == number)
+        #expect(present[0]["notKnownSince"] == nil)
+        let page = try await world.get("/").body
+        #expect(page.contains("<a href=\"/explain/\(number)\">here</a>"))
+    }
+
+    @Test func `after the last proof of life nobody is said to be here`() async throws {
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.adapter("listening", 2)
+            $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
+        }
+        try world.live(100)
+        world.time = 100 + 120
+        #expect(try await Self.present(world)[0]["notKnownSince"] == nil)
+        world.time = 100 + 121
+        let present = try await Self.present(world)
+        #expect(present[0]["notKnownSince"] as? String == world.writer.date(100))
+        let page = try await world.get("/").body
+        #expect(page.contains("class=\"alarm\""))
+        #expect(page.contains("was last known to be alive then; not known since."))
+        #expect(!page.contains(">here</a>"))
+    }
+
+    @Test func `nothing found is not nobody`() async throws {
+        let world = try ServedWorld()
+        #expect(try await world.get("/").body.contains("Nothing has been heard yet"))
+        world.writer.started(1)
+        world.writer.adapter("deaf", 2)
+        try world.flush()
+        try world.live(100)
+        #expect(try await world.get("/").body.contains("Nobody was here when that was last known"))
+        world.writer.adapter("listening", 3)
+        try world.flush()
+        #expect(try await world.get("/").body.contains("Nobody is here"))
+    }
+
+    @Test func `whoever was lost sight of has been here since he came`() async throws {
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.adapter("listening", 2)
+            $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
+            $0.event("staff", "unknown", 40, minor: 7, seen: 30)
+        }
+        try world.live(100)
+        let present = try await Self.present(world)
+        #expect(present[0]["since"] as? String == world.writer.date(10))
+        #expect(present[0]["notKnownSince"] as? String == world.writer.date(30))
+    }
+
+    @Test func `a clock line puts right what was told before it`() async throws {
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.adapter("listening", 2)
+            $0.event("staff", "satisfied", 10, minor: 7, seen: 10)
+        }
+        try world.live(20)
+        #expect(try await Self.present(world)[0]["since"] as? String == world.writer.date(10))
+        // The clock was an hour slow.
+        world.writer.clock(30, to: world.writer.offset + 3600)
+        try world.flush()
+        try world.live(40)
+        try await world.turn(until: "it is told anew") {
+            let report = world.served.following.state.present.report(
+                nil, now: WallDate(microseconds: 0), BeaconDirectory())
+            return report.presences.first?.since?.lineText == world.writer.date(10)
+        }
+        #expect(try await Self.present(world)[0]["since"] as? String == world.writer.date(10))
+        #expect(world.served.following.state.counts.sequence == world.writer.sequence)
+    }
+
+    @Test func `names stand in the page, and are harmless there`() async throws {
+        var names = Configuration.empty(
+            with:
+                "uuid,major,minor,name,group\nF7826DA6-4FA2-4E98-8024-BC5B71E0893E,1,7,<script>alert(1)</script>,\"a\"\"b\"\n"
+        )
+        let world = try ServedWorld({ $0.event("a&<b>", "satisfied", 10, minor: 7, seen: 10) }, names: names)
+        names = BeaconNames()
+        try world.live(11)
+        let page = try await world.get("/").body
+        #expect(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; <small>a&amp;&lt;b&gt;</small>"))
+        #expect(page.contains("<h2>a&quot;b</h2>"))
+        #expect(!page.contains("<script>alert"))
+        #expect(try await Self.present(world)[0]["name"] as? String == "<script>alert(1)</script>")
+    }
+
+    @Test func `who was erased is shown no more`() async throws {
+        let world = try ServedWorld {
+            for minor in 7...8 { $0.event("staff", "satisfied", 10, minor: minor, seen: 10) }
+        }
+        try world.live(11)
+        #expect(try await Self.present(world).count == 2)
+        // As an erasure does: a segment of the same length, put in the place of the first.
+        let lines = [world.writer.lines[1].replacing("\"sequence\":2", with: "\"sequence\":1"), world.writer.lines[1]]
+        let changed = try world.scratch.write("new", lines.map { $0 + "\n" }.joined())
+        guard rename(changed, world.scratch.path("events-000000000001-20261121T000000Z.jsonl")) == 0 else {
+            Issue.record("the segment can't be put in place")
+            return
+        }
+        try await world.turn(until: "it has been read again") {
+            let report = world.served.following.state.present.report(
+                nil, now: WallDate(microseconds: 0), BeaconDirectory())
+            return world.served.following.isCurrent && report.presences.count == 1
+        }
+        #expect(try await Self.present(world).count == 1)
+    }
+
+    @Test func `a path that is none is told where to begin`() async throws {
+        let world = try ServedWorld()
+        for path in ["/../../etc/passwd", "/api/v1/", "//", "/style.css/", "/API/V1/PRESENT"] {
+            #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 404"), "\(path)")
+        }
+    }
+
+    @Test func `pages load nothing but what is here`() async throws {
+        let world = try ServedWorld { $0.event("staff", "satisfied", 10, minor: 7, seen: 10) }
+        for page in [try await world.get("/").body, try await world.get("/gateways").body] {
+            for attribute in ["src=\"", "href=\""] {
+                for place in page.ranges(of: attribute) {
+                    #expect(page[place.upperBound...].hasPrefix("/") && !page[place.upperBound...].hasPrefix("//"))
+                }
+            }
+            #expect(!page.contains("style=\"") && !page.contains("onclick"))
+        }
+        #expect(try await world.get("/live.js").head.contains("Content-Type: text/javascript"))
+        #expect(try await world.get("/style.css").head.contains("Content-Type: text/css"))
+    }
+}
+
+extension Configuration {
+    /// The names in a table.
+    static func empty(with table: String) -> BeaconNames {
+        var configuration = Configuration()
+        try? configuration.readBeacons(Array(table.utf8), file: "beacons.csv")
+        return configuration.beacons
+    }
+}
+
+@Suite struct EventStreamTests {
+    static func numbers(_ peer: Peer) -> [Int] {
+        peer.events.compactMap { Int($0.id.split(separator: ":").last ?? "") }
+    }
+
+    @Test func `a line comes to who looks, and what came before does not`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events")
+        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
+        world.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
+        try world.flush()
+        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        #expect(Self.numbers(peer) == [4])
+        #expect(peer.events.first?.id == "g:4")
+        #expect(try object(peer.events.first?.data ?? "")["sequence"] as? Int == 4)
+    }
+
+    @Test func `a client that was away misses nothing that the files hold, and gets nothing twice`() async throws {
+        let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events", "Last-Event-ID: g:17")
+        try await world.turn(until: "all has come") { peer.hasRead("id: g:6000\n") }
+        try await world.turn(until: "the last is whole") { peer.events.count >= 6000 - 17 }
+        #expect(Self.numbers(peer) == Array(18...6000))
+    }
+
+    @Test func `only the types that are asked for come`() async throws {
+        let world = try ServedWorld { for number in 0..<500 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events?types=visit&lastEventID=g:0")
+        try await world.turn(until: "all has come") { peer.hasRead("id: g:1500\n") }
+        try await world.turn(until: "the last is whole") { peer.events.count >= 500 }
+        #expect(Self.numbers(peer) == Array(stride(from: 3, through: 1500, by: 3)))
+    }
+
+    @Test func `the place in another gateway's lines is no place in this one's`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20) }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events", "Last-Event-ID: other:0")
+        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
+        world.writer.event("staff", "satisfied", 50, seen: 50)
+        try world.flush()
+        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        #expect(Self.numbers(peer) == [4])
+    }
+}
