@@ -22,6 +22,7 @@ package struct PresentFold {
     ///   - proof: that the gateway was alive beside its lines, where that is known.
     ///   - now: what the wall clock of the machine that asks says.
     ///   - directory: who is who.
+    /// - Returns: the report.
     package func report(
         _ proof: LogReader.Proof?, now: WallDate, _ directory: BeaconDirectory
     ) -> PresentReport {

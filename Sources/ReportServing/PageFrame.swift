@@ -20,6 +20,7 @@ enum PageFrame {
     ///   - title: its title, plain text.
     ///   - body: what stands in its main part, HTML.
     ///   - isLive: whether it is loaded anew when lines come, where scripts run.
+    /// - Returns: its octets.
     static func page(_ title: String, _ body: String, isLive: Bool = false) -> [UInt8] {
         let script = isLive ? "<script src=\"/live.js\" defer></script>" : ""
         return Array(
