@@ -1,0 +1,115 @@
+"""A Chromium without a window, driven by the DevTools protocol over two pipes; nothing but Python's own library."""
+import json, os, select, subprocess, tempfile, time
+
+
+class Browser:
+    """One browser with one page; `messages` has whatever it reported since `go()`."""
+
+    def __init__(self, program='/usr/bin/chromium'):
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_read, self.to = os.pipe()
+        self.source, to_write = os.pipe()
+
+        def hand_over():
+            # Chromium reads commands from 3 and writes answers to 4.
+            read, write = os.dup(to_read), os.dup(to_write)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
+        self.process = subprocess.Popen(
+            [program, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
+             '--disable-component-update', '--hide-scrollbars', f'--user-data-dir={self.profile.name}',
+             '--remote-debugging-pipe', 'about:blank'],
+            preexec_fn=hand_over, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        os.close(to_read)
+        os.close(to_write)
+        self.number, self.octets, self.messages, self.session = 0, b'', [], None
+        target = next(each for each in self.call('Target.getTargets')['targetInfos'] if each['type'] == 'page')
+        self.session = self.call('Target.attachToTarget', targetId=target['targetId'], flatten=True)['sessionId']
+        for domain in ('Page', 'Runtime', 'Log', 'Network'):
+            self.call(f'{domain}.enable')
+
+    def receive(self, seconds):
+        """The next message; None where none comes in that time."""
+        end = time.monotonic() + seconds
+        while b'\0' not in self.octets:
+            if not select.select([self.source], [], [], max(0, end - time.monotonic()))[0]:
+                return None
+            part = os.read(self.source, 1 << 20)
+            if not part:
+                raise RuntimeError('the browser has ended')
+            self.octets += part
+        message, _, self.octets = self.octets.partition(b'\0')
+        return json.loads(message)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        command = {'id': self.number, 'method': method, 'params': parameters}
+        if self.session:
+            command['sessionId'] = self.session
+        os.write(self.to, json.dumps(command).encode() + b'\0')
+        while True:
+            message = self.receive(30)
+            if message is None:
+                raise RuntimeError(f'{method} was not answered')
+            if message.get('id') == self.number:
+                if 'error' in message:
+                    raise RuntimeError(f'{method}: {message["error"]}')
+                return message['result']
+            if 'method' in message:
+                self.messages.append(message)
+
+    def go(self, url):
+        """Loads a page and waits for the end of loading."""
+        self.messages = []
+        self.call('Page.navigate', url=url)
+        self.wait(lambda: any(message['method'] == 'Page.loadEventFired' for message in self.messages), 20, url)
+
+    def wait(self, is_so, seconds, what):
+        end = time.monotonic() + seconds
+        while not is_so():
+            message = self.receive(0.02)
+            if message and 'method' in message:
+                self.messages.append(message)
+            if time.monotonic() > end:
+                raise RuntimeError(f'waited {seconds} s for {what}')
+
+    def evaluate(self, expression):
+        result = self.call('Runtime.evaluate', expression=expression, returnByValue=True)
+        if 'exceptionDetails' in result:
+            raise RuntimeError(f'{expression}: {result["exceptionDetails"]}')
+        return result['result'].get('value')
+
+    def shape(self, width, is_dark):
+        self.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+        self.call('Emulation.setEmulatedMedia',
+                  features=[{'name': 'prefers-color-scheme', 'value': 'dark' if is_dark else 'light'}])
+
+    def scripts(self, run):
+        self.call('Emulation.setScriptExecutionDisabled', value=not run)
+
+    def said(self):
+        """What stands in the console."""
+        said = []
+        for message in self.messages:
+            parameters = message['params']
+            if message['method'] == 'Log.entryAdded':
+                said.append(f'{parameters["entry"]["text"]} {parameters["entry"].get("url", "")}')
+            elif message['method'] in ('Runtime.consoleAPICalled', 'Runtime.exceptionThrown'):
+                said.append(json.dumps(parameters)[:300])
+        return said
+
+    def asked(self):
+        """What was asked for, wherever."""
+        return [message['params']['request']['url'] for message in self.messages
+                if message['method'] == 'Network.requestWillBeSent']
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.profile.cleanup()
