@@ -5,6 +5,8 @@ import EventLog
 ///
 /// It is deaf where none of its adapters listens: each is silent or was taken out, or, behind the line that says that it was
 /// started, none has listened yet. A run of which no line tells of an adapter, as of versions before, is taken to hear.
+/// What tells where the gateway is (`gpsd`, `gpx`: docs/location.md) is an adapter in its lines and hears no beacon: it
+/// counts only where all conditions are circles.
 struct HearingBook {
     /// What an adapter was last said to do.
     struct AdapterState: Hashable {
@@ -56,6 +58,10 @@ struct HearingBook {
     private var takenOut: WallDate?
     /// Whether an adapter listens of which no line of the present run tells: retention has deleted it.
     private var hasUntold = false
+    /// Whether a line of the gateway tells of beacons.
+    private(set) var hearsBeacons = false
+    /// Whether the present run says that it was started, or what an adapter does.
+    private var isTold = false
 
     /// Of a gateway that has told nothing yet.
     init(of gateway: String) { self.gateway = gateway }
@@ -67,17 +73,37 @@ struct HearingBook {
     mutating func begin(at date: WallDate) {
         adapters = [:]
         hasUntold = false
+        isTold = false
         takenOut = nil
         endDeafness(at: date)
     }
 
-    private var isHearing: Bool { hasUntold || adapters.values.contains { $0.state == .listening } }
+    private var isHearing: Bool { hasUntold || ears.values.contains { $0.state == .listening } }
+
+    private var ears: [String: AdapterState] { hearsBeacons ? adapters.filter { !Self.tellsPlace($0.key) } : adapters }
+
+    private static func tellsPlace(_ adapter: String) -> Bool {
+        ["gpsd", "gpx"].contains(adapter) || ["/gpsd", "/gpx"].contains { adapter.hasSuffix($0) }
+    }
 
     /// The gateway was started: it does not hear before an adapter listens.
     mutating func start(at date: WallDate) {
+        isTold = true
+        beginUnlessHearing(at: date)
+    }
+
+    /// A line tells of beacons, at that date; `isHeard`: that one was heard.
+    mutating func note(beaconsAt date: WallDate, isHeard: Bool) {
+        guard !hearsBeacons else { return }
+        hearsBeacons = true
+        guard isTold, !isHearing else { return }
+        if isHeard { hasUntold = true } else { beginUnlessHearing(at: date) }
+    }
+
+    private mutating func beginUnlessHearing(at date: WallDate) {
         guard !isHearing else { return }
         beginDeafness(at: date)
-        if adapters.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
+        if ears.isEmpty { beginWithoutAdapter(at: date, reason: Self.notYet) }
     }
 
     /// Takes in that somebody was heard: where no adapter is known to listen, another one does.
@@ -90,6 +116,7 @@ struct HearingBook {
     /// Takes in what an adapter does.
     mutating func note(_ change: AdapterChange, _ line: LogLine) {
         let since = line.date(of: change.since)
+        isTold = true
         // It may be the one of which nothing was told.
         if adapters[change.adapter] == nil { hasUntold = false }
         if var silence = silent.removeValue(forKey: change.adapter) {
@@ -109,12 +136,13 @@ struct HearingBook {
             takenOut = max(takenOut ?? since, since)
         }
         if isHearing { return endDeafness(at: line.date) }
-        if adapters.isEmpty {
+        if ears.isEmpty {
             let reason = change.reason.map { " (\($0))" } ?? ""
-            beginWithoutAdapter(at: since, reason: "no adapter was left: \(change.adapter) was taken out\(reason)")
+            let takenOut = "no adapter was left: \(change.adapter) was taken out\(reason)"
+            beginWithoutAdapter(at: since, reason: change.state == .gone ? takenOut : Self.notYet)
         }
         // Each listened until it stopped, also where that is told only now.
-        let stops = adapters.values.map(\.since) + [takenOut].compactMap(\.self)
+        let stops = ears.values.map(\.since) + [takenOut].compactMap(\.self)
         beginDeafness(at: stops.max() ?? since)
     }
 

@@ -115,10 +115,17 @@ struct VisitsBook {
     /// Takes in when a line was written, in which run, and that somebody was heard, whoever that was.
     mutating func notePassing(_ line: LogLine) {
         noteDate(of: line)
-        guard hearing.deafSince != nil, case .event(let event) = line.entry, event.state == .satisfied,
-            let lastSeen = event.lastSeen, !event.condition.isCircle
-        else { return }
-        hearing.note(heardAt: line.date(of: lastSeen))
+        // A year has ten million lines, of which nearly none can change what is known of hearing.
+        guard !hearing.hearsBeacons || hearing.deafSince != nil else { return }
+        switch line.entry {
+        case .event(let event) where !event.condition.isCircle:
+            let lastSeen = event.state == .satisfied ? event.lastSeen.map { line.date(of: $0) } : nil
+            hearing.note(beaconsAt: line.date, isHeard: lastSeen != nil)
+            if let lastSeen { hearing.note(heardAt: lastSeen) }
+        case .condition(let change) where !change.condition.isCircle:
+            hearing.note(beaconsAt: line.date, isHeard: false)
+        case .event, .visit, .condition, .adapter, .clock, .gateway, .evidence, .erased: break
+        }
     }
 
     private mutating func noteDate(of line: LogLine) {

@@ -125,6 +125,31 @@ import Testing
         #expect(try known(path) == [3000])
     }
 
+    @Test func `what tells where the gateway is does not hide that nothing hears beacons`() throws {
+        var writer = LineWriter()
+        writer.adapter("listening", 0, named: "gpsd")
+        writer.adapter("listening", 0)
+        writer.stay("staff", 100, 400, minor: 1)
+        writer.adapter("off", 3600)
+        let path = try scratch.folder(writer, aliveAt: 7200)
+        #expect(try known(path) == [3600, 0])
+        #expect(seconds(try report(path, at: 7200).gateways.first?.deafSince) == 3600)
+    }
+
+    @Test func `a gateway of circles alone knows by what tells where it is`() throws {
+        var writer = LineWriter()
+        writer.started(0, hears: false)
+        writer.adapter("listening", 1, named: "gpsd")
+        writer.line(
+            "event", 100,
+            #""monitor":"site","identifier":"yard","scope":"condition","state":"satisfied",DATE,"#
+                + #""condition":{"latitude":48.2,"longitude":16.4,"radius":100.0},"diagnostics":[]"#)
+        writer.adapter("deaf", 3610, since: 3600, named: "gpsd")
+        let path = try scratch.folder(writer, aliveAt: 7200)
+        #expect(try known(path).first == 3599)
+        #expect(seconds(try report(path, at: 7200).gateways.first?.deafSince) == 3600)
+    }
+
     @Test func `whoever is heard is heard by an adapter, though retention has deleted its line`() throws {
         var writer = LineWriter()
         writer.adapter("off", 10, named: "hci1")
