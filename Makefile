@@ -252,6 +252,12 @@ release-unstripped: deps-build
 	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-serve $(SWIFT_FLAGS)
 
 release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
+	@# What strip takes away, the package of symbols has; what was stripped before and not built anew has none to give.
+	mkdir -p $(dir $(BINARY))symbols
+	for file in $(BINARY) $(PUBLISHER) $(SERVER); do \
+	  if readelf -SW $$file | grep -q ' \.debug_info '; then \
+	    objcopy --only-keep-debug --compress-debug-sections $$file $(dir $(BINARY))symbols/$$(basename $$file).debug; fi; \
+	done
 	strip $(BINARY) $(PUBLISHER) $(SERVER)
 	@ls -l $(BINARY) $(PUBLISHER) $(SERVER)
 
@@ -319,7 +325,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
 
-deb: ## Makes beacon-gateway_<version>_<arch>.deb, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
+deb: ## Makes beacon-gateway_<version>_<arch>.deb and the package of its symbols, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
 	@$(call install-packages,$(DEB_PACKAGES))
 	@Config/debian/package '$(BINARIES)' '$(DEB_DIR)'
 
