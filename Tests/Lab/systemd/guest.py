@@ -13,7 +13,7 @@ from lab import machine
 
 LAB = pathlib.Path(__file__).resolve().parent.parent
 # As the other machine's, and for the same reasons. What runs other machines' programs has no kernel module here.
-COMMAND_LINE = ("console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr random.trust_cpu=on rcupdate.rcu_expedited=1"
+COMMAND_LINE = ("console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_expedited=1"
                 " clocksource=hpet tsc=unstable systemd.show_status=no net.ifnames=0"
                 " systemd.mask=systemd-binfmt.service systemd.mask=proc-sys-fs-binfmt_misc.automount")
 # Several times what it takes where the host has nothing else to do.

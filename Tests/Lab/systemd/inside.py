@@ -145,3 +145,37 @@ def journal(run):
         run.demand(any(words in each for each in said), "`journalctl -p warning` does not show %s: %s" % (what, said))
     run.measured["warnings of three troubles"] = len(said)
     run.guest.off()
+
+
+@scenario()
+def crash(run):
+    """With the package of symbols a crash of the service names, in the journal, the functions that it was in."""
+    symbols = sorted(run.package.parent.glob("beacon-gateway-dbgsym_*.deb"))
+    if not run.demand(symbols, "there is no beacon-gateway-dbgsym beside the package"):
+        return
+    run.guest.boot()
+    run.surroundings()
+    run.plug()
+    run.listens()
+    run.until_told("badge")
+    main, _ = run.pids()
+    (run.guest.out / symbols[-1].name).write_bytes(symbols[-1].read_bytes())
+    result = run.guest.run("cd /out && DEBIAN_FRONTEND=noninteractive apt-get install -y ./%s" % symbols[-1].name, 300)
+    run.demand(result.status == 0, "apt-get install of the symbols ended with %s: %s" % (result.status, result.output[-2000:]))
+    run.demand(run.pids()[0] == main, "installing symbols started the service anew")
+    run.guest.must("systemctl restart --no-block " + UNIT)
+    run.guest.until("systemctl show -P MainPID %s | grep -vx -e 0 -e %d" % (UNIT, main), MOMENT)
+    run.listens()
+    main, _ = run.pids()
+    run.guest.must("python3 -B /lab/systemd/illegal.py %d" % main)
+    run.guest.until("journalctl -b --no-pager -u %s | grep -q status=4/ILL" % UNIT, MOMENT)
+    said = [str(each["MESSAGE"]) for each in run.journal() if each.get("MESSAGE")]
+    run.demand(any("status=4/ILL" in each for each in said), "the service did not crash")
+    named = [each for each in said if re.search(r"^ *[0-9]+ .*\(.* in beacon-gateway$", each)]
+    run.demand(any("BeaconGateway.main()" in each for each in named), "the journal does not name the functions: %s" % said[-40:])
+    run.measured["functions named"] = len(named)
+    run.guest.until("systemctl show -P MainPID %s | grep -vx -e 0 -e %d" % (UNIT, main), MOMENT)
+    run.listens()
+    time.sleep(8)
+    run.check(facts.numbers(run.lines()) + facts.stays(run.lines(), "badge"))
+    run.guest.off()
