@@ -23,6 +23,8 @@ DESTDIR ?=
 SCENARIOS ?= essential
 # Virtual machines at a time: each takes some 2 GB of memory, and a fifth of a processor.
 MACHINES ?= 2
+# An older package: `make lab-systemd SCENARIOS=upgrade` goes back to it and comes from it.
+BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
@@ -231,7 +233,7 @@ lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): w
 lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the package with apt in a machine that runs systemd; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_SYSTEMD_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests -p test_installed.py
-	$(PYTHON) Tests/Lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(subst $(comma), ,$(SCENARIOS))
+	$(PYTHON) Tests/Lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
 
 home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))

@@ -76,6 +76,14 @@ def stays(found, identifier):
     return [] if told == ["satisfied"] else ["%s: events tell %s of it, not one arrival" % (identifier, told or "nothing")]
 
 
+def came_and_left(found, identifier):
+    """That somebody came once and left once; that nobody was there before may be told first."""
+    told = states(found, identifier)
+    if told[:1] == ["unsatisfied"]:
+        told = told[1:]
+    return [] if told == ["satisfied", "unsatisfied"] else ["%s: events tell %s of it, not one stay" % (identifier, told or "nothing")]
+
+
 def kept(shipped, after):
     """That each line that a broker had is there, as it was, and that no number was given twice."""
     wrong, by_number = [], {}

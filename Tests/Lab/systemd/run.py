@@ -34,9 +34,9 @@ def configuration(*more, per_beacon=False, mqtt="mqtt: {host: 127.0.0.1}\n"):
 class Run:
     """A scenario in its guest."""
 
-    def __init__(self, guest, package):
-        """`package`: the one that is installed, as the host names it."""
-        self.guest, self.package = guest, pathlib.Path(package)
+    def __init__(self, guest, package, before=None):
+        """`package`: the one that is installed, `before`: the one that it follows, as the host names them."""
+        self.guest, self.package, self.before = guest, pathlib.Path(package), before and pathlib.Path(before)
         self.problems, self.measured = [], {}
 
     def check(self, problems):
@@ -94,13 +94,15 @@ class Run:
         if adapter:
             self.guest.must("systemctl --quiet enable lab-controller")
 
-    def install(self):
-        """`apt install ./….deb`, and nothing else; how long it took."""
+    def install(self, package=None):
+        """`apt install ./….deb`, and nothing else, of another version too; how long it took."""
+        package = package or self.package
         self.guest.until("systemctl is-active multi-user.target", MOMENT)
-        target = self.guest.out / self.package.name
-        target.write_bytes(self.package.read_bytes())
+        target = self.guest.out / package.name
+        target.write_bytes(package.read_bytes())
         before = self.now()
-        result = self.guest.run("cd /out && DEBIAN_FRONTEND=noninteractive apt-get install -y ./%s" % self.package.name, 300)
+        result = self.guest.run("cd /out && DEBIAN_FRONTEND=noninteractive apt-get install -y --allow-downgrades ./%s" % package.name,
+                                300)
         self.demand(result.status == 0, "apt-get install ended with %s: %s" % (result.status, result.output[-2000:]))
         self.measured["installation, s"] = round(self.now() - before, 1)
         return result

@@ -217,6 +217,46 @@ def power_cuts(run):
 
 
 @scenario()
+def upgrade(run):
+    """Downgraded and upgraded while beacons come and go: no event lost, nobody leaves, numbers go on in both directions."""
+    comers = ["comer-%d" % minor for minor in range(10, 30)]
+    air = [{"name": name, "address": "C0:00:00:00:03:%02X" % number, "uuid": BADGE["uuid"], "major": 1, "minor": 10 + number,
+            "every": 0.2, "from": 1.0 + number * 4, "until": 31.0 + number * 4} for number, name in enumerate(comers)]
+    run.guest.boot()
+    run.surroundings(air)
+    run.guest.put(CONFIGURATION, configuration(*[condition(name, 10 + number) for number, name in enumerate(comers)]))
+    run.guest.must("systemctl restart --no-block " + UNIT)
+    run.plug()
+    run.listens()
+    run.until_told("badge")
+    run.tell(do="begin", at=run.now())
+    for direction, package in (("downgrade", run.before), ("upgrade", run.package)):
+        main, began = run.pids()[0], run.now()
+        run.install(package)
+        run.guest.until("systemctl show -P MainPID %s | grep -vx -e 0 -e %d" % (UNIT, main), MOMENT)
+        run.listens()
+        installed = run.guest.must("dpkg-query -W -f '${Version}' beacon-gateway")
+        run.demand(run.pids()[0] != main, "after the %s to %s the same process goes on" % (direction, installed))
+        run.measured["%s to %s, s" % (direction, installed)] = round(run.now() - began, 1)
+    run.measured.pop("installation, s")
+    run.until_told(comers[-1])
+    run.until_told(comers[-1], "unsatisfied")
+    run.guest.until("cat %s/events-*.jsonl" % EVENTS, MOMENT,
+                    lambda result: all(not facts.came_and_left(facts.lines(result.output)[0], each) for each in comers))
+    found = run.lines()
+    run.check(facts.numbers(found) + facts.stays(found, "badge") + facts.kept(run.shipped(), found))
+    for each in comers:
+        run.check(facts.came_and_left(found, each))
+    had = {line["sequence"] for line in run.shipped()}
+    missing = [line["sequence"] for line in found if line["type"] in ("event", "visit") and line["sequence"] not in had]
+    run.demand(not missing, "the broker never had %s" % missing)
+    starts = [line for line in found if line["type"] == "gateway" and line["state"] == "started"]
+    run.measured["lines, starts"] = "%d, %d" % (len(found), len(starts))
+    run.quiet()
+    run.guest.off()
+
+
+@scenario()
 def reinstall(run):
     """Removed, its data stays and numbers go on; purged, it begins anew as the same user."""
     run.guest.boot()

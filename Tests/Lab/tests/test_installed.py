@@ -75,6 +75,13 @@ class Lines(unittest.TestCase):
         for states in (("satisfied", "unsatisfied"), ("satisfied", "unknown"), ("satisfied", "satisfied")):
             self.assertTrue(facts.stays([event(number, state) for number, state in enumerate(states)], "badge"))
 
+    def test_who_came_and_left_did_so_once(self):
+        stay = [event(1, "satisfied"), event(2, "unsatisfied")]
+        for good in (stay, [event(0, "unsatisfied"), *stay]):
+            self.assertEqual(facts.came_and_left(good, "badge"), [])
+        for bad in ([], stay[:1], stay[1:], stay + stay, [*stay, event(3, "unsatisfied")], [*stay, event(3, "satisfied")]):
+            self.assertTrue(facts.came_and_left(bad, "badge"))
+
     def test_what_a_broker_had_is_there_as_it_was(self):
         shipped = [event(1, "satisfied"), event(2, "unsatisfied")]
         self.assertEqual(facts.kept(shipped, [*shipped, event(3, "satisfied")]), [])
