@@ -20,7 +20,7 @@ package struct CadenceMeter: Sendable {
     /// A beacon whose cadence should be judged now.
     package struct Due: Sendable {
         let place: Int
-        /// Which.
+        /// The beacon that has been heard often enough to be judged.
         package let beacon: BeaconIdentity
     }
 

@@ -74,7 +74,7 @@ package struct ScanStatus: Sendable, Hashable {
     package internal(set) var backend: ScannerBackend?
     /// Why that one.
     package internal(set) var reason = ""
-    /// Since when.
+    /// When the way in use, or the last one that was, was taken into use.
     package internal(set) var since: Instant
     /// All ways that may be used, the best first.
     package internal(set) var ways: [Way] = []

@@ -5,7 +5,7 @@
 public struct FrameBatch: Sendable {
     /// One iBeacon, or an event without one.
     public struct Entry: Sendable {
-        /// What it is.
+        /// Whether an entry is an iBeacon, and which part of an event.
         ///
         /// Its bits are asked for one by one, for each entry.
         public struct Kind: Sendable {
@@ -35,7 +35,7 @@ public struct FrameBatch: Sendable {
         public var nanoseconds: Int64
         /// By whom, as the source tells its adapters apart.
         public var adapter: Int32
-        /// What it is.
+        /// Whether it is an iBeacon, and which part of an event.
         public var kind: Kind
 
         /// When, on the timeline.
@@ -68,7 +68,7 @@ public struct FrameBatch: Sendable {
         /// How many AD structures ran past their report's end (rule B3).
         public var structuresTruncated = 0
 
-        /// Nothing.
+        /// All counters at 0.
         @inlinable public init() {}
     }
 

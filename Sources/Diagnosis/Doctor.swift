@@ -4,7 +4,7 @@ import GatewayConfiguration
 
 /// One thing that was looked at, and how it stands.
 package struct DoctorFinding: Sendable, Hashable {
-    /// How it stands.
+    /// Whether what was looked at keeps a gateway from hearing.
     package enum State: String, Sendable, Hashable, CaseIterable {
         /// Nothing is in the way.
         case ok
@@ -16,7 +16,7 @@ package struct DoctorFinding: Sendable, Hashable {
 
     /// What was looked at: `kernel`, `adapter`, `rfkill`, …; several findings may share one.
     package let check: String
-    /// How it stands.
+    /// Whether it keeps a gateway from hearing.
     package let state: State
     /// The flags that a gateway would raise for it.
     package let flags: Diagnostics

@@ -24,7 +24,7 @@ struct OccupancyCounter {
     private var next = 0
     private var nextKnown = 0
     private var nextWhole = 0
-    /// How many are here.
+    /// How many beacons are here at the moment that the counter has come to.
     private var count = 0
 
     init(edges: [Edge], subjects: Int, known: KnownTime) {

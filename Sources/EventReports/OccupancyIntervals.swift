@@ -18,7 +18,7 @@ struct OccupancyIntervals {
     /// Where they begin and end, in order: one more than there are intervals.
     let bounds: [WallDate]
 
-    /// How many there are.
+    /// The number of intervals.
     var count: Int { bounds.count - 1 }
 
     /// The intervals of a length that hold the time between two dates; `nil` where there would be more than ``countMax``.

@@ -20,15 +20,15 @@ package struct OccupancyReport {
     package struct Series: Sendable, Hashable {
         /// The condition, group or gateway; absent where it is of all, and where beacons are in no group.
         package let name: String?
-        /// What it counts.
+        /// Whether beacons are counted, or who satisfies a condition.
         package let scope: Scope
     }
 
     /// What is known of one interval.
     package struct Interval: Sendable, Hashable {
-        /// When it begins.
+        /// The date at which the interval begins.
         package var from: WallDate
-        /// When it ends.
+        /// The date at which the interval ends, which belongs to the next.
         package var to: WallDate
         /// For how long of it at least one gateway heard, in microseconds: what all else is told of.
         package var known: Int64 = 0

@@ -219,7 +219,7 @@ extension OccupancyReport.Interval {
 }
 
 extension OccupancyReport.Series {
-    /// What people call it.
+    /// The words that people read for a series.
     func title(_ by: OccupancyOptions.Division) -> String {
         let what = scope == .beacon ? "beacons" : "conditions without beacons"
         guard let name else { return by == .group && scope == .beacon ? "in no group" : "all \(what)" }

@@ -38,11 +38,11 @@ package struct PresentReport: Sendable {
 
     /// What an adapter does, as the last line of it says.
     package struct Adapter: Sendable, Hashable {
-        /// What lines call it.
+        /// The name that lines give the adapter: `hci0`.
         package var name: String
-        /// What it does.
+        /// Whether the adapter listens.
         package var state: AdapterChange.State
-        /// Since when.
+        /// The moment since which it has been in that state.
         package var since: WallDate
         /// Why; absent where the state says it all.
         package var reason: String?
@@ -50,7 +50,7 @@ package struct PresentReport: Sendable {
 
     /// A gateway that told of this.
     package struct Gateway: Sendable, Hashable {
-        /// Its name.
+        /// The name of the gateway.
         package var name: String
         /// When it was last known to be alive.
         package var asOf: WallDate

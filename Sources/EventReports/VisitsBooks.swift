@@ -59,7 +59,7 @@ struct VisitsBooks {
     var first: WallDate? { books.compactMap(\.first).min() }
     /// When a gateway was last known to be alive; absent where none has told anything.
     var asOf: WallDate? { books.compactMap(\.asOf).max() }
-    /// The same of each.
+    /// Of each gateway that has told anything, when it was last known to be alive.
     var proofs: [(gateway: String, date: WallDate)] {
         zip(gateways, books).compactMap { name, book in book.asOf.map { (name, $0) } }
     }

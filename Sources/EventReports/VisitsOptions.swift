@@ -26,7 +26,7 @@ package struct VisitsOptions: Sendable {
     package var beacon: BeaconFilter?
     /// How dates are told.
     package var time = VisitsTime(isUTC: false)
-    /// Who is who.
+    /// Names and groups of beacons, by the configuration.
     package var directory = BeaconDirectory()
     /// When the report is made: what the machine's wall clock says.
     package var made: WallDate?
@@ -41,7 +41,7 @@ package struct VisitsOptions: Sendable {
 
 /// Beacons that somebody named: `UUID`, `UUID/MAJOR`, `UUID/MAJOR/MINOR`, `MAJOR/MINOR`.
 package struct BeaconFilter: Sendable, Hashable {
-    /// As it was given.
+    /// The text that the operator gave, for messages.
     package let text: String
     private let uuid: ProximityUUID?
     private let major: UInt16?

@@ -59,7 +59,7 @@ public struct GPXFile: Sendable, Hashable {
     /// How much was wrong in all.
     public internal(set) var damagesTotal = 0
 
-    /// An empty one.
+    /// A file without tracks or damages.
     public init() {}
 
     /// What there is to play: the tracks; where there is none the routes; else the waypoints, as Xcode's simulator does.

@@ -67,9 +67,9 @@ public struct GPXPlan: Sendable, Hashable {
         guard !stretches.isEmpty else { throw .empty }
     }
 
-    /// When it begins.
+    /// The time of the first point.
     public var start: Instant { stretches.first?.first?.time ?? .earliest }
-    /// When it ends.
+    /// The time of the last point.
     public var end: Instant { stretches.last?.last?.time ?? .earliest }
 
     private mutating func takeTimes(_ lines: [[GPXPoint]]) {

@@ -8,7 +8,7 @@ import SystemPackage
 ///
 /// Where there is no monitor, ``LocationFeed/run(_:clock:)`` takes one as well.
 public struct LocationProvider: Sendable {
-    /// What lines call it.
+    /// The name of the provider in log lines and errors: `gpsd`.
     public let name: String
     /// Makes what is to be had from it, from the beginning.
     let make: @Sendable () -> any LocationPlayback

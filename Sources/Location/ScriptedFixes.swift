@@ -11,7 +11,7 @@ import Synchronization
 /// What is given while nobody plays it waits, 1,024 of it; of more the oldest is dropped and counted. Where several play it,
 /// one of them gets each.
 public final class ScriptedFixes: Sendable {
-    /// What lines call it.
+    /// The name of the provider in log lines and errors.
     public let name: String
     let mailbox = LocationMailbox()
 

@@ -19,7 +19,7 @@ struct EventFilesArguments: ParsableArguments {
     struct Places {
         /// Folders of event files, or files.
         var paths: [FilePath]
-        /// Who is who.
+        /// Names and groups of beacons, by the configuration.
         var directory = BeaconDirectory()
         /// Why there are no names, where that is to be said.
         var remark: String?

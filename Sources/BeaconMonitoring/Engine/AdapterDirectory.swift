@@ -10,7 +10,7 @@ struct AdapterDirectory: Sendable, Hashable {
     static let sharedMax = 255
 
     struct Entry: Sendable, Hashable {
-        /// What lines call it.
+        /// The name that lines give the adapter: `hci0`.
         var name: String
         /// Absent where it has none, or one that another has too.
         var address: DeviceAddress?

@@ -83,7 +83,7 @@ public struct AdapterChange: Sendable, Hashable {
         case gone
     }
 
-    /// What lines call it.
+    /// The name that lines give the adapter: `hci0`.
     public var adapter: String
     /// The controller's address, where it has one that is its own (rule L7).
     public var address: DeviceAddress?

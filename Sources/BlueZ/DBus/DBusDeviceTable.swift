@@ -7,7 +7,7 @@ import BluetoothLE
 struct DBusDeviceTable {
     /// A device.
     struct Device {
-        /// Which one.
+        /// The object of bluetoothd that stands for the device.
         fileprivate(set) var key: DBusDeviceKey
         /// Its address with the type.
         var address: DeviceAddress

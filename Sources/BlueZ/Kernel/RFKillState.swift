@@ -1,6 +1,6 @@
 /// What keeps an adapter's radio off, as rfkill has it.
 package enum RFKillBlock: Int, Sendable, Hashable, Comparable {
-    /// Nothing.
+    /// No switch blocks the adapter.
     case none
     /// Software: `rfkill unblock bluetooth` takes it away.
     case soft

@@ -101,7 +101,7 @@ enum HCICommand: Sendable, Hashable {
         }
     }
 
-    /// Its number.
+    /// The opcode that the command is sent with, OGF and OCF (Core, Vol 4, Part E, §5.4.1).
     var opcode: UInt16 {
         switch self {
         case .reset: HCIOpcode.reset

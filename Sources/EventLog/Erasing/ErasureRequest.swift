@@ -33,7 +33,7 @@ package struct ErasureCounts: Sendable, Hashable {
     /// Places where what is no line any more named it: blank now.
     package var damaged = 0
 
-    /// Nothing yet.
+    /// All counters at 0.
     package init() {}
 
     /// Whether nothing told of it.

@@ -24,12 +24,12 @@ package struct ProofOfLife: Sendable, Hashable {
 /// It is not synchronised: what a power cut takes of it costs a minute of knowledge, and nothing else. It is not renamed
 /// into place, since file systems put such a file on the disk at once, and a card wears out by it.
 package struct AliveFile {
-    /// What it is called.
+    /// The name of the file in the folder of event files.
     package static let name = "alive"
     // A name has 128 octets at most, each of which may be escaped.
     private static let octetsMax = 4096
 
-    /// Where it is.
+    /// The path of the file.
     package let path: FilePath
     private let encoder: LineEncoder
     private let files: any FileSystemCalls

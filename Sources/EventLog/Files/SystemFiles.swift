@@ -3,7 +3,7 @@ package import SystemPackage
 
 /// The machine's own file system.
 package final class SystemFiles: FileSystemCalls {
-    /// It has nothing of its own.
+    /// Calls the system; all of these are alike.
     package init() {}
 
     /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).

@@ -19,7 +19,7 @@ struct Segment: Hashable {
     /// What its last line says of its age.
     struct Age: Hashable {
         var machine: String
-        /// As it was printed.
+        /// The date that the last line has.
         var date: WallDate
         var monotonic: Int64
         /// What the date is once the clock lines that follow are known; absent where they tell nothing.

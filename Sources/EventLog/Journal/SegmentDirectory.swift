@@ -7,7 +7,7 @@ package import SystemPackage
 /// A folder of event files: segments named by their first sequence and their first line's date, and the link `current`
 /// that shows the open one.
 package struct SegmentDirectory: Sendable {
-    /// Where it is.
+    /// The path of the folder.
     package let path: FilePath
 
     /// A folder that is made where it is not there, and must be empty.

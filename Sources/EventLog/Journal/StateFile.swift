@@ -6,7 +6,7 @@ import JSON
 ///
 /// Places on the timeline are whole nanoseconds, moments of an earlier start of the machine are dates.
 struct StateFile {
-    /// What it is called.
+    /// The name of the file in the state directory.
     static let name = "state.json"
     /// Of the format. A reader refuses what is newer.
     static let version = 1

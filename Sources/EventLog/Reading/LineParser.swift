@@ -53,7 +53,7 @@ package struct LineParser: Sendable {
 
     /// The line. Whoever fills it calls ``parse()``.
     package var text = JSONText()
-    /// What it begins with.
+    /// Type, version, number and dates of the line.
     package private(set) var head = Head(
         kind: nil, version: 0, sequence: nil, date: WallDate(microseconds: 0), monotonic: 0)
     /// Whether addresses of sightings are wanted.

@@ -25,7 +25,7 @@ public struct LogLine {
         case erased
     }
 
-    /// What it says.
+    /// What the line tells, by its type.
     public var entry: Entry
     /// Its number; absent in `evidence`.
     public var sequence: Int?
@@ -52,7 +52,7 @@ public struct LogLine {
 }
 
 extension LogLine {
-    /// Its type.
+    /// The type of line, as one asks for it.
     var type: LogReader.Types {
         switch entry {
         case .event: .event

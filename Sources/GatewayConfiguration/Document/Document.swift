@@ -23,7 +23,7 @@ struct Document {
         var text: UInt32
         /// A scalar's octets of text; for a mapping or sequence the index after its last node.
         var extent: UInt32
-        /// What it is.
+        /// Whether it is a scalar, and how it was quoted, a mapping, a sequence or an error.
         var kind: Kind
         /// Whether a syntax error ended the document within it, so that what it lacks may stand after the error.
         var isOpen = false

@@ -24,7 +24,7 @@ struct Reader {
 
     /// What a section says of one setting.
     enum Setting<Value> {
-        /// Nothing.
+        /// The section does not name the setting.
         case absent
         /// Something that is a mistake and has been reported.
         case mistaken

@@ -4,7 +4,7 @@ struct HomeAssistantHealth: Sendable {
     let component: String
     /// What tells it from the others, for good.
     let id: String
-    /// What it is called.
+    /// The name of the entity that people see.
     let name: String
     /// Keys of its own, each with a value in JSON.
     let extra: [(key: StaticString, json: StaticString)]

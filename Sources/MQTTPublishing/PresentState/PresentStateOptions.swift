@@ -72,7 +72,7 @@ package struct PresentStateCounters: Sendable, Hashable {
     /// Topics that were not cleared: nobody knew whether there was anything, and 100,000 such waited already.
     package var clearsGivenUp = 0
 
-    /// Nothing yet.
+    /// All counters at 0.
     package init() {}
 }
 

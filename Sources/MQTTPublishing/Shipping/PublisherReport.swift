@@ -15,7 +15,7 @@ final class PublisherReport {
     // A condition whose name no topic can have would have each of its lines said.
     private static let setAsideSaidMax = 10
 
-    /// How it stands.
+    /// What the publisher tells of its broker and its lines, up to date after each turn.
     var status: PublisherStatus
 
     /// What was said of the broker lately, and when: what comes and goes is not said each time.

@@ -18,6 +18,13 @@ ZEROS = [
 ]
 # swift-format reads the nearest file alone.
 FORMATS, OFF_IN_TESTS = (".swift-format", "Tests/.swift-format"), ["NeverForceUnwrap"]
+# Words that would stand beside any declaration: who reads them knows no more than from its name.
+HOLLOW = re.compile(
+    r"^[ \t]*///[ \t]+(?:Makes (?:one|it)|Whose(?: it is)?|What (?:it (?:is(?: called)?|does|says|was|has|counts|begins with)"
+    r"|lines call it|people call it)|Its (?:name|type|kind|value|number|text|size)|Where it is|How many(?: there are| are here)?"
+    r"|Since when|When it (?:begins|ends)|Who is who|Which(?: one)?|As it was(?: given| printed)?|Whether (?:it is|they are|so)"
+    r"|The same(?: of each)?|Nothing(?: yet)?|It has nothing of its own|How it (?:is|stands|ends)|An empty one)\.$",
+    re.MULTILINE)
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 
 
@@ -27,6 +34,7 @@ RELEASE = re.compile(r"^## \[?(\d[^\] ]*)\]? - (unreleased|\d{4}-\d\d-\d\d)$", r
 
 def check(tree):
     yield from zeros(tree)
+    yield from hollow(tree)
     yield from lengths(tree)
     yield from version(tree)
     yield from formats(tree)
@@ -67,6 +75,15 @@ def zeros(tree):
         # 45 MB of ICU come with it: the targets that bridge to it say so in their names, and no program needs them.
         if "Foundation" in imports(text) and not path.split("/")[1].endswith("Foundation"):
             yield Finding(path, 0, "imports Foundation: only a target whose name ends so may")
+
+
+def hollow(tree):
+    """Documentation says more than the name of what it is of."""
+    for path in tree.ending(".swift", under="Sources/"):
+        text = tree.text(path)
+        for found in HOLLOW.finditer(text):
+            yield Finding(path, text[:found.start()].count("\n") + 1,
+                          f"{found[0].strip()}: say what it is, its unit and its bounds")
 
 
 def kept_lines(text):

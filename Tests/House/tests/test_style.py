@@ -29,6 +29,18 @@ class Zeros(unittest.TestCase):
         self.assertEqual(said(style.check(tree().with_text("Sources/ValuesFoundation/A.swift", "import Foundation"))), [])
 
 
+class Hollow(unittest.TestCase):
+    def test_words_that_would_stand_anywhere_are_found_in_their_line(self):
+        for words in ["Makes one.", "Whose it is.", "What it is called.", "Whether they are.", "How many.", "Its name."]:
+            found = with_source(f"import A\n    /// {words}\n    let a = 1\n")
+            self.assertEqual(len(found), 1, words)
+            self.assertIn("Sources/Values/A.swift:2", found[0])
+
+    def test_a_sentence_that_begins_like_them_is_none(self):
+        for words in ["Whose it is, by the gateway's name.", "How many there are in an hour.", "The same under another name."]:
+            self.assertEqual(with_source(f"/// {words}\nlet a = 1\n"), [], words)
+
+
 class Lengths(unittest.TestCase):
     def test_four_hundred_lines_are_enough(self):
         self.assertEqual(with_source("\n" * 400), [])
