@@ -114,6 +114,49 @@ import Testing
         }
     }
 
+    /// Replaces a segment at once, as an erasure does, by one in which every line is of another boot.
+    private static func replace(_ world: World, _ first: Int) throws {
+        let (name, new) = ("events/" + World.name(first), "events/replacement")
+        try world.folder.write(
+            new, try world.folder.read(name).replacingOccurrences(of: #""boot":"b""#, with: #""boot":"x""#))
+        #expect(rename(world.folder.path + "/" + new, world.folder.path + "/" + name) == 0)
+    }
+
+    @Test func `of a segment that is replaced while it is read, nothing is given that is beyond the limit`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...6))
+        #expect(try world.take(upTo: 3) == [1, 2, 3])
+        try Self.replace(world, 1)
+        #expect(try world.take(upTo: 4) == [4])
+        #expect(String(decoding: world.line, as: UTF8.self).contains(#""boot":"x""#))
+        #expect(try world.take() == [5, 6])
+        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+    }
+
+    @Test func `what was read ahead of a segment that is replaced is not given once that was looked at`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...6))
+        for _ in 1...3 { #expect(try world.follower.next(into: &world.line, upTo: .max, &world.message)) }
+        #expect(try world.follower.refresh() == false)
+        try Self.replace(world, 1)
+        #expect(try world.follower.refresh())
+        #expect(try world.follower.next(into: &world.line, upTo: .max, &world.message))
+        #expect(String(decoding: world.line, as: UTF8.self).contains(#""boot":"x""#))
+        #expect(try world.take() == [5, 6])
+        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+    }
+
+    @Test func `a segment that is deleted while it is read is read to its end`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...6))
+        try world.write(7, World.line(7))
+        #expect(try world.take(upTo: 3) == [1, 2, 3])
+        try FileManager.default.removeItem(atPath: world.folder.path + "/events/" + World.name(1))
+        #expect(try world.follower.refresh() == false)
+        #expect(try world.take() == [4, 5, 6, 7])
+        #expect(world.follower.missed == 0)
+    }
+
     @Test func `lines that are gone are counted, lines that are no lines are passed over`() throws {
         let world = try World(from: LinePosition(sequence: 3))
         try world.write(10, World.line(10) + "{\"torn\n" + World.line(13))

@@ -24,6 +24,8 @@ public struct LineFollower: ~Copyable {
     private var isInPlace = false
     // The line that a segment was read again from its beginning for: a gap that is still there then is one.
     private var rereadAfter: Int?
+    // How often the segment had been read from when it was last seen that its name leads to it.
+    private var readsSeen = 0
     // The line that a copy of a segment was looked for: what is damaged in one may be whole in the other.
     private var copyReadAfter: Int?
 
@@ -56,6 +58,20 @@ public struct LineFollower: ~Copyable {
         self.position = position
     }
 
+    /// Looks whether the segment that is being read has been replaced, as `beacon-gateway erase` does, and if so reads on in
+    /// what has taken its place, from the same line.
+    ///
+    /// `next` does so by itself with each read from the disk; what was read ahead before (256 KiB at most) it would still
+    /// give. Who must not pass that on asks this before a round of lines.
+    ///
+    /// - Returns: whether it has been replaced; a line that was given and is still held may stand otherwise there.
+    /// - Throws: `Errno` of stat(2) and open(2).
+    @discardableResult
+    public mutating func refresh() throws(Errno) -> Bool {
+        guard let offset = reader?.offset else { return false }
+        return try readAnew(at: offset)
+    }
+
     /// Puts the next line, without its end, into `line`.
     ///
     /// - Parameters:
@@ -73,6 +89,7 @@ public struct LineFollower: ~Copyable {
                 guard try goOn() else { return false }
                 continue
             }
+            if try readAnewWhereRead(at: offset) { continue }
             guard message.parse(line) else {
                 damaged += 1
                 continue
@@ -139,8 +156,32 @@ public struct LineFollower: ~Copyable {
         // What is shorter than it was has been cut.
         let isCut = try opened.size() < offset
         reader = consume opened
+        readsSeen = 0
         segment = chosen
         if isCut { rewind() }
+    }
+
+    /// Does what `readAnew` does where the segment was read from since it was last known to be the one of that name.
+    private mutating func readAnewWhereRead(at offset: Int) throws(Errno) -> Bool {
+        guard let reads = reader?.reads, reads != readsSeen else { return false }
+        if try readAnew(at: offset) { return true }
+        readsSeen = reads
+        return false
+    }
+
+    /// Opens the segment again, at the line that begins at `offset`, where its name leads to another file than the one
+    /// that is open. One that was deleted is read to its end.
+    ///
+    /// - Returns: whether it is another one.
+    private mutating func readAnew(at offset: Int) throws(Errno) -> Bool {
+        guard let segment, try reader?.isStill(directory.appending(segment.name)) == false else { return false }
+        do throws(Errno) {
+            try open(segment, at: offset)
+        } catch {
+            guard error == .noSuchFileOrDirectory else { throw error }
+            return false
+        }
+        return true
     }
 
     /// Another segment that begins with the same line as the one that is open.
@@ -158,6 +199,7 @@ public struct LineFollower: ~Copyable {
     private mutating func goOn() throws(Errno) -> Bool {
         guard let segment, let end = reader?.offset, let size = try reader?.size() else { return false }
         damaged += reader?.drainOverlong() ?? 0
+        if try readAnewWhereRead(at: end) { return true }
         if size < end {
             rewind()
             return size > 0

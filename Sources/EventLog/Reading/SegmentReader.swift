@@ -22,6 +22,8 @@ struct SegmentReader: ~Copyable {
     private(set) var offset: Int
     /// Lines that were passed over because they were too long.
     private(set) var overlong = 0
+    /// How often the file was read from.
+    private(set) var reads = 0
 
     /// Reads from `offset` on, `window` octets at once: so many stay in memory.
     ///
@@ -41,6 +43,11 @@ struct SegmentReader: ~Copyable {
     ///
     /// - Throws: `Errno` of fstat(2).
     func size() throws(Errno) -> Int { try files.size(of: file) }
+
+    /// Whether `path` still leads to the file that is open (stat(2), fstat(2)).
+    ///
+    /// - Throws: `Errno` of stat(2).
+    func isStill(_ path: FilePath) throws(Errno) -> Bool { try files.leads(path, to: file) }
 
     /// How many lines were too long since this was asked last.
     mutating func drainOverlong() -> Int {
@@ -130,6 +137,7 @@ struct SegmentReader: ~Copyable {
 
     private mutating func fill() throws(Errno) {
         let place = offset + buffer.count - begin
+        reads += 1
         isAtEnd = try files.read(file, at: place, count: window, appendingTo: &buffer) == 0
     }
 

@@ -43,6 +43,8 @@ final class LineShipper {
     private var trial = TopicTrial()
     /// Whether a line was read that waits until nothing is under way.
     private var isHeld = false
+    /// Where that line was read from.
+    private var readAfter = LinePosition(sequence: 0)
     /// Whether nothing is left that may be read.
     private(set) var hasCaughtUp = false
 
@@ -144,6 +146,11 @@ final class LineShipper {
         hasCaughtUp = false
         var count = 0
         do {
+            // What has been erased since the last turn is not shipped out of what was read ahead.
+            if try follower.refresh(), isHeld {
+                follower.move(to: readAfter)
+                isHeld = false
+            }
             while !isPausing, !client.wantsWrite {
                 guard count < Self.linesPerTurn else {
                     wake(at: loop.now)
@@ -155,6 +162,7 @@ final class LineShipper {
                 if refused != nil || trial.isUnderWay { room = min(room, 1 - window.inFlight) }
                 guard room > 0 else { break }
                 if !isHeld {
+                    readAfter = follower.position
                     guard try follower.next(into: &line, upTo: durable, &message) else {
                         hasCaughtUp = true
                         break
