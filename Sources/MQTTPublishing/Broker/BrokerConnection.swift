@@ -108,7 +108,8 @@ final class BrokerConnection {
             try client.connect(address, options.port, keepAlive: Int(clamping: options.keepAlive.components.seconds))
         } catch {
             guard case .ended(let code, let error) = error else { return }
-            let trouble = client.trouble(code, error, isEstablished: false)
+            isEstablished = MosquittoClient.wasEstablished(code, error)
+            let trouble = trouble(of: client, code, error)
             if case .lost(let why) = trouble { throw .unreachable(options.place, why) }
             throw trouble
         }
@@ -170,7 +171,7 @@ final class BrokerConnection {
     private func ready(_ readiness: EventLoop.Readiness) {
         guard let client, let descriptor = client.descriptor else { return }
         if !isEstablished {
-            if let error = Self.error(of: descriptor) { return failAddress(.unreachable(options.place, "\(error)")) }
+            if let error = Self.error(of: descriptor) { return notEstablished(error, descriptor) }
             isEstablished = readiness.contains(.write)
         }
         do throws(MosquittoClient.Failure) {
@@ -199,6 +200,18 @@ final class BrokerConnection {
         } catch {
             over(error)
         }
+    }
+
+    /// The connection was over when it was looked at first.
+    private func notEstablished(_ error: Errno, _ descriptor: FileDescriptor) {
+        guard MosquittoClient.wasEstablished(0, error) else {
+            return failAddress(.unreachable(options.place, "\(error)"))
+        }
+        if !hasLooked, let what = Self.otherProtocol(descriptor) {
+            return failAddress(.otherProtocol(options.place, what))
+        }
+        isEstablished = true
+        over(.ended(0, error))
     }
 
     /// What is spoken at the other end of a connection where it is not MQTT, by the first octets that came from there.
@@ -253,12 +266,15 @@ final class BrokerConnection {
         // What it acknowledged before counts.
         owner?.takeAcknowledgements()
         guard self.client === client else { return }
-        var trouble = client.trouble(code, error, isEstablished: isEstablished)
+        fail(trouble(of: client, code, error))
+    }
+
+    /// What the end of a connection comes to.
+    private func trouble(of client: MosquittoClient, _ code: Int32, _ error: Errno) -> BrokerTrouble {
+        let trouble = client.trouble(code, error, isEstablished: isEstablished)
         noteSilence()
-        if case .lost = trouble, wasUnanswered, client.answer == nil {
-            trouble = .unanswered(options.place, client.tls.map { .tls(hasCertificate: $0.hasCertificate) } ?? .none)
-        }
-        fail(trouble)
+        guard case .lost = trouble, wasUnanswered, client.answer == nil else { return trouble }
+        return .unanswered(options.place, client.tls.map { .tls(hasCertificate: $0.hasCertificate) } ?? .none)
     }
 
     /// Notes where a broker was asked for a connection and gave no answer.

@@ -14,6 +14,12 @@ extension MosquittoClient {
         return words.hasSuffix(".") ? String(words.dropLast()) : words
     }
 
+    /// Whether a connection that ended before anything was heard had been established: who can't be reached, or refuses,
+    /// resets nothing (connect(2)). Somebody took it and ended it, as who speaks TLS does with what is none.
+    static func wasEstablished(_ code: Int32, _ error: Errno) -> Bool {
+        code == Int32(MOSQ_ERR_CONN_LOST.rawValue) || error == .connectionReset || error == .brokenPipe
+    }
+
     /// Why a connection ended, or did not come about where TCP's was not established.
     func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerTrouble {
         if let trouble = tls?.trouble { return .tls(trouble) }
