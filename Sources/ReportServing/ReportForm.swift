@@ -14,7 +14,7 @@ struct ReportForm {
         case text(title: String, top: String)
     }
 
-    /// What it is.
+    /// The shape of what the command prints, and of what goes out.
     let kind: Kind
     private var array = LinesAsArray()
     private var isBegun = false
