@@ -42,20 +42,29 @@ extension LineBuffer {
     }
 
     /// Appends a string.
+    @inlinable @inline(__always)
     public mutating func string(_ text: String) { quoted { $0.append(escaped: text) } }
 
     /// Appends text as the inside of a JSON string (§7).
     public mutating func append(escaped text: String) {
-        if let mayStand, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+        if mayStand != nil, !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }), let mayStand {
             return append(escaped: text, unless: mayStand)
         }
         var text = text
         text.withUTF8 { octets in
+            guard let first = octets.baseAddress else { return }
             reserve(6 * octets.count)
+            let start = unsafe storage + filled
             var index = 0
-            // Most names hold nothing to escape: they are copied as they are looked at.
+            // Most names hold nothing to escape: they are copied as they are looked at, eight octets at once.
+            while index + 8 <= octets.count {
+                let word = unsafe UnsafeRawPointer(first + index).loadUnaligned(as: UInt64.self)
+                if Self.needsEscape(word) { break }
+                unsafe UnsafeMutableRawPointer(start + index).storeBytes(of: word, as: UInt64.self)
+                index += 8
+            }
             while index < octets.count, unsafe !Self.needsEscape(octets[index]) {
-                unsafe storage[filled + index] = octets[index]
+                unsafe start[index] = octets[index]
                 index += 1
             }
             filled += index
@@ -83,6 +92,17 @@ extension LineBuffer {
     @inline(__always)
     private static func needsEscape(_ octet: UInt8) -> Bool {
         octet < 0x20 || octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
+    }
+
+    /// Whether one of eight octets has to be escaped: in each octet the highest bit is told of what is less than 0x20,
+    /// or 0 once `"` or `\` is taken from it.
+    @inline(__always)
+    private static func needsEscape(_ octets: UInt64) -> Bool {
+        let (each, highest): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        let quotes = octets ^ (each &* UInt64(UInt8(ascii: "\"")))
+        let backslashes = octets ^ (each &* UInt64(UInt8(ascii: "\\")))
+        let controls = (octets &- each &* 0x20) & ~octets
+        return (controls | (quotes &- each) & ~quotes | (backslashes &- each) & ~backslashes) & highest != 0
     }
 
     private mutating func appendEscaped(_ octet: UInt8) {
@@ -119,6 +139,12 @@ extension LineBuffer {
         filled += size + 3
     }
 
+    /// Appends members of the object that is being written as they were written before: `"a":1,"b":2`.
+    public mutating func append(members: [UInt8]) {
+        if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
+        append(members)
+    }
+
     /// The same under a name that is no literal.
     public mutating func key(named key: String) {
         if !ends(with: UInt8(ascii: "{")) { append(octet: UInt8(ascii: ",")) }
@@ -133,12 +159,14 @@ extension LineBuffer {
     }
 
     /// Writes a text.
+    @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ text: String) {
         self.key(key)
         string(text)
     }
 
     /// Writes a text; nothing where there is none: absent is absent.
+    @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ text: String?) {
         if let text { write(key, text) }
     }
@@ -170,12 +198,14 @@ extension LineBuffer {
     }
 
     /// Writes a decimal number of so many millionths: ``append(millionths:)``.
+    @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, millionths: Int64) {
         self.key(key)
         append(millionths: millionths)
     }
 
     /// Writes a date: ``append(date:)``.
+    @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, date microseconds: Int64) {
         self.key(key)
         quoted { $0.append(date: microseconds) }

@@ -3,7 +3,7 @@ import BluetoothLE
 // Dates as RFC 3339 has them, in UTC.
 extension LineBuffer {
     /// Appends the date so many microseconds after the beginning of 1970: `2026-11-21T07:46:27.123456Z`.
-    package mutating func append(date microseconds: Int64) {
+    public mutating func append(date microseconds: Int64) {
         let (second, rest) = Self.split(microseconds, by: 1_000_000)
         append(second: second)
         append(rest, digits: 6)
@@ -11,7 +11,7 @@ extension LineBuffer {
     }
 
     /// The same of nanoseconds, of which a date has nine digits where six don't say all.
-    package mutating func append(dateOfNanoseconds nanoseconds: Int64) {
+    public mutating func append(dateOfNanoseconds nanoseconds: Int64) {
         let (second, rest) = Self.split(nanoseconds, by: 1_000_000_000)
         append(second: second)
         if rest % 1000 == 0 { append(rest / 1000, digits: 6) } else { append(rest, digits: 9) }
@@ -19,7 +19,8 @@ extension LineBuffer {
     }
 
     /// Writes the date so many nanoseconds after the beginning of 1970: ``append(dateOfNanoseconds:)``.
-    package mutating func write(_ key: StaticString, dateOfNanoseconds nanoseconds: Int64) {
+    @inlinable @inline(__always)
+    public mutating func write(_ key: StaticString, dateOfNanoseconds nanoseconds: Int64) {
         self.key(key)
         quoted { $0.append(dateOfNanoseconds: nanoseconds) }
     }

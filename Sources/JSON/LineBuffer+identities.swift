@@ -1,9 +1,9 @@
-package import BluetoothLE
+public import BluetoothLE
 
 // How beacons and devices are spelled.
 extension LineBuffer {
     /// Appends a UUID: upper case with hyphens.
-    package mutating func append(_ uuid: ProximityUUID) {
+    public mutating func append(_ uuid: ProximityUUID) {
         reserve(36)
         // 8-4-4-4-12 digits: where two groups share a word its halves are written apart.
         let words = (
@@ -42,31 +42,37 @@ extension LineBuffer {
     }
 
     /// Appends a device address: six pairs of upper-case hexadecimal digits.
-    package mutating func append(_ address: DeviceAddress) {
+    public mutating func append(_ address: DeviceAddress) {
         reserve(17)
-        for index in 0..<6 {
-            if index > 0 {
-                unsafe storage[filled] = UInt8(ascii: ":")
-                filled += 1
-            }
-            append(hexadecimal: UInt8(truncatingIfNeeded: address.value >> UInt64(40 - 8 * index)))
+        let first = Self.digits(address.value >> 16)
+        let last = Self.digits(address.value & 0xFFFF)
+        for index in 0..<4 {
+            store(UInt16(truncatingIfNeeded: first >> UInt64(16 * index)), at: 3 * index)
+            store(UInt8(ascii: ":"), at: 3 * index + 2)
         }
+        store(UInt16(truncatingIfNeeded: last >> 32), at: 12)
+        store(UInt8(ascii: ":"), at: 14)
+        store(UInt16(truncatingIfNeeded: last >> 48), at: 15)
+        filled += 17
     }
 
     /// Writes a UUID.
-    package mutating func write(_ key: StaticString, _ uuid: ProximityUUID) {
+    @inlinable @inline(__always)
+    public mutating func write(_ key: StaticString, _ uuid: ProximityUUID) {
         self.key(key)
         quoted { $0.append(uuid) }
     }
 
     /// Writes a device's address.
-    package mutating func write(_ key: StaticString, _ address: DeviceAddress) {
+    @inlinable @inline(__always)
+    public mutating func write(_ key: StaticString, _ address: DeviceAddress) {
         self.key(key)
         quoted { $0.append(address) }
     }
 
     /// Writes what tells a beacon from others: `uuid`, `major`, `minor`.
-    package mutating func write(_ beacon: BeaconIdentity) {
+    @inlinable @inline(__always)
+    public mutating func write(_ beacon: BeaconIdentity) {
         write("uuid", beacon.uuid)
         write("major", beacon.major)
         write("minor", beacon.minor)

@@ -8,36 +8,40 @@ extension LineBuffer {
             unsafe storage[filled] = UInt8(ascii: "-")
             filled += 1
         }
-        var rest = number.magnitude
+        let magnitude = number.magnitude
         var digits = 1
         var bound: UInt = 10
-        while rest >= bound, digits < 20 {
+        // 64 bits have 20 digits at most.
+        while magnitude >= bound, digits < 20 {
             digits += 1
-            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            bound = next
+            bound &*= 10
         }
-        var place = filled + digits
-        filled = place
-        while digits > 0 {
-            place -= 1
-            digits -= 1
-            unsafe storage[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
+        store(magnitude, digits: digits)
     }
 
     /// Appends a number of exactly `digits` decimal digits, zeros in front.
     @inlinable @inline(__always)
     public mutating func append(_ number: Int, digits: Int) {
         reserve(digits)
-        var rest = number.magnitude
-        var place = filled + digits
-        while place > filled {
-            place -= 1
-            unsafe storage[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
+        store(number.magnitude, digits: digits)
+    }
+
+    /// Appends the last `digits` decimal digits of a number, for which ``reserve(_:)`` made room: two with each division.
+    @inlinable @inline(__always)
+    mutating func store(_ number: UInt, digits: Int) {
+        let start = unsafe storage + filled
+        var rest = number
+        var place = digits
+        while place >= 2 {
+            let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+            rest = quotient
+            // Of less than a hundred this is the tenth.
+            let tens = (pair &* 103) >> 10
+            place -= 2
+            unsafe start[place] = 0x30 + UInt8(truncatingIfNeeded: tens)
+            unsafe start[place + 1] = 0x30 + UInt8(truncatingIfNeeded: pair &- tens &* 10)
         }
+        if place == 1 { unsafe start[0] = 0x30 + UInt8(truncatingIfNeeded: rest % 10) }
         filled += digits
     }
 

@@ -81,13 +81,14 @@ extension MonitorEngine {
                     guard source < indices.count else { break }
                     let adapter = indices[source]
                     guard adapter != .together, clocks[adapter.offset].isListening else { break }
-                    if kind.isHeard { clocks[adapter.offset].hear(at: present) }
+                    // The place was looked at there.
+                    if kind.isHeard { unsafe clocks[unchecked: adapter.offset].hear(at: present) }
                     if kind.isBeacon {
                         let frame = unsafe entries[unchecked: index].frame
                         let place = lookup.remembered(frame.uuid, frame.number, hash: lookup.hash(frame.uuid))
                         if place < 0 { break }
                         let last = Refresh(frame, by: adapter, at: present)
-                        let clock = clocks[adapter.offset].runningReading(at: present)
+                        let clock = unsafe clocks[unchecked: adapter.offset].runningReading(at: present)
                         var isLeft: UInt8 = 0
                         for number in 0..<Int(unsafe remembered[unchecked: place].count) {
                             let subject = unsafe remembered[unchecked: place].subjects[unchecked: number]

@@ -23,26 +23,15 @@ package struct LineEncoder: Sendable {
 
     /// How many lines were numbered: the `sequence` of the last.
     package private(set) var sequence = 0
-    private let options: Options
+    // What every line has: a reference, so that the closures which write a line hold one thing and copy nothing.
+    private let head: LineHead
     // The adapters' names, each at its place.
     private var adapterNames: [String] = []
-    // What every line has, made once: how its topic begins, the gateway's name and the boot, as they stand in strings.
-    private let topicStart: [UInt8]
-    private let gateway: [UInt8]
-    private let boot: [UInt8]
 
     /// An encoder that begins with the number after `sequence`.
     package init(_ options: Options, after sequence: Int = 0) {
-        func escaped(_ text: String) -> [UInt8] {
-            var buffer = LineBuffer(capacity: 1024)
-            buffer.append(escaped: text)
-            return buffer.bytes
-        }
-        self.options = options
+        head = LineHead(options)
         self.sequence = sequence
-        topicStart = escaped("\(options.prefix)/\(options.gateway.text)/")
-        gateway = escaped(options.gateway.text)
-        boot = escaped(options.boot ?? "")
     }
 
     /// Says what lines call an adapter; an adapter without a name has none in a sighting.
@@ -73,8 +62,9 @@ package struct LineEncoder: Sendable {
         _ body: (inout LineBuffer) -> Void
     ) {
         sequence += 1
-        envelope(type, name, of: beacon, qos: 1, into: &buffer) { buffer in
-            writeHead(type, into: &buffer)
+        let (head, sequence) = (head, sequence)
+        head.envelope(type, name, of: beacon, qos: 1, into: &buffer) { buffer in
+            head.write(type, into: &buffer)
             buffer.write("sequence", sequence)
             body(&buffer)
         }
@@ -82,50 +72,12 @@ package struct LineEncoder: Sendable {
 
     /// Appends a line whose payload `payload` writes.
     func envelope(
-        _ type: StaticString, _ name: String?, of beacon: BeaconIdentity? = nil, qos: Int,
-        into buffer: inout LineBuffer,
+        _ type: StaticString, _ name: String?, qos: Int, into buffer: inout LineBuffer,
         _ payload: (inout LineBuffer) -> Void
     ) {
-        if options.envelope {
-            buffer.object { buffer in
-                buffer.key("topic")
-                buffer.quoted { append(topicOf: type, name, beacon, into: &$0) }
-                buffer.write("qos", qos)
-                buffer.write("retain", false)
-                buffer.object("payload", payload)
-            }
-        } else {
-            buffer.object(payload)
-        }
-        buffer.append(octet: 0x0A)
-    }
-
-    private func append(
-        topicOf type: StaticString, _ name: String?, _ beacon: BeaconIdentity?, into buffer: inout LineBuffer
-    ) {
-        buffer.append(topicStart)
-        buffer.append(type)
-        if let name {
-            buffer.append(octet: UInt8(ascii: "/"))
-            buffer.append(escaped: name)
-        }
-        guard let beacon else { return }
-        buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(beacon.uuid)
-        buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(Int(beacon.major))
-        buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(Int(beacon.minor))
+        head.envelope(type, name, of: nil, qos: qos, into: &buffer, payload)
     }
 
     /// Writes what every payload begins with: the version, the type, the gateway and the boot.
-    func writeHead(_ type: StaticString, into buffer: inout LineBuffer) {
-        buffer.write("version", LineVersion.current)
-        buffer.write("type", word: type)
-        buffer.key("gateway")
-        buffer.quoted { $0.append(gateway) }
-        guard options.boot != nil else { return }
-        buffer.key("boot")
-        buffer.quoted { $0.append(boot) }
-    }
+    func writeHead(_ type: StaticString, into buffer: inout LineBuffer) { head.write(type, into: &buffer) }
 }

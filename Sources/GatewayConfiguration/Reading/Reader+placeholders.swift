@@ -20,8 +20,8 @@ extension Reader {
 
     /// `${HOSTNAME}` and the like in a value: a shell, Compose or Ansible puts something in its place, this file does not.
     mutating func warnOfPlaceholders() {
-        // A file without `${` anywhere, which most are, is looked through once and quickly.
-        guard Self.placeholder(in: source.bytes[...]) != nil else { return }
+        // A file without `$` anywhere, which most are, is looked through once and quickly.
+        guard source.bytes.contains(UInt8(ascii: "$")), Self.placeholder(in: source.bytes[...]) != nil else { return }
         for node in document.nodes.indices {
             let text = document.text(of: node)
             guard let range = Self.placeholder(in: text) else { continue }

@@ -1,0 +1,69 @@
+import BeaconMonitoring
+import BluetoothLE
+import JSON
+
+/// What every line of one gateway has, made once: its envelope with the topic, and what its payload begins with.
+final class LineHead: Sendable {
+    private let hasEnvelope: Bool
+    // How topics begin, as they stand in a string.
+    private let topicStart: [UInt8]
+    // The members `gateway` and `boot`.
+    private let source: [UInt8]
+
+    init(_ options: LineEncoder.Options) {
+        hasEnvelope = options.envelope
+        var buffer = LineBuffer(capacity: 1024)
+        buffer.append(escaped: "\(options.prefix)/\(options.gateway.text)/")
+        topicStart = buffer.bytes
+        buffer.removeAll()
+        buffer.object { buffer in
+            buffer.write("gateway", options.gateway.text)
+            buffer.write("boot", options.boot)
+        }
+        source = Array(buffer.bytes.dropFirst().dropLast())
+    }
+
+    /// Appends a line whose payload `payload` writes, with its line end.
+    func envelope(
+        _ type: StaticString, _ name: String?, of beacon: BeaconIdentity?, qos: Int, into buffer: inout LineBuffer,
+        _ payload: (inout LineBuffer) -> Void
+    ) {
+        if hasEnvelope {
+            buffer.object { buffer in
+                buffer.key("topic")
+                buffer.quoted { append(topicOf: type, name, beacon, into: &$0) }
+                buffer.write("qos", qos)
+                buffer.write("retain", false)
+                buffer.object("payload", payload)
+            }
+        } else {
+            buffer.object(payload)
+        }
+        buffer.append(octet: 0x0A)
+    }
+
+    private func append(
+        topicOf type: StaticString, _ name: String?, _ beacon: BeaconIdentity?, into buffer: inout LineBuffer
+    ) {
+        buffer.append(topicStart)
+        buffer.append(type)
+        if let name {
+            buffer.append(octet: UInt8(ascii: "/"))
+            buffer.append(escaped: name)
+        }
+        guard let beacon else { return }
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(beacon.uuid)
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(Int(beacon.major))
+        buffer.append(octet: UInt8(ascii: "/"))
+        buffer.append(Int(beacon.minor))
+    }
+
+    /// Writes what every payload begins with: the version, the type, the gateway and the boot.
+    func write(_ type: StaticString, into buffer: inout LineBuffer) {
+        buffer.write("version", LineVersion.current)
+        buffer.write("type", word: type)
+        buffer.append(members: source)
+    }
+}
