@@ -11,11 +11,16 @@ package import SystemPackage
 @safe package final class HTTPServer {
     private struct Connection {
         var socket: Int32
+        var address: InternetAddress?
+        /// Its place in the order in which they came.
+        var number: Int
         /// When it is dropped; absent for a stream, which has rules of its own.
         var deadline: Instant?
         var stream: HTTPStream?
         var promise: HTTPPromise?
     }
+
+    private static let roomForComing = 32
 
     /// What it has done.
     package private(set) var counters = HTTPServerCounters()
@@ -36,6 +41,8 @@ package import SystemPackage
     // Streams that had no turn, in the order in which they asked.
     private var waiting: [UInt] = []
     private var piecesLeft = 0
+    // Of the connection that is just being taken on.
+    private var latestAddress: InternetAddress?
     private var isRunning = false
     private var isStopping = false
 
@@ -55,7 +62,8 @@ package import SystemPackage
         var options = unsafe cmicrohttpd_settings()
         unsafe options.listener = listener.rawValue
         unsafe options.connection_memory = settings.headOctetsMax
-        unsafe options.connections_max = UInt32(clamping: settings.connectionsMax)
+        // Some more than there may be: whoever comes then has one of the others dropped, and is let in himself.
+        unsafe options.connections_max = UInt32(clamping: settings.connectionsMax + Self.roomForComing)
         unsafe options.connections_per_address_max = UInt32(clamping: settings.connectionsPerAddressMax)
         unsafe options.idle_seconds_max = UInt32(clamping: settings.idleSecondsMax)
         // It is stopped before it goes: `stop()`, or `deinit`.
@@ -181,6 +189,7 @@ package import SystemPackage
     }
 
     private func accepts(_ address: InternetAddress?) -> Bool {
+        latestAddress = address
         guard let only = settings.onlyFrom, address != only else { return true }
         counters.turnedAway += 1
         return false
@@ -195,8 +204,24 @@ package import SystemPackage
         }
         counters.connections += 1
         connections[connection] = Connection(
-            socket: socket, deadline: loop.now + settings.requestTime)
+            socket: socket, address: latestAddress, number: counters.connections,
+            deadline: loop.now + settings.requestTime)
         counters.connectionsMost = max(counters.connectionsMost, connections.count)
+        if connections.count > settings.connectionsMax { makeRoom() }
+    }
+
+    /// Drops a connection that nothing is being sent on: the oldest of the address that has the most of them, so that who
+    /// fills the server is in his own way, and in nobody else's.
+    private func makeRoom() {
+        var counts: [InternetAddress?: Int] = [:]
+        let idle = connections.filter { $0.value.deadline != nil && $0.value.promise == nil }
+        for connection in idle.values { counts[connection.address, default: 0] += 1 }
+        let most = counts.values.max() ?? 0
+        let candidates = idle.filter { counts[$0.value.address] == most }
+        guard let oldest = candidates.min(by: { $0.value.number < $1.value.number }) else { return }
+        drop(oldest.key)
+        // The library looks at it again in its next turn.
+        if let timer { loop.set(timer, at: loop.now) }
     }
 
     private func completed(_ connection: UInt) {

@@ -62,6 +62,34 @@ import Testing
         #expect(other.text.hasSuffix("/other"))
     }
 
+    @Test func `who fills the server is in his own way, and in nobody else's`() async throws {
+        var settings = HTTPServerSettings()
+        (settings.connectionsMax, settings.connectionsPerAddressMax) = (40, 40)
+        let world = try ServerWorld(settings)
+        // Begun, and left: nothing ends them but time, which stands still here.
+        var clients: [Client] = []
+        for number in 0..<40 {
+            let client = try Client(world.port, from: "127.0.0.\(2 + number % 2)")
+            try client.send("GET / HTTP/1.1\r\nHo")
+            clients.append(client)
+            try world.turn()
+        }
+        try await world.turn(until: "all places are taken") { world.server.connectionCount == 40 }
+        for _ in 0..<5 {
+            let honest = try Client(world.port, from: "127.0.0.9")
+            try honest.send("GET /honest HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            clients.append(honest)
+            try await world.turn(until: "the honest one is answered") { try honest.isAnswered() }
+            #expect(honest.text.hasSuffix("/honest"))
+        }
+        try await world.turn(until: "there are as many as there may be") { world.server.connectionCount == 40 }
+        #expect(world.server.counters.dropped == 5)
+        for client in clients[40...] {
+            client.read()
+            #expect(!client.isClosed)
+        }
+    }
+
     @Test func `what is no request reaches no handler, and leaves nothing behind`() async throws {
         let world = try ServerWorld()
         var generator = SeededGenerator(state: SeededGenerator.wanted ?? 15)
