@@ -56,19 +56,20 @@ struct SecondText {
         let date = CivilDate(day: days)
         let rest = second - days * 86_400
         var text = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
-        func put(_ number: Int, at place: Int, digits: Int) {
-            var left = number
-            for digit in (place..<place + digits).reversed() {
-                text[digit] = 0x30 + UInt8(truncatingIfNeeded: left % 10)
-                left /= 10
-            }
+        func put(_ number: Int, at place: Int) {
+            let pair = UInt32(truncatingIfNeeded: number)
+            let tens = pair / 10
+            text[place] = 0x30 + UInt8(truncatingIfNeeded: tens)
+            text[place + 1] = 0x30 + UInt8(truncatingIfNeeded: pair &- tens &* 10)
         }
-        put(date.year, at: 0, digits: 4)
-        put(date.month, at: 5, digits: 2)
-        put(date.day, at: 8, digits: 2)
-        put(rest / 3600, at: 11, digits: 2)
-        put(rest / 60 % 60, at: 14, digits: 2)
-        put(rest % 60, at: 17, digits: 2)
+        let ofDay = UInt32(truncatingIfNeeded: rest)
+        put(date.year / 100 % 100, at: 0)
+        put(date.year % 100, at: 2)
+        put(date.month, at: 5)
+        put(date.day, at: 8)
+        put(Int(ofDay / 3600), at: 11)
+        put(Int(ofDay / 60 % 60), at: 14)
+        put(Int(ofDay % 60), at: 17)
         text[10] = UInt8(ascii: "T")
         text[13] = UInt8(ascii: ":")
         text[16] = UInt8(ascii: ":")

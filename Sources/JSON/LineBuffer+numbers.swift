@@ -9,14 +9,28 @@ extension LineBuffer {
             filled += 1
         }
         let magnitude = number.magnitude
+        guard magnitude < 100_000_000 else { return storeLarge(magnitude) }
+        storeSmall(magnitude)
+    }
+
+    /// Appends a number of eight digits at most, for which ``reserve(_:)`` made room.
+    @inlinable @inline(__always)
+    mutating func storeSmall(_ number: UInt) {
         var digits = 1
         var bound: UInt = 10
-        // 64 bits have 20 digits at most.
-        while magnitude >= bound, digits < 20 {
+        while number >= bound {
             digits += 1
             bound &*= 10
         }
-        store(magnitude, digits: digits)
+        store(number, digits: digits)
+    }
+
+    /// The same of more digits, as times and identifiers have them: eight after eight.
+    @usableFromInline @inline(never)
+    mutating func storeLarge(_ number: UInt) {
+        let (high, low) = number.quotientAndRemainder(dividingBy: 100_000_000)
+        if high < 100_000_000 { storeSmall(high) } else { storeLarge(high) }
+        store(low, digits: 8)
     }
 
     /// Appends a number of exactly `digits` decimal digits, zeros in front.

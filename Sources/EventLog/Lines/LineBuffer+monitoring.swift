@@ -50,6 +50,8 @@ extension LineBuffer {
 
     /// Writes `diagnostics`: the flags by their names.
     package mutating func write(_ diagnostics: Diagnostics) {
+        // Nearly all lines have none.
+        guard !diagnostics.isEmpty else { return array("diagnostics", EmptyCollection<String>()) { $0.string($1) } }
         let names = Diagnostics.names.enumerated().lazy.filter { bit, _ in
             diagnostics.contains(Diagnostics(rawValue: 1 << UInt32(bit)))
         }
