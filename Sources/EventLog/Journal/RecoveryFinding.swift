@@ -69,6 +69,9 @@ extension Journal.Recovery {
                 stateSize = size
                 // Numbers were reserved, and nothing was kept yet.
                 isFirstStart = state.boot.isEmpty
+                // Who wrote it may not have lived to synchronise its name, and what is gone on from must not be older after
+                // a power cut. Where that can't be done nothing newer is written either (rule N5).
+                try? files.synchronizeDirectory(options.stateDirectory)
             case .damaged(let path):
                 isFirstStart = false
                 let aside = options.stateDirectory.appending(StateFile.name + ".damaged")
