@@ -12,6 +12,21 @@ import TestSupport
 @testable import HTTPServing
 @testable import ReportServing
 
+/// The machine's clock, that waits for whoever looks at it: between two looks 20 ms go by at most. Among a thousand other
+/// tests one may have to wait for half a minute, and what is served has deadlines.
+private final class PatientClock {
+    private var seen = ContinuousClock.now
+    private var nanoseconds: Int64 = 1
+
+    var now: Instant {
+        let time = ContinuousClock.now
+        let passed = min(seen.duration(to: time), .milliseconds(20))
+        seen = time
+        nanoseconds += Int64(passed / .nanoseconds(1))
+        return Instant(nanoseconds: nanoseconds)
+    }
+}
+
 /// A folder of event files that is served, and a client in the same loop.
 final class ServedWorld {
     let scratch: Scratch
@@ -28,7 +43,8 @@ final class ServedWorld {
 
     init(_ lines: (inout LineWriter) -> Void = { _ in }, names: BeaconNames = BeaconNames()) throws {
         scratch = try Scratch()
-        loop = try EventLoop()
+        let clock = PatientClock()
+        loop = try EventLoop(clock: { clock.now })
         self.names = names
         lines(&writer)
         try flush()
@@ -60,12 +76,15 @@ final class ServedWorld {
     /// A server that knows nothing yet.
     func start() throws {
         served?.stop()
+        var settings = HTTPServerSettings()
+        // The library's own bound goes by the machine's clock.
+        settings.idleSecondsMax = 3600
         let listener = try InternetAddress("127.0.0.1")!.listen(port: 0)
         port = listener.port
         served = try ReportServer(
             ReportServer.Source(
                 directory: FilePath(scratch.url.path), names: names, configuration: scratch.path("gateway.yaml"),
-                program: program, time: VisitsTime(isUTC: true)), listener: listener.socket, HTTPServerSettings(),
+                program: program, time: VisitsTime(isUTC: true)), listener: listener.socket, settings,
             on: loop,
             wall: { [unowned self] in WallDate(microseconds: Int64((writer.offset + time) * 1_000_000)) })
     }
