@@ -9,13 +9,15 @@ import SystemPackage
 final class Radio: Sendable {
     enum Word: Sendable {
         case change(ScanChange)
-        case report(BeaconIdentity?, adapter: Int, count: Int, at: Instant?)
+        case report(BeaconIdentity?, adapter: Int, count: Int)
+        /// Heard now; and once more so much later, which stays in the kernel's buffer until that is drained.
+        case reportAndBuffer(BeaconIdentity, after: Duration)
     }
 
     private struct State {
         var words: [Word] = []
-        /// What waits in a buffer that only draining empties.
-        var buffered: [Word] = []
+        /// What waits in a buffer that only draining empties, once its time has come.
+        var buffered: [(beacon: BeaconIdentity, time: Instant)] = []
         var starts: [ServiceDemand] = []
         var stops = 0
         var drains = 0
@@ -51,13 +53,13 @@ final class Radio: Sendable {
     func say(_ changes: ScanChange...) { put(changes.map { .change($0) }) }
 
     func hear(_ beacon: BeaconIdentity?, on adapter: Int = 0, times count: Int = 1) {
-        put([.report(beacon, adapter: adapter, count: count, at: nil)])
+        put([.report(beacon, adapter: adapter, count: count)])
     }
 
-    /// Heard, and left lying in the kernel's buffer until it is drained.
-    func buffer(_ beacon: BeaconIdentity?) {
-        let time = SystemMonitorClock().now
-        state.withLock { $0.buffered.append(.report(beacon, adapter: 0, count: 1, at: time)) }
+    /// Heard, and heard once more after `interval`: the second report wakes nobody, and lies in the kernel's buffer until
+    /// that is drained. However slow the machine is, it lies there when `interval` has gone by.
+    func hear(_ beacon: BeaconIdentity, andBuffer interval: Duration) {
+        put([.reportAndBuffer(beacon, after: interval)])
     }
 
     func listen(_ adapter: Int = 0) {
@@ -124,11 +126,12 @@ final class Radio: Sendable {
 
         func drain() {
             read()
-            let words = radio.state.withLock { state in
-                defer { state.buffered = [] }
-                return state.buffered
+            let now = loop.now
+            let due = radio.state.withLock { state in
+                defer { state.buffered.removeAll { $0.time <= now } }
+                return state.buffered.filter { $0.time <= now }
             }
-            for word in words { say(word) }
+            for report in due { self.report(report.beacon, on: 0, at: report.time) }
             radio.note { $0.drains += 1 }
         }
 
@@ -153,8 +156,12 @@ final class Radio: Sendable {
         private func say(_ word: Word) {
             switch word {
             case .change(let change): handler?.changed(change, at: loop.now)
-            case .report(let beacon, let adapter, let count, let time):
-                for _ in 0..<count { report(beacon, on: adapter, at: time ?? loop.now) }
+            case .report(let beacon, let adapter, let count):
+                for _ in 0..<count { report(beacon, on: adapter, at: loop.now) }
+            case .reportAndBuffer(let beacon, let interval):
+                let now = loop.now
+                radio.state.withLock { $0.buffered.append((beacon, now + interval)) }
+                report(beacon, on: 0, at: now)
             }
         }
 
