@@ -7,7 +7,7 @@ import Testing
 @testable import BeaconHearing
 
 /// What is between the thread that hears and the monitor: bounded, in order, and never silent about a loss.
-@Suite(.timeLimit(.minutes(20))) struct HandOverTests {
+@Suite(.timeLimit(.minutes(40))) struct HandOverTests {
     private static func entries(_ count: Int, adapter: Int = 0, from second: Int = 0) -> ContiguousArray<
         FrameBatch.Entry
     > {

@@ -8,7 +8,7 @@ import Testing
 @testable import Location
 
 /// Providers whose run ends, or is asked for what it received, when that is least convenient.
-@Suite(.timeLimit(.minutes(20))) struct PlaybackTests {
+@Suite(.timeLimit(.minutes(40))) struct PlaybackTests {
     /// A resolver of which no server answers, until a test lets it.
     private final class Resolver: Sendable {
         private let answer = DispatchSemaphore(value: 0)

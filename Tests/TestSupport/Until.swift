@@ -5,12 +5,13 @@ package struct NeverSo: Error, CustomStringConvertible {
 
 /// Lets other tasks run until something is so that no one tells of.
 ///
-/// The bound is for what would hang, and far above what a busy machine takes.
-/// - Throws: ``NeverSo`` with `what` after ten minutes.
+/// The bound is for what would hang. Whoever waits has his turn after all that is ready to run, so on a busy machine a wait
+/// can be as long as all tests together: the bound is far above that.
+/// - Throws: ``NeverSo`` with `what` after forty minutes.
 package func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(600)
+    let end = ContinuousClock.now + .seconds(2_400)
     while try await !isSo() {
-        guard ContinuousClock.now < end else { throw NeverSo(description: "ten minutes, and still not so: \(what)") }
+        guard ContinuousClock.now < end else { throw NeverSo(description: "forty minutes, and still not so: \(what)") }
         await Task.yield()
     }
 }
