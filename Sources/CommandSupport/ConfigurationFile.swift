@@ -22,14 +22,32 @@ package enum ConfigurationFile {
     /// - Returns: the configuration; the names of beacons that stand in a file of their own are not read.
     /// - Throws: ``ExitFailure`` where it can't be read, with every mistake where it has any.
     package static func load(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
-        let name = path == "-" ? "standard input" : path
+        let name = name(of: path)
+        return try parse(try read(path, name), name, isReplay: isReplay).get()
+    }
+
+    /// Where the gateway whose configuration is at `path` writes and answers, even if the file has mistakes by now.
+    ///
+    /// - Returns: `output`, as far as the file says it; and the whole configuration, or every mistake in it.
+    /// - Throws: ``ExitFailure`` where the file can't be read.
+    package static func output(
+        of path: String
+    ) throws(ExitFailure) -> (output: OutputConfiguration, configuration: Result<Configuration, ExitFailure>) {
+        let name = name(of: path)
+        let bytes = try read(path, name)
+        let parsed = parse(bytes, name, isReplay: false)
+        if case .success(let configuration) = parsed { return (configuration.output, parsed) }
+        return (Configuration.outputDespiteMistakes(bytes), parsed)
+    }
+
+    private static func name(of path: String) -> String { path == "-" ? "standard input" : path }
+
+    private static func parse(
+        _ bytes: [UInt8], _ name: String, isReplay: Bool
+    ) -> Result<Configuration, ExitFailure> {
         let deafAfter = isReplay ? nil : EngineConfiguration.liveDeafAfter
-        let parsed = Configuration.parse(
-            try read(path, name), file: name, deafAfterUnlessSet: deafAfter, locatesOtherwise: isReplay)
-        switch parsed {
-        case .success(let configuration): return configuration
-        case .failure(let mistakes): throw ExitFailure(.configurationInvalid, mistakes.description)
-        }
+        return Configuration.parse(bytes, file: name, deafAfterUnlessSet: deafAfter, locatesOtherwise: isReplay)
+            .mapError { ExitFailure(.configurationInvalid, $0.description) }
     }
 
     /// The SHA-256 of the file at `path` as it is now, in hexadecimal; `nil` of standard input, which can be read once, and

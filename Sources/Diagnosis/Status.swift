@@ -13,20 +13,48 @@ package struct Status: Sendable {
     /// What people are shown: adapters, conditions, output, broker and diagnostics, in lines.
     package let page: String
     /// Why this is not a running daemon's, where it is not.
-    package let remark: String?
+    package var remark: String?
+    /// What is to be known besides, of a daemon that runs.
+    package var note: String?
 
     // A gateway of 100,000 conditions says some 20 MiB.
     private static let octetsMax = 256 << 20
 
-    /// Asks the daemon whose configuration is at `path`.
+    /// Asks the daemon whose configuration is at `path`, also while that file has mistakes: what runs is what it had before.
     ///
-    /// - Throws: ``ExitFailure`` where the configuration is bad, the socket may not be asked, or nobody is there and
-    ///   nobody was.
+    /// - Throws: ``ExitFailure`` where the file can't be read, the socket may not be asked, or nobody is there and nobody
+    ///   was; where nobody is there and the file has mistakes, those.
     package static func ask(configuration path: String) throws(ExitFailure) -> Status {
-        let configuration = try ConfigurationFile.load(path, isReplay: false)
-        let socket = configuration.output.statusSocket
+        let (output, configuration) = try ConfigurationFile.output(of: path)
+        let socket = output.statusSocket
+        switch configuration {
+        case .success(let configuration):
+            if let status = try running(at: socket) { return status }
+            return try last(configuration, socket: socket)
+        case .failure(let mistakes):
+            guard var status = try running(at: socket) else {
+                throw ExitFailure(mistakes.code, "\(mistakes)\nno gateway answers at \(socket)")
+            }
+            status.note =
+                "\(path) has mistakes, and can't be what this gateway runs with: `beacon-gateway check \(path)` lists them"
+            return status
+        }
+    }
+
+    /// Asks the daemon that answers at `socket`.
+    ///
+    /// - Throws: ``ExitFailure`` where the socket may not be asked, or nobody is there.
+    package static func ask(socket: String) throws(ExitFailure) -> Status {
+        guard let status = try running(at: socket) else {
+            throw ExitFailure(.serviceUnavailable, "no gateway answers at \(socket)")
+        }
+        return status
+    }
+
+    /// What the daemon at `socket` says; `nil` where there is none.
+    private static func running(at socket: String) throws(ExitFailure) -> Status? {
         switch try answer(at: socket) {
-        case .nobody: return try last(configuration, socket: socket)
+        case .nobody: return nil
         case .busy:
             throw ExitFailure(
                 .serviceUnavailable,
@@ -39,7 +67,7 @@ package struct Status: Sendable {
             if isWhole(octets) { page.removeLast() }
             return Status(
                 json: String(decoding: octets[..<end], as: UTF8.self),
-                page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)), remark: nil)
+                page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
         }
     }
 

@@ -208,6 +208,30 @@ import Testing
         #expect(ending.errors.contains("status.sock"))
     }
 
+    @Test func `a gateway that runs is asked while its file has mistakes, or by its socket alone`() throws {
+        let world = try LiveWorld()
+        let file = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        // One that hinders nothing, and one of the syntax behind what tells of the socket.
+        for damage in ["\nconditionz: []\n", "\n[\n"] {
+            _ = try world.write("g.yaml", world.configuration() + damage)
+            let asked = try Gateway.run("status", "--config", file)
+            #expect(asked.status == 0, "\(asked.errors)")
+            #expect(asked.text.contains("hci0") && asked.errors.contains("`beacon-gateway check \(file)`"))
+        }
+        let socket = world.path("status.sock")
+        let asked = try Gateway.run("status", "--json", "--socket", socket)
+        #expect(asked.status == 0 && asked.errors.isEmpty)
+        #expect(try object(asked.text)["type"] as? String == "status")
+        #expect(gateway.end() == 0)
+        // With nobody there the mistakes are what is to be mended.
+        let nobody = try Gateway.run("status", "--config", file)
+        #expect(nobody.status == 78)
+        #expect(nobody.errors.contains("\(file):") && nobody.errors.contains("no gateway answers at \(socket)"))
+        #expect(try Gateway.run("status", "--socket", socket).status == 69)
+    }
+
     @Test func `status after the end shows what the gateway left, and ends with 69 all the same`() throws {
         let world = try LiveWorld()
         let file = try world.write("g.yaml", world.configuration())

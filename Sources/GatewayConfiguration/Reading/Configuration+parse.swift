@@ -33,6 +33,20 @@ extension Configuration {
         configuration.warnings += configuration.topicWarnings(file: file)
         return .success(configuration)
     }
+
+    /// Where a file has its gateway write and answer, whatever else is wrong with it.
+    ///
+    /// For asking a gateway that runs while its file is being changed. What can't be read, and what stands behind a syntax
+    /// error, is as it is by default.
+    /// - Parameter bytes: The file as it was read.
+    /// - Returns: `output`, as far as the file says it.
+    package static func outputDespiteMistakes(_ bytes: [UInt8]) -> OutputConfiguration {
+        let source = SourceText(bytes)
+        guard source.problem() == nil else { return OutputConfiguration() }
+        let (document, mistakes) = Document.read(source)
+        var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: nil)
+        return reader.configuration(locatesOtherwise: true).output
+    }
 }
 
 extension Mistakes {
