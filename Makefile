@@ -28,7 +28,7 @@ BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
-BUILD_PACKAGES := libdbus-1-dev libexpat1-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd

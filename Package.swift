@@ -41,11 +41,13 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CBluetooth"),
+        .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(
-            name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libgnutls28-dev", "libmicrohttpd-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -208,7 +210,8 @@ let package = Package(
         .target(
             name: "HTTPServing",
             dependencies: [
-                "BluetoothLE", "CMicrohttpd", "Polling", .product(name: "SystemPackage", package: "swift-system"),
+                "BluetoothLE", "CCrypt", "CMicrohttpd", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
         .target(
@@ -331,14 +334,15 @@ let package = Package(
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "BluetoothLE", "HTTPServing", "Polling", "TestSupport",
+                "BluetoothLE", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "ReportServingTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing",
-                "Polling", "ProgramSupport", "ReportServing", "TestSupport", "beacon-gateway", "beacon-gateway-serve",
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration",
+                "HTTPServing", "JSON", "Polling", "ProgramSupport", "ReportServing", "TestSupport", "beacon-gateway",
+                "beacon-gateway-serve",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

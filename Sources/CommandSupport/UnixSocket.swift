@@ -201,6 +201,22 @@ package enum UnixSocket {
         return bytes.isEmpty ? .busy : .octets(bytes)
     }
 
+    /// A socket that is connected to who listens at `path`, and does not block; `nil` where nobody listens.
+    ///
+    /// - Returns: the socket, whose owner is who called.
+    /// - Throws: `Errno` of socket(2) and connect(2); EAGAIN where too many wait already (unix(7)).
+    package static func connected(to path: String) throws(Errno) -> FileDescriptor? {
+        let descriptor = try make()
+        do throws(Errno) {
+            if try connect(descriptor, path) { return descriptor }
+        } catch {
+            _ = try? descriptor.close()
+            throw error
+        }
+        _ = try? descriptor.close()
+        return nil
+    }
+
     private static func make(isBlocking: Bool = false) throws(Errno) -> FileDescriptor {
         let type =
             Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

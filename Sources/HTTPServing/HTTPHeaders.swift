@@ -7,6 +7,19 @@ enum HTTPHeaders {
         _ = unsafe MHD_add_response_header(response, name, value)
     }
 
+    /// What an answer says of itself.
+    static func add(of answer: HTTPResponse, to response: OpaquePointer) {
+        unsafe add("Content-Type", answer.contentType, to: response)
+        unsafe add("Cache-Control", answer.hasTag ? "private, no-cache" : "no-store", to: response)
+        if answer.hasTag { unsafe add("ETag", answer.tag, to: response) }
+        if let seconds = answer.retryAfter { unsafe add("Retry-After", "\(seconds)", to: response) }
+        if answer.status == 405 { unsafe add("Allow", "GET, HEAD", to: response) }
+        if answer.status == 401 {
+            unsafe add("WWW-Authenticate", "Basic realm=\"beacon-gateway\", charset=\"UTF-8\"", to: response)
+        }
+        unsafe add(fileName: answer.fileName, to: response)
+    }
+
     /// Has a browser save the answer as a file; nothing where it has no name.
     static func add(fileName: String?, to response: OpaquePointer) {
         if let fileName {

@@ -24,6 +24,8 @@ package import SystemPackage
 
     /// What it has done.
     package private(set) var counters = HTTPServerCounters()
+    /// Who may look; anybody who can connect where absent.
+    package var access: BasicAccess?
     /// How many connections there are.
     package var connectionCount: Int { connections.count }
     /// How many of them are streams.
@@ -88,7 +90,7 @@ package import SystemPackage
                 UInt(bitPattern: connection), socket: unsafe cmicrohttpd_socket(connection),
                 isClosed: what == .CONNECTION_NOTIFY_CLOSED)
         }
-        guard let daemon = unsafe cmicrohttpd_start(&options) else { throw .noMemory }
+        guard let daemon = unsafe TLSIdentity.start(&options, as: settings.identity) else { throw .noMemory }
         unsafe self.daemon = daemon
         watch = try loop.watch(FileDescriptor(rawValue: unsafe cmicrohttpd_epoll(daemon)), for: .read) {
             [unowned self] _ in run()
@@ -102,6 +104,9 @@ package import SystemPackage
     private static func at(_ context: UnsafeMutableRawPointer?) -> HTTPServer? {
         unsafe context.map { unsafe Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
     }
+
+    /// Goes on counting where another server of the same socket has ended.
+    package func takeOver(_ counters: HTTPServerCounters) { self.counters = counters }
 
     /// Has all streams ask for what they have not sent yet.
     package func wakeStreams() {
@@ -129,7 +134,10 @@ package import SystemPackage
         if let watch { loop.end(watch) }
         if let timer { loop.end(timer) }
         if let tick { loop.end(tick) }
+        // The library would shut down a socket at which another server listens by now.
+        let listener = unsafe MHD_quiesce_daemon(daemon)
         unsafe MHD_stop_daemon(daemon)
+        if listener >= 0 { close(listener) }
         connections = [:]
     }
 
@@ -268,7 +276,12 @@ package import SystemPackage
         request.query = unsafe HTTPFields(connection, .GET_ARGUMENT_KIND).all
         request.ifNoneMatch = headers["if-none-match"].first
         request.lastEventID = headers["last-event-id"].first
-        return unsafe send(handler(request), on: connection)
+        guard let access else { return unsafe send(handler(request), on: connection) }
+        let shown = headers["authorization"]
+        let answer = access.answer(shown.count == 1 ? shown[0] : nil, from: connections[place]?.address) {
+            [unowned self] in handler(request)
+        }
+        return unsafe send(answer, on: connection)
     }
 
     // MARK: Answers
@@ -293,8 +306,9 @@ package import SystemPackage
         entry.promise = promise
         entry.deadline = loop.now + settings.promiseTime
         connections[place] = entry
-        promise.resume = { [unowned self, unowned promise] in
-            guard unsafe daemon != nil, connections[place]?.promise === promise else { return }
+        // What answers may outlive the server, where another has taken its place.
+        promise.resume = { [weak self, unowned promise] in
+            guard let self, unsafe daemon != nil, connections[place]?.promise === promise else { return }
             unsafe MHD_resume_connection(connection)
             if let timer { loop.set(timer, at: loop.now) }
         }
@@ -310,12 +324,7 @@ package import SystemPackage
         }
         guard let made = unsafe made else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
-        unsafe HTTPHeaders.add("Content-Type", response.contentType, to: made)
-        unsafe HTTPHeaders.add("Cache-Control", response.hasTag ? "private, no-cache" : "no-store", to: made)
-        if response.hasTag { unsafe HTTPHeaders.add("ETag", response.tag, to: made) }
-        if let seconds = response.retryAfter { unsafe HTTPHeaders.add("Retry-After", "\(seconds)", to: made) }
-        if response.status == 405 { unsafe HTTPHeaders.add("Allow", "GET, HEAD", to: made) }
-        unsafe HTTPHeaders.add(fileName: response.fileName, to: made)
+        unsafe HTTPHeaders.add(of: response, to: made)
         return unsafe queue(
             made, isKnown ? 304 : response.status, bringsStyle: response.bringsStyle, on: connection)
     }

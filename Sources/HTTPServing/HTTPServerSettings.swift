@@ -26,6 +26,9 @@ package struct HTTPServerSettings: Sendable {
     /// The only address that may connect; all where absent.
     package var onlyFrom: InternetAddress?
 
+    /// Whom it shows itself as; it speaks HTTP without TLS where absent.
+    package var identity: TLSIdentity?
+
     /// The defaults: 512 connections with 16 KiB each, 128 streams with 8 KiB more.
     package init() {}
 }

@@ -7,7 +7,7 @@ import JSON
 /// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are
 /// bounded; never beacons, which are people.
 struct Metrics {
-    private static let adaptersMax = 255
+    static let adaptersMax = 255
 
     private var text = ""
 
@@ -136,6 +136,14 @@ struct Metrics {
         sample("serve_streams", [], streams)
     }
 
+    /// Writes who was let in.
+    mutating func write(_ access: BasicAccess.Counters) {
+        family("serve_logins_total", "counter", "Names with passwords, by what came of them.")
+        sample("serve_logins_total", [("result", "allowed")], access.allowed)
+        sample("serve_logins_total", [("result", "refused")], access.refused)
+        sample("serve_logins_total", [("result", "not_looked_at")], access.turnedAway)
+    }
+
     /// Writes what became of reports that commands make.
     mutating func write(_ reports: ReportRunner.Counters) {
         family("serve_reports_total", "counter", "Reports that were asked for.")
@@ -146,16 +154,16 @@ struct Metrics {
 
     // MARK: The format
 
-    private mutating func family(_ name: String, _ type: String, _ help: String) {
+    mutating func family(_ name: String, _ type: String, _ help: String) {
         text += "# HELP beacon_gateway_\(name) \(help)\n# TYPE beacon_gateway_\(name) \(type)\n"
     }
 
-    private mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
+    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
         write(name, labels)
         text += " \(value)\n"
     }
 
-    private mutating func sample(_ name: String, _ labels: [(String, String)], millionths: Int64) {
+    mutating func sample(_ name: String, _ labels: [(String, String)], millionths: Int64) {
         write(name, labels)
         var number = LineBuffer(capacity: 1024)
         number.append(millionths: millionths)

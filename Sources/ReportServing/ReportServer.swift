@@ -18,6 +18,8 @@ final class ReportServer {
         var configuration = ""
         /// The program whose commands make reports.
         var program = ""
+        /// Where the gateway answers; empty: it is not asked.
+        var statusSocket = ""
         /// How dates are told.
         var time = VisitsTime(isUTC: false)
     }
@@ -35,6 +37,9 @@ final class ReportServer {
     let following: Following
     /// What makes the reports that are not held.
     let runner: ReportRunner
+    /// What the gateway says of itself; absent where it is not asked.
+    private let daemon: DaemonStatus?
+    private let loop: EventLoop
     private let wall: () -> WallDate
     private let orders: ReportOrders
     private var directory: BeaconDirectory
@@ -47,21 +52,39 @@ final class ReportServer {
     /// - Parameters:
     ///   - source: where it reads.
     ///   - listener: a socket that listens.
-    ///   - settings: bounds, and who may ask.
+    ///   - settings: bounds, and which address may ask.
+    ///   - access: who may look; anybody who can ask where absent.
     ///   - loop: where it waits.
     ///   - wall: the wall clock.
     /// - Throws: `Errno` of what watches.
     init(
-        _ source: Source, listener: FileDescriptor, _ settings: HTTPServerSettings, on loop: EventLoop,
+        _ source: Source, listener: FileDescriptor, _ settings: HTTPServerSettings, access: BasicAccess? = nil,
+        on loop: EventLoop,
         wall: @escaping () -> WallDate = { WallDate(microseconds: BootClock.wall / 1000) }
     ) throws(Errno) {
-        (names, self.wall) = (source.names, wall)
+        (names, self.loop, self.wall) = (source.names, loop, wall)
         directory = BeaconDirectory(source.names)
         orders = ReportOrders(configuration: source.configuration, time: source.time)
         following = Following(source.directory, on: loop)
         runner = ReportRunner(source.program, on: loop)
-        server = try HTTPServer(listener, settings, on: loop) { [unowned self] in answer($0) }
+        daemon = source.statusSocket.isEmpty ? nil : DaemonStatus(source.statusSocket, on: loop)
+        try listen(listener, settings, access)
         following.changed = { [unowned self] in server?.wakeStreams() }
+    }
+
+    /// Serves at `listener` from now on, with other settings: connections of before are ended.
+    ///
+    /// - Throws: `Errno`; it goes on as before then.
+    func listen(
+        _ listener: FileDescriptor, _ settings: HTTPServerSettings, _ access: BasicAccess?
+    ) throws(Errno) {
+        let next = try HTTPServer(listener, settings, on: loop) { [unowned self] in answer($0) }
+        next.access = access
+        if let server {
+            server.stop()
+            next.takeOver(server.counters)
+        }
+        server = next
     }
 
     /// Ends all connections, and all commands.
@@ -101,6 +124,16 @@ final class ReportServer {
         if request.path == "/api/v1/events" {
             return .stream(EventStream.open(request, directory: following.directory, following.state.counts))
         }
+        if request.path == "/metrics", let daemon, !daemon.isFresh {
+            let promise = HTTPPromise()
+            daemon.ask { [unowned self] in promise.fulfil(.whole(known(request.path))) }
+            return .later(promise)
+        }
+        return .whole(known(request.path))
+    }
+
+    /// What is made of what is known now.
+    private func known(_ path: String) -> HTTPResponse {
         let now = wall()
         let second = now.microseconds / 1_000_000
         if keptOf != (following.version, second) {
@@ -108,11 +141,11 @@ final class ReportServer {
             kept = [:]
         }
         // Counters of the server itself change without a line.
-        if request.path != "/metrics", let response = kept[request.path] { return .whole(response) }
+        if path != "/metrics", let response = kept[path] { return response }
         let snapshot = Snapshot(following, directory, orders.time, now: now)
-        let response = response(request.path, snapshot)
-        kept[request.path] = response
-        return .whole(response)
+        let response = response(path, snapshot)
+        if path != "/metrics" { kept[path] = response }
+        return response
     }
 
     private func response(_ path: String, _ snapshot: Snapshot) -> HTTPResponse {
@@ -127,6 +160,8 @@ final class ReportServer {
             var metrics = Metrics(
                 snapshot, counters, connections: server?.connectionCount ?? 0, streams: server?.streamCount ?? 0)
             metrics.write(runner.counters)
+            if let access = server?.access { metrics.write(access.counters) }
+            if let daemon { metrics.write(daemon: daemon.answer) }
             return HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.octets)
         }
     }

@@ -36,18 +36,28 @@ package enum ServeProcess {
         let configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
         let serve = configuration.serve
         let (address, settings) = try settings(serve)
+        let files = try ServeFiles(serve)
+        warnOfEnd(files, serve, log)
         let listener = try listen(address, serve)
         do throws(Errno) {
             let loop = try EventLoop()
             let source = ReportServer.Source(
                 directory: FilePath(configuration.output.directory), names: configuration.beacons, configuration: path,
-                program: Companions.path("beacon-gateway"))
-            let server = try ReportServer(source, listener: listener.socket, settings, on: loop)
+                program: Companions.path("beacon-gateway"), statusSocket: configuration.output.statusSocket)
+            let access = files.users.map { BasicAccess($0, on: loop) }
+            var shown = settings
+            shown.identity = files.identity
+            let server = try ReportServer(
+                source, listener: ServeReload.copy(listener.socket), shown, access: access, on: loop)
+            let reloading = ServeReload(
+                path: path, serve: serve, settings: settings, files: files, listener: listener.socket, access: access,
+                server: server, log: log)
             let signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP], on: loop) { signal in
-                if signal == SIGHUP { reload(path, server, log) } else { loop.stop() }
+                if signal == SIGHUP { reloading.reload() } else { loop.stop() }
             }
-            let shown = address.description.contains(":") ? "[\(address)]" : "\(address)"
-            log.write(.notice, "serving \(configuration.output.directory) at http://\(shown):\(listener.port)/")
+            let host = address.description.contains(":") ? "[\(address)]" : "\(address)"
+            let scheme = files.identity == nil ? "http" : "https"
+            log.write(.notice, "serving \(configuration.output.directory) at \(scheme)://\(host):\(listener.port)/")
             try loop.run()
             server.stop()
             withExtendedLifetime(signals) {}
@@ -75,13 +85,24 @@ package enum ServeProcess {
             }
             settings.onlyFrom = proxy
         }
-        guard address.isLoopback || settings.onlyFrom != nil else {
-            throw ExitFailure(
-                .configurationInvalid,
-                "serve.address is \(serve.address), where others could read who is here: keep it on this machine "
-                    + "(127.0.0.1), or name in serve.trusted_proxy the proxy that lets in only who may")
+        // The configuration's own rule goes by how an address is written.
+        if !address.isLoopback, let lack = serve.lackOfProtection {
+            throw ExitFailure(.configurationInvalid, "serve.address is \(serve.address), \(lack.what): \(lack.hint)")
         }
         return (address, settings)
+    }
+
+    /// Says of a certificate that has ended, or does within two weeks, that browsers refuse it then.
+    static func warnOfEnd(_ files: ServeFiles, _ serve: ServeConfiguration, _ log: OperatorLog) {
+        guard let identity = files.identity, let tls = serve.tls else { return }
+        let left = identity.ends - BootClock.wall / 1_000_000_000
+        guard left < 14 * 86_400 else { return }
+        log.write(
+            .warning,
+            "the certificate in \(tls.certificateFile) "
+                + (left < 0
+                    ? "has ended: browsers refuse it" : "ends in \(left / 86_400) days: browsers refuse it then")
+                + "; put a new one there and have it read (systemctl reload beacon-gateway-serve)")
     }
 
     private static func listen(
@@ -103,16 +124,6 @@ package enum ServeProcess {
                     .serviceUnavailable, "\(place) can't be listened at: this machine has no such address (ip address)")
             default: throw ExitFailure(.serviceUnavailable, "\(place) can't be listened at: \(error)")
             }
-        }
-    }
-
-    /// Reads the names again; those that were known stay where they can't be read.
-    private static func reload(_ path: String, _ server: ReportServer, _ log: OperatorLog) {
-        do throws(ExitFailure) {
-            server.names = try ConfigurationFile.loadWithNames(path, isReplay: false).beacons
-            log.write(.notice, "the names of beacons were read again: \(server.names.count)")
-        } catch {
-            log.write(.warning, "the names of beacons stay as they were: \(error.message)")
         }
     }
 }

@@ -8,8 +8,8 @@ struct ServeCommand: ParsableCommand {
         abstract: "Shows who is here on a page that changes by itself, and to programs and Prometheus.",
         discussion: """
             Reads the event files and hears nothing; the service beacon-gateway-serve does the same at boot. On this \
-            machine alone unless a proxy is named (serve, in the configuration). Ends on SIGTERM or SIGINT; SIGHUP reads \
-            the names of beacons again.
+            machine alone without TLS and users, or a proxy (serve, in the configuration). Ends on SIGTERM or SIGINT; \
+            SIGHUP reads the names of beacons again, the certificate and the users.
             """)
 
     @Option(

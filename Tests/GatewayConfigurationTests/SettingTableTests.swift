@@ -72,6 +72,9 @@ import Testing
         case "mqtt": return condition + "mqtt:\n  host: b\n\(line)"
         case "serve":
             return condition + "serve:\n" + (key == "port" ? "  host_name: b\n" : "  port: 81\n") + line
+        case "serve.tls":
+            let other = key == "key_file" ? "certificate_file: /c" : "key_file: /k"
+            return condition + "serve:\n  tls:\n    \(other)\n  \(line)"
         case "beacons":
             return condition + "beacons:\n  - name: Ada\n    \(key == "major" ? "minor" : "major"): 1\n  \(line)"
         case "conditions": return condition + (key == "minor" ? "    major: 1\n" : "") + "  \(line)"

@@ -35,6 +35,8 @@ final class ServedWorld {
     var names = BeaconNames()
     /// What makes reports.
     var program = Gateway.path
+    /// Where the gateway answers; it is not asked where empty.
+    var statusSocket = ""
     private(set) var served: ReportServer!
     private(set) var port: UInt16 = 0
     private var written = 0
@@ -84,7 +86,8 @@ final class ServedWorld {
         served = try ReportServer(
             ReportServer.Source(
                 directory: FilePath(scratch.url.path), names: names, configuration: scratch.path("gateway.yaml"),
-                program: program, time: VisitsTime(isUTC: true)), listener: listener.socket, settings,
+                program: program, statusSocket: statusSocket, time: VisitsTime(isUTC: true)), listener: listener.socket,
+            settings,
             on: loop,
             wall: { [unowned self] in WallDate(microseconds: Int64((writer.offset + time) * 1_000_000)) })
     }

@@ -96,16 +96,36 @@ extension ServeKey {
         case .address:
             SettingNote(
                 .text("address"), .value(ServeConfiguration().address),
-                "The address that is listened at. Beyond this machine only with a `trusted_proxy`.")
+                "The address that is listened at. Beyond this machine only with `tls` and `users_file`, or with a `trusted_proxy`."
+            )
         case .port: SettingNote(.integer(SettingLimits.port), .value("\(ServeConfiguration().port)"), "The TCP port.")
         case .hostName:
             SettingNote(
                 .text("host name"), .words("addresses and `localhost` alone"),
-                "The name that browsers ask by, where a proxy passes it on; any other name is refused.")
+                "The name that browsers ask by, which the certificate has too; any other name is refused.")
+        case .tls: SettingNote(.structure("map"), .words("HTTP as it is"), "TLS, with these files.")
+        case .usersFile:
+            SettingNote(
+                .path(lengthMost: SettingLimits.pathOctets), .words("nobody is asked for a name"),
+                "Who may look: lines `NAME:HASH`, as `mkpasswd -m yescrypt` makes hashes.")
         case .trustedProxy:
             SettingNote(
-                .text("address"), .words("anybody on this machine may look"),
+                .text("address"), .words("any address may connect"),
                 "The address of the proxy that alone may connect. Who may look is for it to decide, and so is TLS.")
+        }
+    }
+}
+
+extension ServeTLSKey {
+    var note: SettingNote {
+        switch self {
+        case .certificateFile:
+            SettingNote(
+                .path(lengthMost: SettingLimits.pathOctets), .required,
+                "The certificate, with those between it and its authority behind it, PEM.")
+        case .keyFile:
+            SettingNote(
+                .path(lengthMost: SettingLimits.pathOctets), .required, "The key to it, PEM, without a password.")
         }
     }
 }

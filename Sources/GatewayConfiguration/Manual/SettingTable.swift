@@ -51,6 +51,9 @@ package enum SettingTable {
             "serve", ServeKey.allCases,
             "Where `beacon-gateway serve` shows who is here, to whom. The daemon does not listen anywhere; that is a program of its own."
         ),
+        SettingSection(
+            "serve.tls", ServeTLSKey.allCases,
+            "Whom `serve` shows itself as: it speaks TLS 1.2 and 1.3 then. Both files are read again on SIGHUP."),
     ]
 
     /// How the types are written that several settings have.

@@ -7,16 +7,31 @@ extension Reader {
         if let text = address.value { serve.address = text }
         if let port = setting(.port, of: section, Self.port).value { serve.port = port }
         serve.hostName = setting(.hostName, of: section, Self.host).value
-        let proxy = setting(.trustedProxy, of: section, Self.host)
-        serve.trustedProxy = proxy.value
-        guard let offset = address.offset, isWhole, proxy.isAbsent, !Self.isLoopback(serve.address) else {
-            return serve
-        }
-        mistakes.report(
-            at: offset, "serve.address is \(serve.address), where others could read who is here",
-            hint: "write 127.0.0.1, or name the proxy that lets in only who may: trusted_proxy")
+        serve.tls = tls(section)
+        serve.usersFile = setting(.usersFile, of: section, Self.path).value
+        serve.trustedProxy = setting(.trustedProxy, of: section, Self.host).value
+        guard isWhole, let offset = address.offset, let lack = serve.lackOfProtection else { return serve }
+        mistakes.report(at: offset, "serve.address is \(serve.address), \(lack.what)", hint: lack.hint)
         return serve
     }
 
-    private static func isLoopback(_ address: String) -> Bool { address == "::1" || address.hasPrefix("127.") }
+    /// `serve.tls`: both files, or neither.
+    private mutating func tls(_ serve: Section<ServeKey>) -> ServeConfiguration.TLS? {
+        guard let node = serve[.tls] else { return nil }
+        let section = section(ServeTLSKey.self, at: node, path: "serve.tls")
+        let certificate = setting(.certificateFile, of: section, Self.path)
+        let key = setting(.keyFile, of: section, Self.path)
+        guard section.node != nil, !document.nodes[node].isOpen else { return nil }
+        if certificate.isAbsent {
+            mistakes.report(
+                at: document.offset(of: node), "serve.tls has no certificate_file",
+                hint: "name the certificate, with those above it, in one PEM file")
+        }
+        if key.isAbsent {
+            mistakes.report(
+                at: document.offset(of: node), "serve.tls has no key_file", hint: "name the certificate's key")
+        }
+        guard let certificate = certificate.value, let key = key.value else { return nil }
+        return ServeConfiguration.TLS(certificateFile: certificate, keyFile: key)
+    }
 }

@@ -22,6 +22,7 @@ enum Schema {
         Section(path: "mqtt", keys: MQTTKey.allCases.map(\.name)),
         Section(path: "mqtt.tls", keys: TLSKey.allCases.map(\.name)),
         Section(path: "serve", keys: ServeKey.allCases.map(\.name)),
+        Section(path: "serve.tls", keys: ServeTLSKey.allCases.map(\.name)),
     ]
 
     // A secret never stands in the file, whatever its writer called it.

@@ -196,7 +196,7 @@ enum TLSKey: UInt8, SettingKey {
 
 /// Under `serve`.
 enum ServeKey: UInt8, SettingKey {
-    case address, port, hostName, trustedProxy
+    case address, port, hostName, tls, usersFile, trustedProxy
 
     static let names = table()
     var name: String {
@@ -204,7 +204,22 @@ enum ServeKey: UInt8, SettingKey {
         case .address: "address"
         case .port: "port"
         case .hostName: "host_name"
+        case .tls: "tls"
+        case .usersFile: "users_file"
         case .trustedProxy: "trusted_proxy"
+        }
+    }
+}
+
+/// Under `serve.tls`.
+enum ServeTLSKey: UInt8, SettingKey {
+    case certificateFile, keyFile
+
+    static let names = table()
+    var name: String {
+        switch self {
+        case .certificateFile: "certificate_file"
+        case .keyFile: "key_file"
         }
     }
 }

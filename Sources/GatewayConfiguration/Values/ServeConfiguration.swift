@@ -1,15 +1,57 @@
 /// Where `serve` shows what the event files tell, and to whom.
 public struct ServeConfiguration: Sendable, Hashable {
-    /// The address that is listened at, of version 4 or 6. Beyond the loopback only with ``trustedProxy``.
+    /// Whom it shows itself as.
+    public struct TLS: Sendable, Hashable {
+        /// The certificate with those between it and its authority, PEM, an absolute path.
+        public var certificateFile: String
+        /// The key to it, PEM, without a password, an absolute path.
+        public var keyFile: String
+
+        /// A certificate's file, and its key's.
+        public init(certificateFile: String, keyFile: String) {
+            (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
+        }
+    }
+
+    /// The address that is listened at, of version 4 or 6. Beyond the loopback only with ``tls`` and ``usersFile``, or with
+    /// ``trustedProxy``.
     public var address = "127.0.0.1"
     /// The TCP port.
     public var port: UInt16 = 8080
     /// The name that browsers know it by, beside `localhost` and addresses; absent: none.
     public var hostName: String?
-    /// The address of the proxy that alone may connect, and that lets in only who may look; absent: anybody on this
-    /// machine may.
+    /// Speaks TLS; absent: HTTP as it is.
+    public var tls: TLS?
+    /// The file of those who may look, an absolute path: names with hashes (crypt(5)); absent: nobody is asked for a name.
+    public var usersFile: String?
+    /// The address of the proxy that alone may connect, and that lets in only who may look; absent: anybody who can may
+    /// connect.
     public var trustedProxy: String?
 
     /// The defaults: this machine alone, port 8080.
     public init() {}
+
+    /// What keeps others from reading who is here where they can connect, and is missing; `nil` where nothing is.
+    package var lackOfProtection: (what: String, hint: String)? {
+        let isLoopback = address == "::1" || address.hasPrefix("127.")
+        guard !isLoopback, trustedProxy == nil else { return nil }
+        switch (tls != nil, usersFile != nil) {
+        case (true, true): return nil
+        case (true, false):
+            return (
+                "where anybody could read who is here",
+                "name in serve.users_file those who may look, or in trusted_proxy a proxy that knows"
+            )
+        case (false, true):
+            return (
+                "where passwords could be read on their way",
+                "name certificate_file and key_file under serve.tls, or in trusted_proxy a proxy that has TLS"
+            )
+        case (false, false):
+            return (
+                "where others could read who is here",
+                "write 127.0.0.1, or set serve.tls and users_file, or name in trusted_proxy the proxy that lets in only who may"
+            )
+        }
+    }
 }

@@ -1,0 +1,58 @@
+import CMicrohttpd
+
+/// Whom a server shows itself as: a certificate, with those between it and its authority, and its key; both PEM.
+package struct TLSIdentity: Sendable, Hashable {
+    /// Why a certificate and a key can't be used.
+    package enum Problem: Error, Hashable {
+        /// Of the certificate's file, as a clause.
+        case certificate(String)
+        /// Of the key's file, as a clause.
+        case key(String)
+    }
+
+    let certificate: String
+    let key: String
+    /// When the certificate ends, in seconds since 1970.
+    package let ends: Int64
+
+    /// What two files hold, which GnuTLS has been asked about.
+    ///
+    /// - Throws: ``Problem`` where there is no certificate or no key, the key needs a password, or is not the certificate's.
+    package init(certificate: [UInt8], key: [UInt8]) throws(Problem) {
+        guard let certificate = Self.text(certificate), certificate.contains("-----BEGIN CERTIFICATE-----") else {
+            throw .certificate("there is no certificate in it (PEM: -----BEGIN CERTIFICATE-----)")
+        }
+        guard let key = Self.text(key), key.contains("PRIVATE KEY-----") else {
+            throw .key("there is no key in it (PEM: -----BEGIN PRIVATE KEY-----)")
+        }
+        guard !key.contains("ENCRYPTED") else {
+            throw .key("the key is encrypted, and nobody is there to type its password")
+        }
+        (self.certificate, self.key) = (certificate, key)
+        var ends: Int64 = 0
+        let result = unsafe cmicrohttpd_check_identity(certificate, key, &ends)
+        self.ends = ends
+        guard result != 0 else { return }
+        let words = unsafe gnutls_strerror(result).map { unsafe String(cString: $0) } ?? "error \(result)"
+        guard result != GNUTLS_E_CERTIFICATE_KEY_MISMATCH else {
+            throw .key("it is not the key to the certificate")
+        }
+        throw .certificate("it can't be used with its key: \(words)")
+    }
+
+    /// Starts a daemon that shows itself so, or speaks HTTP as it is; it has read both files' text by its return.
+    static func start(_ options: inout cmicrohttpd_settings, as identity: TLSIdentity?) -> OpaquePointer? {
+        guard let identity else { return unsafe cmicrohttpd_start(&options) }
+        return unsafe identity.certificate.withCString { certificate in
+            unsafe identity.key.withCString { key in
+                unsafe options.certificate = certificate
+                unsafe options.key = key
+                return unsafe cmicrohttpd_start(&options)
+            }
+        }
+    }
+
+    private static func text(_ octets: [UInt8]) -> String? {
+        octets.contains(0) ? nil : String(validating: octets, as: UTF8.self)
+    }
+}

@@ -1,0 +1,45 @@
+/// Who may look: a line for each, `name:hash`, as `mkpasswd` and `htpasswd -B` make hashes (crypt(5)).
+package struct UsersFile: Sendable, Hashable {
+    /// How large such a file may be.
+    package static let octetsMax = 1 << 18
+    private static let usersMax = 1000
+    private static let hashOctetsMax = 384
+    // Those that crypt(5) holds to be strong enough for new hashes, and sha256crypt.
+    private static let kinds = ["$y$", "$gy$", "$7$", "$2b$", "$2y$", "$6$", "$5$"]
+
+    /// What is wrong with a line; 0 where it is the whole.
+    package struct Mistake: Error, Hashable {
+        package var line: Int
+        package var words: String
+    }
+
+    /// Hashes by name; one at least.
+    let hashes: [String: String]
+    /// How many users there are.
+    package var count: Int { hashes.count }
+
+    /// Reads the octets of a file; lines that are empty or begin with `#` say nothing.
+    package init(_ octets: [UInt8]) throws(Mistake) {
+        guard let text = String(validating: octets, as: UTF8.self), !octets.contains(0) else {
+            throw Mistake(line: 0, words: "it is no text (UTF-8)")
+        }
+        var hashes: [String: String] = [:]
+        // "\r\n" is one character of Swift's.
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            guard !line.isEmpty, line.first != "#" else { continue }
+            func mistake(_ words: String) -> Mistake { Mistake(line: index + 1, words: words) }
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw mistake("expected NAME:HASH, with a hash that `mkpasswd -m yescrypt` makes")
+            }
+            let (name, hash) = (String(parts[0]), String(parts[1]))
+            guard hash.utf8.count <= Self.hashOctetsMax, Self.kinds.contains(where: { hash.hasPrefix($0) }) else {
+                throw mistake("the hash of \(name) is none that withstands guessing; `mkpasswd -m yescrypt` makes one")
+            }
+            guard hashes.updateValue(hash, forKey: name) == nil else { throw mistake("\(name) stands there twice") }
+            guard hashes.count <= Self.usersMax else { throw mistake("more than \(Self.usersMax) users") }
+        }
+        guard !hashes.isEmpty else { throw Mistake(line: 0, words: "nobody stands in it: nobody could look") }
+        self.hashes = hashes
+    }
+}

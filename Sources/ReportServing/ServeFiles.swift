@@ -1,0 +1,91 @@
+import CommandSupport
+import GatewayConfiguration
+import Glibc
+import HTTPServing
+import SystemPackage
+
+/// The files that say as whom `serve` shows itself, and who may look.
+struct ServeFiles: Sendable, Hashable {
+    // A certificate with those above it has some KiB.
+    private static let identityOctetsMax = 1 << 18
+
+    var identity: TLSIdentity?
+    var users: UsersFile?
+
+    /// Reads what a configuration names.
+    ///
+    /// - Throws: ``ExitFailure`` where one can't be read, or is not what it should be, with what to do.
+    init(_ serve: ServeConfiguration) throws(ExitFailure) {
+        if let tls = serve.tls { identity = try Self.identity(tls) }
+        if let path = serve.usersFile { users = try Self.users(path) }
+    }
+
+    private static func identity(_ tls: ServeConfiguration.TLS) throws(ExitFailure) -> TLSIdentity {
+        let certificate = try octets(tls.certificateFile, "serve.tls.certificate_file", atMost: identityOctetsMax)
+        let key = try octets(tls.keyFile, "serve.tls.key_file", atMost: identityOctetsMax)
+        do throws(TLSIdentity.Problem) {
+            return try TLSIdentity(certificate: certificate, key: key)
+        } catch {
+            switch error {
+            case .certificate(let words):
+                throw ExitFailure(
+                    .configurationInvalid, "\(tls.certificateFile) (serve.tls.certificate_file) can't be used: \(words)"
+                )
+            case .key(let words):
+                throw ExitFailure(
+                    .configurationInvalid, "\(tls.keyFile) (serve.tls.key_file) can't be used: \(words)")
+            }
+        }
+    }
+
+    private static func users(_ path: String) throws(ExitFailure) -> UsersFile {
+        let octets = try octets(path, "serve.users_file", atMost: UsersFile.octetsMax)
+        do throws(UsersFile.Mistake) {
+            return try UsersFile(octets)
+        } catch {
+            let place = error.line == 0 ? path : "\(path):\(error.line)"
+            throw ExitFailure(.configurationInvalid, "\(place) (serve.users_file): \(error.words)")
+        }
+    }
+
+    private static func octets(
+        _ path: String, _ setting: String, atMost limit: Int
+    ) throws(ExitFailure) -> [UInt8] {
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try read(path, limit + 1)
+        } catch {
+            let isDenied = error == .permissionDenied
+            let advice =
+                isDenied
+                ? "let the group of the gateway read it, and nobody else: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)"
+                : "put it there, or take \(setting) out"
+            throw ExitFailure(
+                isDenied ? .noPermission : .inputMissing, "\(path) (\(setting)) can't be read: \(error); \(advice)")
+        }
+        guard bytes.count <= limit else {
+            throw ExitFailure(
+                .configurationInvalid, "\(path) (\(setting)) has more than \(limit) octets: it is something else")
+        }
+        return bytes
+    }
+
+    private static func read(_ path: String, _ limit: Int) throws(Errno) -> [UInt8] {
+        do {
+            // A pipe would keep whoever opens it waiting.
+            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.nonBlocking, .closeOnExec])
+            defer { try? file.close() }
+            var octets: [UInt8] = []
+            while octets.count < limit {
+                let part = unsafe try [UInt8](unsafeUninitializedCapacity: limit - octets.count) { buffer, count in
+                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if part.isEmpty { break }
+                octets += part
+            }
+            return octets
+        } catch {
+            throw error as? Errno ?? .ioError
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import CommandSupport
+import GatewayConfiguration
+import Glibc
+import HTTPServing
+import OperatorMessages
+import SystemPackage
+
+/// What SIGHUP has read again: the names of beacons, the certificate with its key, and those who may look. What can't be
+/// read stays as it was, and so do the address and whether there are TLS and users at all: these are for a start.
+final class ServeReload {
+    private let path: String
+    private let serve: ServeConfiguration
+    private let settings: HTTPServerSettings
+    private let log: OperatorLog
+    private let listener: FileDescriptor
+    private let server: ReportServer
+    private let access: BasicAccess?
+    private var files: ServeFiles
+
+    /// Of a server at a copy of `listener`, which stays open for the servers to come.
+    init(
+        path: String, serve: ServeConfiguration, settings: HTTPServerSettings, files: ServeFiles,
+        listener: FileDescriptor, access: BasicAccess?, server: ReportServer, log: OperatorLog
+    ) {
+        (self.path, self.serve, self.settings, self.log) = (path, serve, settings, log)
+        (self.listener, self.access, self.server, self.files) = (listener, access, server, files)
+    }
+
+    /// Reads all of them.
+    func reload() {
+        readNames()
+        guard serve.tls != nil || serve.usersFile != nil else { return }
+        let read: ServeFiles
+        do throws(ExitFailure) {
+            read = try ServeFiles(serve)
+        } catch {
+            log.write(.warning, "the certificate and the users stay as they were: \(error.message)")
+            return
+        }
+        ServeProcess.warnOfEnd(read, serve, log)
+        if let access, let users = read.users, users != files.users {
+            access.use(users)
+            log.write(.notice, "those who may look were read again: \(users.count)")
+        }
+        if read.identity != files.identity { show(read.identity) }
+        files = read
+    }
+
+    private func readNames() {
+        do throws(ExitFailure) {
+            server.names = try ConfigurationFile.loadWithNames(path, isReplay: false).beacons
+            log.write(.notice, "the names of beacons were read again: \(server.names.count)")
+        } catch {
+            log.write(.warning, "the names of beacons stay as they were: \(error.message)")
+        }
+    }
+
+    private func show(_ identity: TLSIdentity?) {
+        var settings = settings
+        settings.identity = identity
+        do throws(Errno) {
+            try server.listen(Self.copy(listener), settings, access)
+            log.write(.notice, "the certificate was read again; connections begin anew")
+        } catch {
+            log.write(.warning, "the certificate stays as it was: \(error)")
+        }
+    }
+
+    /// The same socket once more, which the commands that make reports do not inherit.
+    static func copy(_ socket: FileDescriptor) throws(Errno) -> FileDescriptor {
+        let made = fcntl(socket.rawValue, F_DUPFD_CLOEXEC, 0)
+        guard made >= 0 else { throw Errno(rawValue: errno) }
+        return FileDescriptor(rawValue: made)
+    }
+}

@@ -1,0 +1,133 @@
+import BluetoothLE
+import Foundation
+import ProgramSupport
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+
+/// What speaks TLS, with a certificate that OpenSSL made, to a client that is Python's.
+@Suite struct TLSTests {
+    private func identity(_ made: MadeCertificate) throws -> TLSIdentity {
+        try TLSIdentity(
+            certificate: Array(try contents(of: made.certificate)), key: Array(try contents(of: made.key)))
+    }
+
+    private static func world(_ identity: TLSIdentity?) throws -> ServerWorld {
+        var settings = HTTPServerSettings()
+        settings.identity = identity
+        return try ServerWorld(settings)
+    }
+
+    /// What Python's client makes of `path`: the version of TLS, the status and the body.
+    private func fetch(_ path: String, _ world: ServerWorld, trusting certificate: String) async throws -> String {
+        let script = """
+            import http.client, ssl, sys
+            context = ssl.create_default_context(cafile=sys.argv[1])
+            connection = http.client.HTTPSConnection("localhost", int(sys.argv[2]), context=context)
+            connection.request("GET", sys.argv[3])
+            answer = connection.getresponse()
+            body = answer.read()
+            print(connection.sock.version() if connection.sock else "", answer.status, body.decode() if len(body) < 100 else f"{set(body)} {len(body)}", end="")
+            """
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        process.arguments = ["-c", script, certificate, "\(world.port)", path]
+        let output = Pipe()
+        process.standardOutput = output
+        let errors = Pipe()
+        process.standardError = errors
+        try process.run()
+        try await world.turn(until: "the client has ended") { !process.isRunning }
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let wrong = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return process.terminationStatus == 0 ? said : "failed: \(wrong.split(separator: "\n").last ?? "")"
+    }
+
+    @Test func `a client that knows the certificate is answered, and one that does not goes`() async throws {
+        let (made, other) = (try MadeCertificate(), try MadeCertificate())
+        let world = try Self.world(try identity(made))
+        #expect(try await fetch("/hello", world, trusting: made.certificate) == "TLSv1.3 200 /hello")
+        #expect(try await fetch("/hello", world, trusting: other.certificate).contains("CERTIFICATE_VERIFY_FAILED"))
+        #expect(world.asked.map(\.path) == ["/hello"])
+    }
+
+    @Test func `a stream that waits again and again comes whole`() async throws {
+        let made = try MadeCertificate()
+        let world = try Self.world(try identity(made))
+        var (pieces, streams): (Int, [HTTPStream]) = (0, [])
+        world.answer = { _ in
+            var stream: HTTPStream?
+            let made = HTTPStream { octets in
+                guard pieces < 40 else {
+                    stream?.finish()
+                    return
+                }
+                pieces += 1
+                octets += Array(repeating: UInt8(ascii: "x"), count: 5000)
+            }
+            stream = made
+            streams.append(made)
+            return .stream(made)
+        }
+        let answer = try await fetch("/", world, trusting: made.certificate)
+        // More than a pipe takes: the client tells what it is, and how much.
+        #expect(answer == "TLSv1.3 200 {120} 200000")
+    }
+
+    @Test func `who does not speak TLS is gone after his time, and others are answered meanwhile`() async throws {
+        let made = try MadeCertificate()
+        let world = try Self.world(try identity(made))
+        let silent = try Client(world.port)
+        let plain = try Client(world.port)
+        try plain.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try await world.turn(until: "both are there") { world.server.counters.connections == 2 }
+        #expect(try await fetch("/", world, trusting: made.certificate) == "TLSv1.3 200 /")
+        world.time = world.time + .seconds(31)
+        try await world.turn(until: "both are gone") {
+            silent.read()
+            plain.read()
+            return silent.isClosed && plain.isClosed
+        }
+        #expect(!plain.text.contains("HTTP/1.1 200"))
+    }
+
+    @Test func `what can't be used is said, with the file that it is about`() throws {
+        let (made, other, locked) = (
+            try MadeCertificate(), try MadeCertificate(), try MadeCertificate("-passout", "pass:secret")
+        )
+        let (certificate, key) = (Array(try contents(of: made.certificate)), Array(try contents(of: made.key)))
+        func problem(_ certificate: [UInt8], _ key: [UInt8]) -> TLSIdentity.Problem? {
+            do throws(TLSIdentity.Problem) {
+                _ = try TLSIdentity(certificate: certificate, key: key)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(problem(certificate, key) == nil)
+        #expect(
+            problem(certificate, Array(try contents(of: other.key))) == .key("it is not the key to the certificate"))
+        #expect(
+            problem(Array(try contents(of: locked.certificate)), Array(try contents(of: locked.key)))
+                == .key("the key is encrypted, and nobody is there to type its password"))
+        for nothing in [[], key, Array("x".utf8), [0], [0xFF]] {
+            guard case .certificate? = problem(nothing, key) else {
+                Issue.record("\(nothing.prefix(20)) is taken for a certificate")
+                continue
+            }
+        }
+        for nothing in [[], certificate, Array("x".utf8)] {
+            guard case .key? = problem(certificate, nothing) else {
+                Issue.record("\(nothing.prefix(20)) is taken for a key")
+                continue
+            }
+        }
+        // Cut anywhere, it is refused in words, or still whole.
+        for cut in stride(from: 0, to: certificate.count - 2, by: 37) {
+            #expect(problem(Array(certificate.prefix(cut)), key) != nil, "\(cut)")
+        }
+        let ends = try identity(made).ends - Int64(Date().timeIntervalSince1970)
+        #expect((28 * 86_400...31 * 86_400).contains(ends))
+    }
+}

@@ -1,0 +1,88 @@
+import CCrypt
+import Testing
+
+@testable import HTTPServing
+
+@Suite struct UsersFileTests {
+    private func mistake(_ text: String) -> UsersFile.Mistake? {
+        do throws(UsersFile.Mistake) {
+            _ = try UsersFile(Array(text.utf8))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `comments, empty lines and the line ends of other systems say nothing`() throws {
+        let users = try UsersFile(Array("# who\r\n\r\nada:$5$a$b\r\nbob:$y$j75$c$d\n".utf8))
+        #expect(users.hashes == ["ada": "$5$a$b", "bob": "$y$j75$c$d"])
+    }
+
+    @Test(arguments: [
+        ("", 0, "nobody"), ("# nobody\n", 0, "nobody"), ("ada\n", 1, "NAME:HASH"), ("\n:$5$a$b", 2, "NAME:HASH"),
+        ("ada:secret\n", 1, "mkpasswd"), ("ada:\n", 1, "mkpasswd"), ("ada:abJnggxhB/yWI\n", 1, "mkpasswd"),
+        ("ada:$1$a$b\n", 1, "mkpasswd"), ("ada:$apr1$a$b\n", 1, "mkpasswd"),
+        ("ada:$5$a$b\nada:$5$c$d\n", 2, "twice"), ("ada:$5$a\u{0}\n", 0, "no text"),
+    ])
+    func `a mistake is said with its line`(_ text: String, _ line: Int, _ words: String) throws {
+        let mistake = try #require(self.mistake(text))
+        #expect(mistake.line == line)
+        #expect(mistake.words.contains(words), "\(mistake.words)")
+        // A hash, or what should be one, is nobody's business.
+        #expect(!mistake.words.contains("secret"))
+    }
+
+    @Test func `more than a thousand users are too many`() {
+        let text = (0...1000).map { "u\($0):$5$a$b\n" }.joined()
+        #expect(mistake(text)?.words.contains("1000") == true)
+    }
+
+    // Made by Python's crypt, of the same two passwords.
+    private static let hashes = [
+        (
+            "$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10",
+            "$5$rounds=1000$abcdefgh$M71CZYxfSHUmAcwLMMjmRZs/O/o/0KcEzWppgyi8G/1"
+        ),
+        (
+            "$6$rounds=1000$abcdefgh$DbXqPck5ABZumVXwcH5eMVHsPZwvQ3jylSxpJmKkZVxcoCiC3N0rPerjHmAqL7r6PK6CIeYnO9.vxpbsevscg/",
+            "$6$rounds=1000$abcdefgh$cQEwCsEUujhc3T4RenTsaT8mc4yqGQYV2zF1g55soFFY4qJ.j9DyeLopYBBhna9btYJiADD0w3a978AGCvdaD/"
+        ),
+        (
+            "$y$j75$abcdefghijkl$pG0KXbHxpjIKguh3BCfALSHrI366WlMzNka7nozr8.8",
+            "$y$j75$abcdefghijkl$bsMMKJY0fUvqLQu5ct.VaHQTEdDXs49cWkdlRnkPDX1"
+        ),
+        (
+            "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
+            "$2b$04$abcdefghijklmnopqrstuuz2PWKEwJxQCjNeY.M.ziRJNCZxMiFZq"
+        ),
+    ]
+
+    @Test(arguments: hashes) func `each kind of hash is that of its password, and of no other`(
+        _ first: String, _ second: String
+    ) {
+        #expect(ccrypt_matches("correct horse", first) == 1)
+        #expect(ccrypt_matches("grüße: x", second) == 1)
+        #expect(ccrypt_matches("grüße: x", first) == 0)
+        #expect(ccrypt_matches("", first) == 0)
+        #expect(ccrypt_matches("correct horse", String(first.dropLast())) == 0)
+    }
+
+    @Test(arguments: ["", "*0", "$5$", "$9$a$b", "x"]) func `what is no hash is nobody's`(_ hash: String) {
+        #expect(ccrypt_matches("", hash) == 0)
+        #expect(ccrypt_matches("*0", hash) == 0)
+    }
+
+    @Test func `a header has a name and a password, with colons and beyond ASCII too`() throws {
+        // base64 of "ada:grüße: x".
+        let credentials = try #require(BasicCredentials("Basic YWRhOmdyw7zDn2U6IHg="))
+        #expect(credentials.name == "ada" && credentials.password == "grüße: x")
+        #expect(BasicCredentials("bAsIc YTo=")?.name == "a")
+        #expect(BasicCredentials("Basic YTo=")?.password.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        "", "Basic", "Basic ", "Bearer YTo=", "Basic YTo", "Basic Y===", "Basic YTo=====", "Basic YQ==", "Basic YT=o",
+        "Basic /w==", "Basic YToA", "Basic YT o=", "Basic é:==", "Basic " + String(repeating: "YWFh", count: 300),
+    ])
+    func `what is none is none`(_ header: String) { #expect(BasicCredentials(header) == nil) }
+}
