@@ -17,7 +17,7 @@ FILES = pathlib.Path(__file__).resolve().parent / "files"
 SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
 PACKAGES = "systemd,systemd-sysv,dbus,udev,kmod,bluez,procps,python3"
 # What the gateway's package wants beyond that. What these want in turn comes with them.
-ARCHIVE = ["libmosquitto1", "libyaml-0-2"]
+ARCHIVE = ["libmicrohttpd12", "libmosquitto1", "libyaml-0-2"]
 # What it takes to read the disk; udev and the kernel ask modprobe for the rest.
 FIRST = ["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"]
 MORE = ["virtio_console", "9pnet_virtio", "9p", "autofs4", "rfkill", "overlay", "dummy"]

@@ -2,7 +2,7 @@
 import json
 import time
 
-from . import facts
+from . import facts, image
 from .run import BADGE, CONFIGURATION, EVENTS, MOMENT, UNIT, condition, configuration
 
 # What the unit says.
@@ -112,7 +112,8 @@ def life(run):
     run.measured["spoken to after, s"] = run.guest.uptime
     run.surroundings()
     said = run.install().output
-    run.demand("libmosquitto1" in said, "apt did not install what the package depends on")
+    for library in image.ARCHIVE:
+        run.demand(library in said, "apt did not install %s, which the package depends on" % library)
     run.waits()
     run.configure(configuration())
     run.waits()
