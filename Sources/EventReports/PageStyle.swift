@@ -37,10 +37,14 @@ enum PageStyle {
         th,td{text-align:left;padding:.2rem .6rem .2rem 0;border-bottom:1px solid var(--line)}
         th{color:var(--soft);font-weight:500}
         .onpaper{display:none}
+        header{max-width:1200px;margin:0 auto;padding:.7rem 1rem 0}nav a{display:inline-block;margin-right:1rem;padding:.25rem 0}
+        form{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;margin:.5rem 0}label{font-size:.85rem;color:var(--soft)}
+        input,button{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);border-radius:.25rem;\
+        padding:.25rem .5rem;max-width:100%}
         @media (max-width:640px){.rare{display:none}main{padding:.7rem}.row{grid-template-columns:1fr}.axis .name{display:none}.name{padding-bottom:0}\
         table{font-size:.8rem;display:block;overflow-x:auto}}
         @media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}.axis{position:static}main{max-width:none;\
-        padding:0}body{font-size:11px}.name{padding:.1rem .5rem .1rem 0}.row svg{height:1rem}tr{break-inside:avoid}\
+        padding:0}body{font-size:11px}.name{padding:.1rem .5rem .1rem 0}.row svg{height:1rem}tr{break-inside:avoid}header{display:none}\
         .list{display:none}.onpaper{display:block}}
         </style>
 

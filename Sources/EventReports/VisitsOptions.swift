@@ -34,6 +34,8 @@ package struct VisitsOptions: Sendable {
     package var format = Format.table
     /// The file for a page with a timeline, and nothing goes to standard output then; `-`: the page goes there.
     package var html: FilePath?
+    /// What stands before a line's number in links of the page to why it was written; no links where absent.
+    package var explanations: String?
 
     /// All visits in event files: `paths` are the files, or folders of them.
     package init(paths: [FilePath]) { self.paths = paths }

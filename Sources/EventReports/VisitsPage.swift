@@ -276,6 +276,11 @@ struct VisitsPage {
         buffer.append("</tbody></table>\n")
     }
 
+    /// The number of a line, which leads to why it was written where somebody tells that.
+    private func line(_ number: Int) -> String {
+        options.explanations.map { "<a href=\"\(PlainText.html($0))\(number)\">\(number)</a>" } ?? "\(number)"
+    }
+
     private func writeList(into buffer: inout LineBuffer) {
         buffer.append("<p class=\"onpaper\">The list of \(count) visits stands on the screen, and in --csv.</p>\n")
         buffer.append(
@@ -295,7 +300,7 @@ struct VisitsPage {
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
             buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td>")
             buffer.append("<td>\(PlainText.html(stay.gateways.joined(separator: ", ")))</td>")
-            buffer.append("<td>\(stay.sequence.map { "\($0)" } ?? "–")</td></tr>\n")
+            buffer.append("<td>\(stay.sequence.map(line) ?? "–")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
         if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }

@@ -6,10 +6,10 @@ enum PageResources {
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.45 system-ui, sans-serif; }
         header, main { max-width: 60rem; margin: 0 auto; padding: .75rem 1rem; }
-        nav a { color: var(--link); margin-right: 1rem; display: inline-block; padding: .25rem 0; }
+        a { color: var(--link); } nav a { margin-right: 1rem; display: inline-block; padding: .25rem 0; }
         h1 { font-size: 1.5rem; margin: .25rem 0 .5rem; } h2 { font-size: 1.1rem; margin: 1.25rem 0 .25rem; overflow-wrap: anywhere; }
-        table { width: 100%; border-collapse: collapse; } th, td { text-align: left; padding: .35rem .5rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
-        thead th { color: var(--soft); font-weight: 600; font-size: .85rem; } tbody th { font-weight: 600; } small { color: var(--soft); font-weight: 400; }
+        table { width: 100%; border-collapse: collapse; } th, td { text-align: left; padding: .35rem .5rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+        thead th { color: var(--soft); font-weight: 600; font-size: .85rem; } tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 6rem; } small { color: var(--soft); font-weight: 400; }
         tr.here td:last-child { color: var(--here); font-weight: 600; } tr.unknown td:last-child { font-style: italic; }
         .summary { font-size: 1.15rem; } .age { color: var(--soft); font-size: .9rem; margin-top: 1.5rem; }
         .alarm { background: var(--alarmGround); color: var(--alarm); border: 2px solid currentColor; border-radius: .4rem; padding: .25rem .9rem; font-size: 1.2rem; font-weight: 600; }

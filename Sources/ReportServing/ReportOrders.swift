@@ -11,6 +11,7 @@ struct ReportOrders {
     private static let occupancy = visits + ["every", "by"]
     // A page without a range has the days that people look at; the files may hold years.
     private static let pageDays: Int64 = 7
+    private static let explanations = "/explain/"
 
     /// The configuration's path.
     let configuration: String
@@ -51,7 +52,8 @@ struct ReportOrders {
         }
         let top = Self.top(command, names, query)
         return ReportJob.Order(
-            arguments: [command, "--html=-", "--config=\(configuration)"] + options(names, query),
+            arguments: [command, "--html=-", "--config=\(configuration)"]
+                + (command == "visits" ? ["--explanations=\(Self.explanations)"] : []) + options(names, query),
             kind: .page(top: top), contentType: PageFrame.contentType,
             failurePage: (title, top))
     }
@@ -63,7 +65,7 @@ struct ReportOrders {
                 arguments: ["explain", "--json", "--config=\(configuration)", "--", event], kind: .asIs,
                 contentType: "application/json")
         }
-        let prefix = "/explain/"
+        let prefix = Self.explanations
         guard request.path.hasPrefix(prefix), let number = Int(request.path.dropFirst(prefix.count)), number > 0,
             request.path == "\(prefix)\(number)"
         else { return nil }

@@ -16,6 +16,9 @@ struct VisitsCommand: ParsableCommand {
     @Flag(help: "Tell who is here, as of when the gateway was last known to be alive.")
     var now = false
 
+    // What serves pages asks for it: a page in a file has nothing to lead to.
+    @Option(help: .hidden) var explanations: String?
+
     func validate() throws {
         if now, report.from != nil || report.to != nil {
             throw ValidationError("--now is about one moment: it takes no --from and no --to")
@@ -24,7 +27,8 @@ struct VisitsCommand: ParsableCommand {
 
     func run() throws {
         try Terminal.run {
-            let options = try report.options()
+            var options = try report.options()
+            options.explanations = explanations
             var visits = Visits(options)
             let remarks = now ? try Present(options, now: .machine).run() : try visits.run()
             for remark in remarks { Terminal.say(remark) }

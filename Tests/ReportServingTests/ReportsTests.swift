@@ -72,6 +72,20 @@ import Testing
         }
     }
 
+    @Test func `rows of visits lead to why their lines were written, and those in a file to nothing`() async throws {
+        let world = try Self.world()
+        let page = try await world.get("/visits?from=2026-11-21").body
+        let links = page.matches(
+            of: #/<td><a href="(?<path>/explain/(?<number>[0-9]+))">(?<said>[0-9]+)</a></td></tr>/#)
+        // Twenty stays that ended, and one that goes on.
+        #expect(links.count >= 20)
+        #expect(links.allSatisfy { $0.output.number == $0.output.said })
+        let path = String(try #require(links.first).output.path)
+        #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 200"))
+        let told = try Gateway.run("visits", "--html=-", "--config=\(world.scratch.path("gateway.yaml"))")
+        #expect(!told.text.contains("href=\"/explain"))
+    }
+
     @Test func `whose mistake it is, and what is not there, is said as the command says it`() async throws {
         let world = try Self.world()
         let near = try await world.get("/api/v1/visits?condition=stafff")
