@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser screenshots lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice arm64-check clean
 
 SWIFT ?= swift
@@ -32,7 +32,7 @@ BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmi
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
-BROWSER_PACKAGES := chromium python3
+BROWSER_PACKAGES := chromium faketime python3
 HOME_ASSISTANT_PACKAGES := python3-venv
 TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev zstd
@@ -148,6 +148,10 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 browser: release ## Looks at what `serve` shows with a real Chromium, which it installs: widths, darkness, contrast, scripts or none, an event within a second.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(PYTHON) -B Tests/Browser/serve $(SERVER)
+
+screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
+	@$(call install-packages,$(BROWSER_PACKAGES))
+	$(PYTHON) -B Tests/Browser/screenshots $(SERVER)
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)

@@ -1,5 +1,5 @@
 """A Chromium without a window, driven by the DevTools protocol over two pipes; nothing but Python's own library."""
-import json, os, select, subprocess, tempfile, time
+import base64, json, os, re, select, subprocess, tempfile, time
 
 
 class Browser:
@@ -81,13 +81,23 @@ class Browser:
             raise RuntimeError(f'{expression}: {result["exceptionDetails"]}')
         return result['result'].get('value')
 
-    def shape(self, width, is_dark):
-        self.call('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+    def shape(self, width, is_dark, height=900):
+        self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.call('Emulation.setEmulatedMedia',
                   features=[{'name': 'prefers-color-scheme', 'value': 'dark' if is_dark else 'light'}])
 
     def scripts(self, run):
         self.call('Emulation.setScriptExecutionDisabled', value=not run)
+
+    def pages(self):
+        """How many pages of A4 paper the page is printed on."""
+        paper = self.call('Page.printToPDF', paperWidth=8.27, paperHeight=11.69)['data']
+        return len(re.findall(rb'/Type */Page\b', base64.b64decode(paper)))
+
+    def picture(self, path):
+        """Writes what is seen into a PNG file."""
+        with open(path, 'wb') as file:
+            file.write(base64.b64decode(self.call('Page.captureScreenshot', format='png')['data']))
 
     def said(self):
         """What stands in the console."""
