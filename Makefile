@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser screenshots lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice arm64-check clean
 
 SWIFT ?= swift
@@ -152,6 +152,9 @@ browser: release ## Looks at what `serve` shows with a real Chromium, which it i
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(PYTHON) -B Tests/Browser/screenshots $(SERVER)
+
+grafana-check: deps release ## Runs every query of the dashboard docs/grafana.json against a Prometheus that scrapes a real `serve`.
+	$(PYTHON) -B Tests/Grafana/run $(SERVER)
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)

@@ -7,7 +7,7 @@ UUID = 'F7826DA6-4FA2-4E98-8024-BC5B71E0893E'
 class Served:
     """A gateway's folder that is served: the gateway is alive, and its lines begin an hour ago, or when it is said."""
 
-    def __init__(self, program, badges, begin=None, names='', before=(), now=None):
+    def __init__(self, program, badges, begin=None, names='', before=(), now=None, status_socket=None):
         self.folder = tempfile.TemporaryDirectory()
         self.path = f'{self.folder.name}/events-000000000001-20261121T000000Z.jsonl'
         self.now = now
@@ -21,7 +21,8 @@ class Served:
             free.bind(('127.0.0.1', 0))
             self.port = free.getsockname()[1]
         with open(f'{self.folder.name}/gateway.yaml', 'w') as file:
-            file.write(f'conditions: [{{identifier: staff, uuid: {UUID}}}]\noutput: {{directory: {self.folder.name}}}\n'
+            answers = f', status_socket: {status_socket}' if status_socket else ''
+            file.write(f'conditions: [{{identifier: staff, uuid: {UUID}}}]\noutput: {{directory: {self.folder.name}{answers}}}\n'
                        f'serve: {{port: {self.port}}}\n{names}')
         self.process = subprocess.Popen([*before, program, f'{self.folder.name}/gateway.yaml'],
                                         stderr=subprocess.DEVNULL)
