@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice arm64-check clean
 
 SWIFT ?= swift
@@ -35,7 +35,7 @@ LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
 BROWSER_PACKAGES := chromium faketime python3
 HOME_ASSISTANT_PACKAGES := python3-venv
 TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
-  python3-jsonschema systemd tshark udev zstd
+  python3-jsonschema systemd tshark udev unzip zstd
 
 # The libraries that are products.
 DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
@@ -148,6 +148,11 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 browser: release ## Looks at what `serve` shows with a real Chromium, which it installs: widths, darkness, contrast, scripts or none, an event within a second.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(PYTHON) -B Tests/Browser/serve $(SERVER)
+
+browser-reports: deps ## Looks at the pages that `visits` and `occupancy` write with a real Chromium, which it installs: three widths, and a week on paper.
+	@$(call install-packages,$(BROWSER_PACKAGES))
+	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PageInBrowserTests $(SWIFT_FLAGS)
 
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
 	@$(call install-packages,$(BROWSER_PACKAGES))
