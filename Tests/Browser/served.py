@@ -25,7 +25,7 @@ class Served:
             file.write(f'conditions: [{{identifier: staff, uuid: {UUID}}}]\noutput: {{directory: {self.folder.name}{answers}}}\n'
                        f'serve: {{port: {self.port}}}\n{names}')
         self.process = subprocess.Popen([*before, program, f'{self.folder.name}/gateway.yaml'],
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, start_new_session=True)
         for _ in range(300):
             try:
                 with urllib.request.urlopen(self.url('/')) as answer:
@@ -82,7 +82,8 @@ class Served:
         sys.exit(f'{words} never stood on the page')
 
     def end(self):
-        self.process.send_signal(signal.SIGTERM)
+        # What it was started by hands no signal on.
+        os.killpg(self.process.pid, signal.SIGTERM)
         ended = self.process.wait(10)
         self.folder.cleanup()
         return [] if ended == 0 else [f'the server ended with {ended}']
