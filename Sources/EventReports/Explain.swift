@@ -154,7 +154,7 @@ package struct Explain {
             )
         }
         // The last event that can be read may not be the last.
-        return (finding, [reader.newerRemark].compactMap(\.self))
+        return (finding, [reader.newerRemark, reader.damagedRemark].compactMap(\.self))
     }
 
     private func isMatch(_ line: LogLine) -> Bool {

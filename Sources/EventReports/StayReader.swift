@@ -78,7 +78,7 @@ struct StayReader {
     private func remarks(_ reader: LogReader, _ books: VisitsBooks) -> [String] {
         var remarks = reader.proofTroubles.map { "\($0); the last line is the newest proof that the gateway was alive" }
         if let remark = reader.newerRemark { remarks.append(remark) }
-        if reader.damagedLines > 0 { remarks.append("\(reader.damagedLines) lines are damaged and were passed over") }
+        if let remark = reader.damagedRemark { remarks.append(remark) }
         if reader.repeatedLines > 0 {
             remarks.append("\(reader.repeatedLines) lines stand in the files twice and were counted once")
         }
@@ -110,5 +110,15 @@ extension LogReader {
     var newerRemark: String? {
         guard newerLines > 0 else { return nil }
         return "\(newerLines) lines were written by a later version of the program and were passed over; use that"
+    }
+
+    /// What is to be said where lines are damaged, with the places of some.
+    var damagedRemark: String? {
+        guard damagedLines > 0 else { return nil }
+        let places = damages.map { "\($0.path):\($0.line)" }.joined(separator: ", ")
+        let rest = damagedLines > damages.count ? ", and \(damagedLines - damages.count) more" : ""
+        return damagedLines == 1
+            ? "a line is damaged and was passed over: \(places)"
+            : "\(damagedLines) lines are damaged and were passed over: \(places)\(rest)"
     }
 }

@@ -6,10 +6,13 @@ import Testing
 @Suite struct DamagedFilesTests {
     private typealias Writer = LineWriter
 
+    private static func path(of number: Int, in folder: String) -> String {
+        folder + "/" + String(format: "events-%012d-20261121T000000Z.jsonl", number)
+    }
+
     private static func segment(_ number: Int, in folder: String, _ text: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let name = String(format: "events-%012d-20261121T000000Z.jsonl", number)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path(of: number, in: folder)))
     }
 
     /// How many visits are told.
@@ -57,7 +60,28 @@ import Testing
         let row = try ending.lines.map(object).first { $0["kind"] as? String == "visit" }
         // What only the visit's line tells.
         #expect(row?["sightings"] as? Int == 7, "\(ending.text)")
-        #expect(ending.errors.contains("1 lines are damaged and were passed over"), "\(ending.errors)")
+        #expect(ending.errors.contains("a line is damaged and was passed over: \(folder)/"), "\(ending.errors)")
+    }
+
+    @Test func `damaged lines are counted and named by file and line`() throws {
+        let scratch = try Scratch()
+        var writer = Writer()
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        writer.event("staff", "unsatisfied", 430, minor: 1, seen: 400)
+        let folder = scratch.path("events")
+        // A line that is none, one that is cut, and one that is longer than a gateway writes any.
+        let overlong = String(repeating: "x", count: 5 << 20)
+        let cut = String(writer.lines[1].dropLast(9))
+        try Self.segment(1, in: folder, "\u{1F}\n\(writer.lines[0])\n\(cut)\n\(overlong)\n\(writer.lines[1])\n")
+        try Self.segment(2, in: folder, String(repeating: "?\n", count: 20))
+        let first = Self.path(of: 1, in: folder)
+        let second = Self.path(of: 2, in: folder)
+        let named = ([1, 3, 4].map { "\(first):\($0)" } + (1...7).map { "\(second):\($0)" }).joined(separator: ", ")
+        let said = "23 lines are damaged and were passed over: \(named), and 13 more"
+        for command in [["visits", "--utc"], ["occupancy", "--utc"], ["explain", "staff"]] {
+            let ending = try Gateway.run(command + [folder])
+            #expect(ending.errors.contains(said), "\(command): \(ending.errors)")
+        }
     }
 
     @Test func `explain says that a condition has later lines than it can read`() throws {

@@ -95,6 +95,8 @@ public struct LogReader {
 
     /// What the reader met that no line could be made of.
     public private(set) var damagedLines = 0
+    /// Where the first of these are; ten at most.
+    package private(set) var damages: [Damage] = []
     /// Lines of the types asked for that a later version of the program wrote, and that were passed over.
     public private(set) var newerLines = 0
     /// Lines of the types asked for that stand in the files twice, and were handed over once.
@@ -123,6 +125,24 @@ public struct LogReader {
         /// When, by the wall clock as later lines correct it.
         public var date: WallDate
     }
+
+    /// A line that no sense could be made of.
+    package struct Damage: Sendable, Hashable {
+        /// The file.
+        package var path: FilePath
+        /// Which of its lines, from 1.
+        package var line: Int
+    }
+
+    /// What became of a line.
+    private struct Outcome {
+        /// Whether there is to be another one.
+        var goesOn = true
+        /// Whether it was damaged, wholly or in a part.
+        var isDamaged = false
+    }
+
+    private static let damagesMax = 10
 
     /// A file, and the place on the command line that brought it.
     private struct Source {
@@ -189,6 +209,7 @@ public struct LogReader {
     ) throws {
         var stamping = Restamping()
         (position, damagedLines, newerLines, repeatedLines, lines) = (0, 0, 0, 0, 0)
+        damages = []
         // First what the clock lines say of the dates before them.
         let paths = sources.map(\.path)
         for path in paths { try stamping.note(clockLinesOf: path, files) }
@@ -198,34 +219,31 @@ public struct LogReader {
         var parser = LineParser()
         parser.readsAddresses = false
         parser.readsSightings = sightings
-        var (goesOn, damaged, newer, repeated) = (true, 0, 0, 0)
+        var (goesOn, newer, repeated) = (true, 0, 0)
         var known = RepeatedLines(paths, files)
         for place in paths.indices where goesOn {
             var isFamiliar = familiar.contains(sources[place].place)
             defer { if isFamiliar { familiar.insert(sources[place].place) } }
             try each(paths[place], of: types, &parser, &isFamiliar, progress) { parser, end in
-                guard parser.parse() else {
-                    damaged += 1
-                    return true
-                }
-                if parser.passedOver > 0 { damaged += 1 }
+                guard parser.parse() else { return Outcome(isDamaged: true) }
+                var outcome = Outcome(isDamaged: parser.passedOver > 0)
                 guard parser.head.version <= LineVersion.current else {
                     newer += 1
-                    return true
+                    return outcome
                 }
-                guard let line = Self.line(&parser, &boot, stamping), types.contains(line.type) else { return true }
+                guard let line = Self.line(&parser, &boot, stamping), types.contains(line.type) else { return outcome }
                 guard try !known.contain(parser, boot: line.boot, file: place, end: end) else {
                     repeated += 1
-                    return true
+                    return outcome
                 }
                 goesOn = try body(line)
-                return goesOn
+                outcome.goesOn = goesOn
+                return outcome
             }
         }
         // Where it was ended, the rest is not known.
         let strange = goesOn ? Set(sources.map(\.place)).subtracting(familiar).sorted() : []
         foreignPlaces = try strange.filter { try holdsOctets($0) }.map { places[$0] }
-        damagedLines += damaged
         newerLines = newer
         repeatedLines = repeated
     }
@@ -267,10 +285,10 @@ public struct LogReader {
     private mutating func each(
         _ path: FilePath, of types: Types, _ parser: inout LineParser, _ isFamiliar: inout Bool,
         _ progress: (Int, Int) -> Void,
-        _ body: (inout LineParser, Int) throws -> Bool
+        _ body: (inout LineParser, Int) throws -> Outcome
     ) throws {
         let begin = position
-        var unreported = 0
+        var (unreported, number, overlong) = (0, 0, 0)
         do {
             var reader = try SegmentReader(path, files: files)
             while true {
@@ -282,8 +300,13 @@ public struct LogReader {
                     // One line that a gateway wrote makes it a file of lines.
                     if isWanted || !isFamiliar && kind != nil { parser.text.replace(with: octets) }
                 }
+                while overlong < reader.overlong {
+                    (number, overlong) = (number + 1, overlong + 1)
+                    note(damageIn: path, line: number)
+                }
                 guard isThere else { break }
                 unreported += 1
+                number += 1
                 if unreported == 8192 {
                     lines += unreported
                     position = begin + reader.offset
@@ -295,18 +318,24 @@ public struct LogReader {
                     isFamiliar = probe.parse()
                 }
                 guard isWanted else {
-                    if kind == nil { damagedLines += 1 }
+                    if kind == nil { note(damageIn: path, line: number) }
                     continue
                 }
-                guard try body(&parser, reader.offset) else { return }
+                let outcome = try body(&parser, reader.offset)
+                if outcome.isDamaged { note(damageIn: path, line: number) }
+                guard outcome.goesOn else { return }
             }
-            damagedLines += reader.overlong
             position = begin + reader.offset
         } catch let error as Errno {
             throw EventLogError.readFailed(path.string, error)
         }
         lines += unreported
         progress(unreported, position)
+    }
+
+    private mutating func note(damageIn path: FilePath, line: Int) {
+        damagedLines += 1
+        if damages.count < Self.damagesMax { damages.append(Damage(path: path, line: line)) }
     }
 
     /// The gateway and the start of the lines read last, and what it means for their dates: looked up once for each.
