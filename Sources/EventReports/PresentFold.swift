@@ -5,6 +5,8 @@ package import EventLog
 package struct PresentFold {
     private var books = VisitsBooks()
     private var stays: [VisitsBook.Stay] = []
+    /// Who was here before, within a day.
+    package private(set) var recent = RecentStays()
 
     /// Nothing has been read yet.
     package init() {}
@@ -12,7 +14,8 @@ package struct PresentFold {
     /// Takes in a line, in the order of the files.
     package mutating func note(_ line: LogLine) {
         books.note(line, into: &stays)
-        // Who has left is not here.
+        // Who has left is not here; somebody's day has it.
+        for stay in stays { recent.note(stay) }
         stays.removeAll(keepingCapacity: true)
     }
 

@@ -8,10 +8,20 @@ import OperatorMessages
 struct LivePage {
     // More is a page that opens nowhere; the JSON has all.
     static let rowsMax = 2000
+    // More can't be told apart in a bar of some hundred points.
+    private static let staysMax = 100
 
     private let snapshot: Snapshot
+    /// When the day began in which the page is made.
+    private let midnight: WallDate
+    private let earlier: [RecentStays.Subject: [RecentStays.Stay]]
 
-    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+    init(_ snapshot: Snapshot) {
+        self.snapshot = snapshot
+        let made = snapshot.report.made
+        midnight = snapshot.time.date(String(snapshot.time.text(made).prefix(10))) ?? made
+        earlier = snapshot.recent.since(midnight)
+    }
 
     /// `/`.
     var present: [UInt8] {
@@ -31,6 +41,7 @@ struct LivePage {
             body +=
                 "<p>\(presences.count - Self.rowsMax) more are not shown; <a href=\"/api/v1/present\">the JSON</a> has all.</p>\n"
         }
+        if snapshot.recent.givenUp > 0 { body += "<p>Bars leave out earlier stays: there were too many today.</p>\n" }
         let words = snapshot.report.gateways.isEmpty ? "Nothing has been heard yet" : snapshot.words.count
         body += "<p><a href=\"/api/v1/present\">As JSON</a></p>\n"
         return page("Who is here", words, body)
@@ -59,23 +70,33 @@ struct LivePage {
             + "<td>\(time(presence.since))</td><td class=\"rare\">\(bar(presence))</td><td>\(link)</td></tr>\n"
     }
 
-    /// The day up to now, and the part of it that somebody has been here.
+    /// The day up to now, and the parts of it that somebody has been here.
     private func bar(_ presence: PresentReport.Presence) -> String {
-        let zone = snapshot.time
-        let now = snapshot.report.made.microseconds / 1_000_000
-        let day = String(zone.text(snapshot.report.made).prefix(10))
-        let midnight = (zone.date(day)?.microseconds ?? 0) / 1_000_000
-        let length = max(1, now - midnight)
+        let length = max(1, snapshot.report.made.microseconds - midnight.microseconds)
         func place(_ date: WallDate) -> Int64 {
-            min(max((date.microseconds / 1_000_000 - midnight) * 1000 / length, 0), 1000)
+            let passed = min(max(date.microseconds - midnight.microseconds, 0), length)
+            return passed / 1_000_000 * 1000 / max(1, length / 1_000_000)
         }
+        func part(_ from: Int64, _ to: Int64, isSure: Bool = true) -> String {
+            let kind = isSure ? "" : "class=\"unsure\" "
+            return "<rect \(kind)x=\"\(from)\" width=\"\(max(2, to - from))\" height=\"10\"/>"
+        }
+        let subject = presence.beacon.map { RecentStays.Subject.beacon($0) }
+        let subjects =
+            subject.map { [$0] } ?? presence.identifiers.compactMap { (try? Identifier($0)).map { .condition($0) } }
+        let before = subjects.flatMap { earlier[$0] ?? [] }
         let from = presence.since.map { place($0) } ?? 0
         let known = presence.notKnownSince.map { place($0) } ?? 1000
-        let unsure =
-            known < 1000 ? "<rect class=\"unsure\" x=\"\(known)\" width=\"\(1000 - known)\" height=\"10\"/>" : ""
+        // Of what began nobody knows when, its end alone is sure.
+        var parts = before.suffix(Self.staysMax).map { stay in
+            part(stay.arrival.map { place($0) } ?? 0, place(stay.departure), isSure: stay.arrival != nil)
+        }
+        parts.append(part(from, known))
+        if known < 1000 { parts.append(part(known, 1000, isSure: false)) }
+        let label = "Today since midnight; stays: \(before.count + 1)"
         return
-            "<svg class=\"day\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Of today since midnight\">"
-            + "<rect x=\"\(from)\" width=\"\(max(2, known - from))\" height=\"10\"/>\(unsure)</svg>"
+            "<svg class=\"day\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"\(label)\">"
+            + parts.joined() + "</svg>"
     }
 
     /// `/gateways`.

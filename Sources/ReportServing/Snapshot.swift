@@ -8,6 +8,8 @@ import JSON
 struct Snapshot {
     /// Who is here, and which gateways tell of it.
     let report: PresentReport
+    /// Who was here before, within a day.
+    let recent: RecentStays
     let counts: LineCounts
     /// The words for it, which `visits --now` has too.
     let words: PresentWriter
@@ -21,6 +23,7 @@ struct Snapshot {
     /// What `following` has come to by now.
     init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
         report = following.state.present.report(following.proof, now: now, directory)
+        recent = following.state.present.recent
         counts = following.state.counts
         var options = VisitsOptions(paths: [following.directory])
         options.directory = directory

@@ -44,6 +44,25 @@ import Testing
         #expect(page.contains("<a href=\"/explain/\(number)\">here</a>"))
     }
 
+    @Test func `the bar of today has every stay of today, and none of another day's or another's`() async throws {
+        // The lines' timeline begins at midnight.
+        let day = 86_400.0
+        let world = try ServedWorld { lines in
+            lines.started(1)
+            lines.stay("staff", 3_600, 7_200, minor: 7)
+            lines.stay("staff", day + 8_640, day + 17_280, minor: 7)
+            lines.stay("staff", day + 25_920, day + 34_560, minor: 8)
+            lines.event("staff", "satisfied", day + 60_480, minor: 7, seen: day + 60_480)
+        }
+        try world.live(2 * day - 2)
+        let page = try await world.get("/").body
+        let bar = try #require(page.firstMatch(of: /<svg class="day".*?<\/svg>/)).output
+        #expect(
+            bar.matches(of: /<rect x="(\d+)" width="(\d+)"/).map { "\($0.1)+\($0.2)" } == ["100+100", "700+300"],
+            "\(bar)")
+        #expect(bar.contains("stays: 2"))
+    }
+
     @Test func `after the last proof of life nobody is said to be here`() async throws {
         let world = try ServedWorld {
             $0.started(1)
