@@ -84,18 +84,22 @@ package struct PresentWriter {
     private func writeTable(into buffer: inout LineBuffer) {
         buffer.append("\(count).\n")
         var section: String?
+        var table = TextTable()
         for presence in report.presences {
             if presence.section != section {
+                table.end(into: &buffer)
+                table = TextTable()
                 buffer.append("\n\(PlainText.safe(presence.section)):\n")
-                buffer.append(row("LINE", "SINCE", "LAST HEARD", "WHO", "WHERE", "STATE"))
+                table.add(row("LINE", "SINCE", "LAST HEARD", "WHO", "WHERE", "STATE"), into: &buffer)
             }
             section = presence.section
-            buffer.append(
+            table.add(
                 row(
                     presence.sequence.map { "\($0)" } ?? "-", presence.since.map { moment($0) } ?? "-",
                     presence.lastHeard.map { moment($0) } ?? "-", label(presence),
-                    presence.gateways.joined(separator: "+"), state(presence)))
+                    presence.gateways.joined(separator: "+"), state(presence)), into: &buffer)
         }
+        table.end(into: &buffer)
         buffer.append("\n")
         for gateway in report.gateways {
             for remark in remarks(gateway) { buffer.append(PlainText.safe(remark) + "\n") }
@@ -105,11 +109,11 @@ package struct PresentWriter {
 
     private func row(
         _ line: String, _ since: String, _ heard: String, _ who: String, _ place: String, _ state: String
-    ) -> [UInt8] {
-        VisitsWriter.row([
+    ) -> [TextTable.Cell] {
+        [
             .init(line, 6, isNumber: true), .init(since, 19), .init(heard, 19), .init(who, 28), .init(place, 12),
             .init(state, 0),
-        ])
+        ]
     }
 
     private func writeObjects(into buffer: inout LineBuffer) {

@@ -26,6 +26,7 @@ package struct Visits {
                 writer.write(stay, into: &output.buffer)
                 try output.flushIfFull()
             }
+            writer.endStays(into: &output.buffer)
             for silence in wanted(books.silences) { writer.write(silence, into: &output.buffer) }
             writer.end(totals, books, into: &output.buffer)
             try output.flush()

@@ -11,6 +11,7 @@ struct VisitsWriter {
     private let options: VisitsOptions
     private var count = 0
     private var silences = 0
+    private var table = TextTable()
 
     init(_ options: VisitsOptions) { self.options = options }
 
@@ -35,7 +36,7 @@ struct VisitsWriter {
         count += 1
     }
 
-    private func writeRow(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
+    private mutating func writeRow(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
         if count == 0 {
             writeRow("LINE", "ARRIVAL", "LAST HEARD", "DURATION", "WHO", "HEARD", "RSSI", "WHERE", "END", &buffer)
         }
@@ -66,49 +67,18 @@ struct VisitsWriter {
         "here at \(time.text(date).dropFirst(11)), not known since"
     }
 
-    private func writeRow(
+    private mutating func writeRow(
         _ line: String, _ arrival: String, _ departure: String, _ duration: String, _ name: String, _ heard: String,
         _ strength: String, _ place: String, _ end: String, _ buffer: inout LineBuffer
     ) {
-        var cells = [
-            Cell(line, 6, isNumber: true), Cell(arrival, 19), Cell(departure, 19), Cell(duration, 12, isNumber: true),
-            Cell(name, 28), Cell(heard, 7, isNumber: true), Cell(strength, 6, isNumber: true),
+        var cells: [TextTable.Cell] = [
+            .init(line, 6, isNumber: true), .init(arrival, 19), .init(departure, 19),
+            .init(duration, 12, isNumber: true),
+            .init(name, 28), .init(heard, 7, isNumber: true), .init(strength, 6, isNumber: true),
         ]
         // Where one gateway tells it, there is no question where.
-        if options.paths.count > 1 { cells.append(Cell(place, 12)) }
-        buffer.append(Self.row(cells + [Cell(end, 0)]))
-    }
-
-    /// A cell of a table.
-    struct Cell {
-        var text: String
-        var width: Int
-        /// Numbers stand to the right.
-        var isNumber: Bool
-
-        init(_ text: String, _ width: Int, isNumber: Bool = false) {
-            self.text = text
-            self.width = width
-            self.isNumber = isNumber
-        }
-    }
-
-    /// A line of a table.
-    static func row(_ cells: [Cell]) -> [UInt8] {
-        var line: [UInt8] = []
-        line.reserveCapacity(160)
-        for cell in cells {
-            // How wide a character is, a terminal knows; most have one octet and one column.
-            let octets = PlainText.safe(cell.text).utf8
-            let missing = max(0, cell.width - octets.count { $0 & 0xC0 != 0x80 })
-            let isNumber = cell.isNumber
-            if isNumber { line.append(contentsOf: repeatElement(0x20, count: missing)) }
-            line.append(contentsOf: octets)
-            line.append(contentsOf: repeatElement(0x20, count: (isNumber ? 0 : missing) + 2))
-        }
-        while line.last == 0x20 { line.removeLast() }
-        line.append(0x0A)
-        return line
+        if options.paths.count > 1 { cells.append(.init(place, 12)) }
+        table.add(cells + [.init(end, 0)], into: &buffer)
     }
 
     /// The mean with one decimal, as lines have it.
@@ -190,6 +160,9 @@ struct VisitsWriter {
         buffer.append(millionths: microseconds)
         return buffer.text
     }
+
+    /// All stays have been told.
+    mutating func endStays(into buffer: inout LineBuffer) { table.end(into: &buffer) }
 
     // MARK: Silences and totals
 

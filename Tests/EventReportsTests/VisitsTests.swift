@@ -52,6 +52,38 @@ import Testing
         #expect(totals.filter { $0["scope"] as? String == "condition" }.map { $0["identifier"] as? String } == ["desk"])
     }
 
+    @Test(arguments: [["visits"], ["visits", "--now"]])
+    func `columns stand below each other, however long a name is, and however many rows there are`(
+        command: [String]
+    ) throws {
+        var writer = Writer()
+        let long = "a-condition-with-a-name-that-is-longer-than-its-column"
+        for number in 1...110 {
+            writer.stay("desk", Double(number) * 40, Double(number) * 40 + 9, minor: 1_000 + number)
+            writer.stay(long, Double(number) * 40 + 1, Double(number) * 40 + 8, minor: 1_000 + number)
+        }
+        // Nobody writes such names; one that does has the others' rows as they are.
+        writer.stay(String(repeating: "n", count: 100), 7_000, 7_100, minor: 1)
+        writer.event("desk", "satisfied", 8_000, minor: 2_000, seen: 8_000)
+        writer.event(long, "satisfied", 8_000, minor: 2_001, seen: 8_000)
+        let scratch = try Scratch()
+        let ending = try Gateway.run(command + ["--utc", try Self.folder(writer.lines, in: scratch)])
+        #expect(ending.status == 0, "\(ending.errors)")
+        let last = command.count == 1 ? "END" : "STATE"
+        var place: Int?
+        var rows = 0
+        for line in ending.text.split(separator: "\n") {
+            if let header = line.range(of: last) {
+                place = line.distance(from: line.startIndex, to: header.lowerBound)
+            } else if line.contains(/^ +\d+  2026-/), !line.contains("nnn"), let place {
+                let column = line.dropFirst(place - 2).prefix(3)
+                #expect(column.prefix(2) == "  " && column.last != " ", "\(line)")
+                rows += 1
+            }
+        }
+        #expect(rows == (command.count == 1 ? 222 : 2), "\(ending.text)")
+    }
+
     @Test func `T1: a wall clock that jumps from 1970 to today and back an hour leaves all durations as they were`()
         throws
     {
