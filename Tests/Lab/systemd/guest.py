@@ -14,10 +14,10 @@ from lab import machine
 LAB = pathlib.Path(__file__).resolve().parent.parent
 # As the other machine's, and for the same reasons. What runs other machines' programs has no kernel module here.
 COMMAND_LINE = ("console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_expedited=1"
-                " clocksource=hpet tsc=unstable systemd.show_status=no net.ifnames=0"
+                " clocksource=hpet tsc=unstable systemd.show_status=no systemd.default_timeout_start_sec=900 net.ifnames=0"
                 " systemd.mask=systemd-binfmt.service systemd.mask=proc-sys-fs-binfmt_misc.automount")
 # Several times what it takes where the host has nothing else to do.
-BOOT_SECONDS = 300
+BOOT_SECONDS = 900
 
 
 class GuestError(Exception):
@@ -97,7 +97,7 @@ class Guest:
             if key in found:
                 return found
 
-    def run(self, command, seconds=120):
+    def run(self, command, seconds=300):
         """Runs a command line of bash, as root."""
         self._number += 1
         os.write(self._process.stdin.fileno(), json.dumps(
@@ -110,7 +110,7 @@ class Guest:
             log.write("%s $ %s\n%s[%s]\n" % (time.strftime("%H:%M:%S"), command, answer["output"], answer["status"]))
         return Result(command, answer["status"], answer["output"])
 
-    def must(self, command, seconds=120):
+    def must(self, command, seconds=300):
         """What a command printed, which has to succeed: it is the lab's own."""
         result = self.run(command, seconds)
         if result.status != 0:
@@ -131,7 +131,7 @@ class Guest:
         (self.out / "put").write_text(text)
         self.must("mkdir -p $(dirname %s) && cat /out/put >%s" % (path, path))
 
-    def off(self, command="systemctl --no-block poweroff", seconds=180):
+    def off(self, command="systemctl --no-block poweroff", seconds=600):
         """Has it go off by itself."""
         self.run(command)
         try:

@@ -12,8 +12,9 @@ UNIT = facts.UNIT
 UNITS = pathlib.Path(__file__).resolve().parent / "units"
 CONFIGURATION = "/etc/beacon-gateway/gateway.yaml"
 EVENTS = "/var/lib/beacon-gateway/events"
-# How long anything may take that takes a moment; the machine is emulated, and others may use the host.
-MOMENT = 90
+# How long anything may take that takes a moment; the machine is emulated, and others may use the host. Reached only where
+# something does not come at all.
+MOMENT = 300
 BADGE = {"name": "badge", "address": "C0:00:00:00:01:01", "uuid": STAFF, "major": 1, "minor": 1, "every": 0.2}
 NOISE = {"name": "noise", "address": "C0:00:00:00:00:01", "data": "020106", "every": 0.1}
 
@@ -23,11 +24,16 @@ def condition(identifier, minor=None):
     return "  - {identifier: %s, uuid: %s%s}\n" % (identifier, STAFF, "" if minor is None else ", major: 1, minor: %d" % minor)
 
 
-def configuration(*more, per_beacon=False, mqtt="mqtt: {host: 127.0.0.1}\n"):
+# Bounds of the rules by which a scenario gets on, and those by which a machine that stands still for seconds makes no exit.
+QUICK = "exit_timeout: 4s, deaf_after: 2s, outage_timeout: 120s"
+PATIENT = "exit_timeout: 20s, deaf_after: 10s, outage_timeout: 30m"
+
+
+def configuration(*more, per_beacon=False, mqtt="mqtt: {host: 127.0.0.1}\n", monitor=QUICK):
     """What an operator wrote: the badge, and more conditions."""
     return ("gateway: {name: lab}\nscanner: {backend: management}\n"
-            "monitor: {exit_timeout: 4s, deaf_after: 2s, outage_timeout: 120s}\n%sconditions:\n%s%s%s") % (
-                mqtt, condition("badge", 1),
+            "monitor: {%s}\n%sconditions:\n%s%s%s") % (
+                monitor, mqtt, condition("badge", 1),
                 "  - {identifier: staff, uuid: %s, per_beacon: true}\n" % STAFF if per_beacon else "", "".join(more))
 
 
@@ -102,8 +108,10 @@ class Run:
         target.write_bytes(package.read_bytes())
         before = self.now()
         result = self.guest.run("cd /out && DEBIAN_FRONTEND=noninteractive apt-get install -y --allow-downgrades ./%s" % package.name,
-                                300)
-        self.demand(result.status == 0, "apt-get install ended with %s: %s" % (result.status, result.output[-2000:]))
+                                900)
+        if result.status != 0:
+            # Nothing of what follows would show anything.
+            raise GuestError("apt-get install ended with %s: %s" % (result.status, result.output[-2000:]))
         self.measured["installation, s"] = round(self.now() - before, 1)
         return result
 
@@ -127,6 +135,8 @@ class Run:
     def listens(self, seconds=MOMENT):
         """Waits until the unit is active; demands that it says why, and that `status` says the same."""
         self.guest.until("systemctl is-active " + UNIT, seconds)
+        # Whoever finds nothing on the air for a moment says so, and listens again.
+        self.guest.until("systemctl show -P StatusText " + UNIT, seconds, lambda result: "listens on hci0" in result.output)
         shown = self.show("ActiveState", "SubState", "StatusText")
         self.demand(shown["ActiveState"] == "active", "it is %s (%s), not active: %s" % (
             shown["ActiveState"], shown["SubState"], shown["StatusText"]))
@@ -169,4 +179,4 @@ class Run:
         self.demand(not failed, "units failed: " + failed)
 
 
-__all__ = ["BADGE", "CONFIGURATION", "EVENTS", "MOMENT", "UNIT", "GuestError", "Run", "condition", "configuration"]
+__all__ = ["BADGE", "CONFIGURATION", "EVENTS", "MOMENT", "PATIENT", "UNIT", "GuestError", "Run", "condition", "configuration"]

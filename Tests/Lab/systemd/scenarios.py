@@ -1,9 +1,8 @@
 """What is tried in the guest with systemd: a function each, which notes in its run what is wrong, and what it measured."""
-import json
 import time
 
 from . import facts, image
-from .run import BADGE, CONFIGURATION, EVENTS, MOMENT, UNIT, condition, configuration
+from .run import BADGE, CONFIGURATION, EVENTS, MOMENT, PATIENT, UNIT, condition, configuration
 
 # What the unit says.
 WATCHDOG, RESTART, STOP = 60, 10, 15
@@ -49,11 +48,12 @@ def exposed(run):
 def reloads(run):
     """A good file is applied, a bad one refused whole; the process stays."""
     main, _ = run.pids()
-    run.guest.put(CONFIGURATION, configuration(condition("second", 2)))
+    good = configuration(condition("second", 2), monitor=PATIENT)
+    run.guest.put(CONFIGURATION, good)
     run.guest.must("systemctl reload " + UNIT)
     found = run.guest.until("beacon-gateway status --json", MOMENT, lambda result: '"second"' in result.output)
     run.demand('"second"' in found.output, "a reload did not apply a condition that was added")
-    run.guest.put(CONFIGURATION, configuration(condition("second", 2)) + "nonsense: {\n")
+    run.guest.put(CONFIGURATION, good + "nonsense: {\n")
     before = run.now()
     run.guest.run("systemctl reload " + UNIT)
     run.guest.until("journalctl -b -u %s -p err --no-pager" % UNIT, MOMENT, lambda result: "was not applied" in result.output)
@@ -61,7 +61,7 @@ def reloads(run):
     said = "\n".join(each["MESSAGE"] for each in refused)
     run.demand(CONFIGURATION in said and "what runs stays" in said, "a bad file was refused without a word as an error: %r" % said)
     # What it is asked by, the file says, which is not read again by being mended.
-    run.guest.put(CONFIGURATION, configuration(condition("second", 2)))
+    run.guest.put(CONFIGURATION, good)
     run.listens()
     run.demand('"second"' in run.guest.run("beacon-gateway status --json").output, "a bad file took a condition away")
     run.demand(run.pids()[0] == main, "a reload made another process of it")
@@ -81,8 +81,8 @@ def watched(run):
     run.measured["killed after SIGSTOP, s"] = killed and round(killed, 1)
     run.measured["listening after SIGSTOP, s"] = back and round(back, 1)
     run.listens()
-    # Whoever were to leave would do so within its exit timeout, 4 s.
-    time.sleep(8)
+    # Whoever were to leave would do so within its exit timeout, 20 s.
+    time.sleep(25)
     found = run.lines()
     run.demand(len(found) >= before, "lines went: there were %d, and are %d" % (before, len(found)))
     run.check(facts.numbers(found) + facts.stays(found, "badge"))
@@ -91,7 +91,7 @@ def watched(run):
 def purged(run):
     """Nothing is left but the user, locked, and what is an operator's."""
     run.guest.put("/etc/beacon-gateway/mine", "mine\n")
-    result = run.guest.run("DEBIAN_FRONTEND=noninteractive apt-get purge -y beacon-gateway", 300)
+    result = run.guest.run("DEBIAN_FRONTEND=noninteractive apt-get purge -y beacon-gateway", 900)
     run.demand(result.status == 0, "apt-get purge ended with %s: %s" % (result.status, result.output[-2000:]))
     left = run.guest.run("ls -d /var/lib/beacon-gateway /run/beacon-gateway /usr/bin/beacon-gateway /usr/libexec/beacon-gateway"
                          " /usr/share/doc/beacon-gateway %s /lib/systemd/system/%s /lib/udev/rules.d/70-beacon-gateway.rules"
@@ -115,7 +115,7 @@ def life(run):
     for library in image.ARCHIVE:
         run.demand(library in said, "apt did not install %s, which the package depends on" % library)
     run.waits()
-    run.configure(configuration())
+    run.configure(configuration(monitor=PATIENT))
     run.waits()
     # READY is said when it scans, and not when somebody asks it to reload.
     run.guest.must("systemctl kill -s HUP --kill-whom=main " + UNIT)
@@ -125,8 +125,8 @@ def life(run):
     plugged = run.plug()
     run.listens()
     started = facts.moments(run.journal(), "^Started ")
-    scans = [json.loads(line)["t"] for line in run.guest.must("cat /run/lab/controller.jsonl").splitlines()
-             if '"scan"' in line and json.loads(line).get("enabled")]
+    # The controller writes its log when enough has come together.
+    scans = facts.scans(run.guest.until("cat /run/lab/controller.jsonl", MOMENT, lambda result: facts.scans(result.output)).output)
     run.measured["from the adapter to READY, s"] = started and round(started[-1] - plugged, 1)
     run.demand(started and scans and scans[0] <= started[-1], "READY was said at %s, and the adapter scanned from %s on" % (
         started, scans[:1]))

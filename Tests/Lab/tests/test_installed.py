@@ -113,6 +113,18 @@ class Sandbox(unittest.TestCase):
         self.assertTrue(facts.exposure("no unit\n", 2.0)[1])
 
 
+class Scans(unittest.TestCase):
+    LOG = ('{"t": 3.5, "event": "scan", "enabled": false}\n{"t": 4.5, "event": "scan", "enabled": true}\n'
+           '{"t": 4.6, "event": "sent", "name": "scan"}\n')
+
+    def test_when_it_was_told_to_scan(self):
+        self.assertEqual(facts.scans(self.LOG), [4.5])
+
+    def test_a_line_that_is_not_written_to_its_end_is_not_read(self):
+        self.assertEqual(facts.scans(self.LOG + '{"t": 5.5, "event": "scan", "ena'), [4.5])
+        self.assertEqual(facts.scans('{"t": 4.5, "event": "sc'), [])
+
+
 class Watchdog(unittest.TestCase):
     GOOD = [entry(5, "Started beacon-gateway.service - x."), entry(140, "beacon-gateway.service: Watchdog timeout (limit 1min)!"),
             entry(153, "Started beacon-gateway.service - x.")]
@@ -122,8 +134,8 @@ class Watchdog(unittest.TestCase):
 
     def test_a_watchdog_that_does_not_bite_or_too_late_is_told(self):
         for entries in (self.GOOD[:1], [self.GOOD[0], self.GOOD[2]], self.GOOD[:2],
-                        [self.GOOD[0], entry(170, "Watchdog timeout"), entry(180, "Started x")],
-                        [*self.GOOD[:2], entry(200, "Started x")]):
+                        [self.GOOD[0], entry(290, "Watchdog timeout"), entry(300, "Started x")],
+                        [*self.GOOD[:2], entry(280, "Started x")]):
             self.assertTrue(facts.watchdog(100, entries, 60, 10)[2])
 
 
