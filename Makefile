@@ -195,10 +195,12 @@ flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 6.8 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
 
-manual: deps-build ## Writes docs/configuration.md and the manual page gateway.yaml(5) out of the setting table.
+manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of the setting table, docs/messages.md and the catalog out of the messages.
 	$(BUILD) --product settings-manual $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	$(BUILD_DIR)/debug/settings-manual markdown >docs/configuration.md
 	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
+	$(BUILD_DIR)/debug/settings-manual messages >docs/messages.md
+	$(BUILD_DIR)/debug/settings-manual catalog >Config/beacon-gateway.catalog
 
 version: ## Prints the version: the one that --version says.
 	@sed -n 's/.*static let version = "\(.*\)"/\1/p' $$(grep -rlw --include='*.swift' 'enum Program' Sources) | grep .
@@ -279,6 +281,7 @@ release: release-unstripped ## Builds what is shipped: the gateway, its publishe
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 DBUSDIR ?= $(SYSCONFDIR)/dbus-1/system.d
 DOCDIR ?= $(PREFIX)/share/doc/beacon-gateway
@@ -300,6 +303,7 @@ install-running: install-files
 	try() { command -v "$$1" >/dev/null || return 0; echo "$$*"; "$$@" || echo "it failed: $$*" >&2; }; \
 	try systemd-sysusers $(SYSUSERSDIR)/beacon-gateway.conf; \
 	if test -d /run/systemd/system; then try systemctl daemon-reload; fi; \
+	if test -d /run/systemd/system; then try journalctl --update-catalog; fi; \
 	if test -S /run/udev/control; then try udevadm control --reload; fi; \
 	if test -S /run/dbus/system_bus_socket && test -d /run/systemd/system; then try systemctl reload dbus; fi; \
 	if command -v id >/dev/null && ! id beacon-gateway >/dev/null 2>&1; then \
@@ -321,6 +325,7 @@ install-files:
 	done
 	install -D -m 644 Config/beacon-gateway.sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf
 	install -D -m 644 Config/beacon-gateway.tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf
+	install -D -m 644 Config/beacon-gateway.catalog $(DESTDIR)$(CATALOGDIR)/beacon-gateway.catalog
 	install -D -m 644 Config/beacon-gateway.dbus.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf
 	install -D -m 644 udev/70-beacon-gateway.rules $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules
 	install -D -m 644 docs/gateway.yaml.5 $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
@@ -335,7 +340,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	@if test -z '$(DESTDIR)' && test -d /run/systemd/system && test -e $(UNIT); then \
 	  set -x; systemctl disable --now beacon-gateway.service beacon-gateway-serve.service; fi
 	rm -f $(DESTDIR)$(PREFIX)/bin/beacon-gateway $(DESTDIR)$(UNIT) $(DESTDIR)$(SERVE_UNIT) $(DESTDIR)$(SYSUSERSDIR)/beacon-gateway.conf \
-	  $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
+	  $(DESTDIR)$(TMPFILESDIR)/beacon-gateway.conf $(DESTDIR)$(CATALOGDIR)/beacon-gateway.catalog $(DESTDIR)$(DBUSDIR)/beacon-gateway.conf $(DESTDIR)$(UDEVDIR)/70-beacon-gateway.rules $(DESTDIR)$(MANDIR)/man5/gateway.yaml.5
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'

@@ -277,7 +277,8 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ], path: "Tests/Benchmark/Cost"),
         .executableTarget(
-            name: "settings-manual", dependencies: ["GatewayConfiguration"], path: "Tests/SettingsManual"),
+            name: "settings-manual", dependencies: ["GatewayConfiguration", "OperatorMessages"],
+            path: "Tests/SettingsManual"),
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
@@ -358,7 +359,8 @@ let package = Package(
         .testTarget(
             name: "OperatorMessagesTests",
             dependencies: [
-                "OperatorMessages", "ProgramSupport",
+                "OperatorMessages", "ProgramSupport", "settings-manual",
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "ConfiguredScanningTests",

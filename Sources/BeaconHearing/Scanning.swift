@@ -74,7 +74,7 @@ public struct Scanning: Sendable {
     /// - Parameter body: called on the thread that hears, one call after the other; it must not wait.
     /// - Returns: the same way of hearing, which tells.
     public func logging(_ body: @escaping @Sendable (LogLevel, String) -> Void) -> Scanning {
-        changed { $0.log = body }
+        changed { $0.log = { kind, text in body(kind.level, text) } }
     }
 
     /// The same by a test's scanners.

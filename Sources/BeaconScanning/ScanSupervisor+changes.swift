@@ -15,7 +15,7 @@ extension ScanSupervisor {
     }
 
     private func ended(_ source: ScanSource, _ error: ScannerError, at time: Instant) {
-        log(.warning, "\(source.scanner.backend.rawValue) has ended: \(error.description)")
+        log(.scannerEnded, "\(source.scanner.backend.rawValue) has ended: \(error.description)")
         if source.isUsed { stopAll(reason: "\(source.scanner.backend.rawValue) ended", at: time) }
         source.isEnded = true
         source.isUsed = false
@@ -61,7 +61,7 @@ extension ScanSupervisor {
         holdUp(place, at: time)
         guard isNews else { return }
         watches[place].note(reason: "it appeared", at: time)
-        log(.notice, "\(watches[place].name) is there: \(controller)")
+        log(.adapterAppeared, "\(watches[place].name) is there: \(controller)")
         handler?.changed(
             .appeared(adapter: watches[place].number, controller: controller, address: address), at: time)
     }
@@ -82,7 +82,7 @@ extension ScanSupervisor {
         watches[place].isUnconfirmed = false
         watches[place].ladder.disappeared()
         watches[place].note(reason: reason, at: time)
-        log(.warning, "\(watches[place].name) is gone: \(reason)")
+        log(.adapterGone, "\(watches[place].name) is gone: \(reason)")
         handler?.changed(.disappeared(adapter: watches[place].number), at: time)
     }
 
@@ -96,7 +96,9 @@ extension ScanSupervisor {
         guard !watches[place].isTold else { return }
         if isDoubted(place) {
             watches[place].note(reason: "it scans, and nothing proves yet that it hears", at: time)
-            log(.info, "\(watches[place].name) scans (\(reason)); it counts as listening once a report comes")
+            log(
+                .adapterUnproven, "\(watches[place].name) scans (\(reason)); it counts as listening once a report comes"
+            )
         } else {
             tellListening(place, reason: reason, at: time)
         }
@@ -132,7 +134,7 @@ extension ScanSupervisor {
     // It is taken in the turn that follows, as all steps are. A scanner says so again and again; it is news where it counts.
     private func needs(_ place: Int, _ step: WatchdogStep, reason: String, at time: Instant) {
         guard watches[place].ladder.needs(step, at: time) else { return }
-        log(.warning, "\(watches[place].name): \(reason)")
+        log(.adapterNeedsStep, "\(watches[place].name): \(reason)")
         watches[place].note(reason: reason, at: time)
     }
 
@@ -141,7 +143,7 @@ extension ScanSupervisor {
         watches[place].status.lost &+= max(count, 0)
         interrupted(place, at: time)
         guard watches[place].isTold else { return }
-        log(.warning, "\(watches[place].name): \(count) messages were lost; it counts as not listening meanwhile")
+        log(.reportsLost, "\(watches[place].name): \(count) messages were lost; it counts as not listening meanwhile")
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
 
@@ -162,7 +164,7 @@ extension ScanSupervisor {
             watches[place].proofDue = time + (deafAfter - watches[place].unproven)
         }
         watches[place].note(reason: reason, at: time)
-        log(.notice, "\(watches[place].name) listens: \(reason)")
+        log(.adapterListens, "\(watches[place].name) listens: \(reason)")
         handler?.changed(.listening(adapter: watches[place].number, reason: reason), at: time)
     }
 
@@ -176,7 +178,7 @@ extension ScanSupervisor {
         watches[place].proofDue = nil
         interrupted(place, at: time)
         watches[place].note(reason: reason, at: time)
-        log(.warning, "\(watches[place].name) does not listen: \(reason)")
+        log(.adapterNotListening, "\(watches[place].name) does not listen: \(reason)")
         handler?.changed(.stopped(adapter: watches[place].number, since: since, reason: reason), at: time)
     }
 
@@ -195,7 +197,11 @@ extension ScanSupervisor {
         if watches.contains(where: { $0.thinning.isThinned && $0.isPresent }) { present.insert(.thinned) }
         guard present != obstacles else { return }
         let words = present.map(\.words).sorted().joined(separator: ", ")
-        log(present.isEmpty ? .notice : .warning, present.isEmpty ? "nothing stands in the way any more" : words)
+        if present.isEmpty {
+            log(.hearingUnobstructed, "nothing stands in the way any more")
+        } else {
+            log(.hearingObstructed, words)
+        }
         obstacles = present
         for place in watches.indices { holdUp(place, at: time) }
         handler?.changed(.obstacles(present), at: time)
@@ -220,7 +226,7 @@ extension ScanSupervisor {
     func resumed(_ stretch: SuspendDetector.Stretch) {
         overall.suspensions &+= 1
         overall.suspended += stretch.suspended
-        log(.notice, "the machine was suspended for \(stretch.suspended.seconds) s; nothing listened meanwhile")
+        log(.machineSlept, "the machine was suspended for \(stretch.suspended.seconds) s; nothing listened meanwhile")
         canary?.resumed(at: stretch.end)
         for place in watches.indices {
             watches[place].ladder.resumed(at: stretch.end)

@@ -53,7 +53,9 @@ extension ScanSupervisor {
         watches[place].proofDue = nil
         guard let recovery = watches[place].ladder.heard(at: time) else { return }
         let after = recovery.step.map { "; the last step was to \($0.words)" } ?? ""
-        log(.notice, "\(watches[place].name) hears again after \(recovery.silence.seconds) s of silence\(after)")
+        log(
+            .adapterHearsAgain,
+            "\(watches[place].name) hears again after \(recovery.silence.seconds) s of silence\(after)")
     }
 
     @inline(never)
@@ -61,7 +63,7 @@ extension ScanSupervisor {
         guard let released = canary?.heard(on: adapter, at: time), !released.isEmpty else { return }
         for number in released {
             guard let place = place(of: number), watches[place].isScanning, !watches[place].isTold else { continue }
-            log(.notice, "\(watches[place].name): the canary is heard again")
+            log(.canaryHeard, "\(watches[place].name): the canary is heard again")
             tellListening(place, reason: "the canary is heard", at: time)
         }
     }
@@ -72,10 +74,10 @@ extension ScanSupervisor {
         case .tooShort(let cadence, let exitTimeout):
             // The first ones tell what is wrong; all stand in the status.
             guard self.cadence.tooShort <= 16 else { return }
-            log(.warning, cadence.warning(exitTimeout: exitTimeout))
+            log(.beaconTooRare, cadence.warning(exitTimeout: exitTimeout))
         case .bearable(let cadence, let exitTimeout):
             log(
-                .notice,
+                .beaconOftenEnough,
                 "beacon \(cadence.beacon.words) is heard often enough again for exit_timeout \(exitTimeout.seconds) s")
         case nil: break
         }
@@ -85,13 +87,13 @@ extension ScanSupervisor {
         let name = watches[place].name
         if watches[place].thinning.isThinned {
             log(
-                .warning,
+                .duplicatesFiltered,
                 """
                 \(name) gives one report per beacon and scan of 10.24 s: its controller filters duplicates, and exits are \
                 coarser; CAP_NET_ADMIN opens the management backend, which hears all
                 """)
         } else {
-            log(.notice, "\(name) gives every report again")
+            log(.duplicatesHeard, "\(name) gives every report again")
         }
         tellObstacles(at: time)
     }

@@ -47,7 +47,7 @@ extension ScanSupervisor {
         switch action {
         case .begin(let index): begin(index, at: now)
         case .end(let index):
-            log(.info, "\(chooser.backend(of: index).rawValue) is not needed any more")
+            log(.scannerUnneeded, "\(chooser.backend(of: index).rawValue) is not needed any more")
             sources[index]?.isEnded = true
             sources[index]?.scanner.stop()
             sources[index] = nil
@@ -63,12 +63,12 @@ extension ScanSupervisor {
             // What it tells while it starts belongs to it already.
             chooser.began(index, at: now)
             try source.scanner.start(source)
-            log(.debug, "\(backend.rawValue) has been begun")
+            log(.scannerBegun, "\(backend.rawValue) has been begun")
         } catch {
             sources[index]?.isEnded = true
             sources[index] = nil
             chooser.failed(index, error, at: now)
-            log(.info, "\(backend.rawValue) is closed: \(error.description)")
+            log(.scannerClosed, "\(backend.rawValue) is closed: \(error.description)")
         }
     }
 
@@ -80,7 +80,7 @@ extension ScanSupervisor {
             stopAll(reason: "changing from \(before.scanner.backend.rawValue) to \(name)", at: now)
             before.isUsed = false
         }
-        log(.notice, "listening by \(name): \(because)")
+        log(.scannerUsed, "listening by \(name): \(because)")
         overall.reason = because
         overall.since = now
         for place in watches.indices where watches[place].isPresent { watches[place].isUnconfirmed = true }
@@ -113,7 +113,7 @@ extension ScanSupervisor {
             let silence = (now - deafness.since).seconds
             let what = canary?.isProven ?? false ? "the canary has been silent" : "the canary has not been heard"
             log(
-                .warning,
+                .canarySilent,
                 "\(watches[place].name) counts as deaf: \(what) for \(silence) s; what else it hears is kept back")
             let reason = "\(what) for \(silence) s"
             if watches[place].isTold { tellStopped(place, since: deafness.since, reason: reason, at: now) }
@@ -132,9 +132,9 @@ extension ScanSupervisor {
         let name = watches[place].name
         switch action {
         case .fellSilent(let since):
-            log(.warning, "\(name) has given no report for \((now - since).seconds) s")
+            log(.adapterSilent, "\(name) has given no report for \((now - since).seconds) s")
         case .exhausted:
-            log(.error, "\(name) stays silent after all steps; they are tried again and again")
+            log(.adapterStaysSilent, "\(name) stays silent after all steps; they are tried again and again")
         case .take(let step):
             take(step, on: place, at: now)
         }
@@ -144,14 +144,14 @@ extension ScanSupervisor {
         let (name, number) = (watches[place].name, watches[place].number)
         let source = chooser.used.flatMap { sources[$0] }
         // The tries at the top go on for as long as the silence does, and stand in the status.
-        let level: LogLevel = watches[place].ladder.state == .retrying ? .info : .notice
+        let kind: MessageKind = watches[place].ladder.state == .retrying ? .adapterStepRepeated : .adapterStep
         switch source?.scanner.take(step, on: number) ?? .skipped(reason: "no way of hearing is open") {
         case .taken:
-            log(level, "\(name): to \(step.words)")
+            log(kind, "\(name): to \(step.words)")
         case .skipped(let reason):
             watches[place].ladder.skipped(step, at: now)
             watches[place].status.lastSkipped = "\(step.words): \(reason)"
-            log(level, "\(name): not to \(step.words): \(reason)")
+            log(kind, "\(name): not to \(step.words): \(reason)")
         }
     }
 }

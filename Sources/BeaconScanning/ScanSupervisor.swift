@@ -46,7 +46,7 @@ package final class ScanSupervisor {
     let options: Options
     let make: (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner
     let exitTimeout: (BeaconIdentity) -> Duration?
-    let log: (LogLevel, String) -> Void
+    let log: (MessageKind, String) -> Void
     var handler: (any ScanHandler)?
     var timer: EventLoop.Timer?
     var chooser: WayChooser
@@ -73,7 +73,7 @@ package final class ScanSupervisor {
         loop: EventLoop, options: Options,
         make: @escaping (ScannerBackend) throws(ScannerError) -> any AdvertisingScanner,
         exitTimeout: @escaping (BeaconIdentity) -> Duration? = { _ in nil },
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) {
         self.loop = loop
         self.options = options

@@ -31,7 +31,7 @@ package struct PublishingOptions: Sendable {
 /// is for the gateway itself to say.
 package final class Publishing {
     private let settings: PublisherSettings
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private let loop: EventLoop
     private var process: PublisherProcess?
     private var progress = Progress(size: nil, writesLines: false)
@@ -46,7 +46,7 @@ package final class Publishing {
     ///   - log: takes lines for the operator.
     /// - Throws: ``ExitFailure`` where the configuration is bad or names no broker, or the folder is not there.
     package init(
-        _ options: PublishingOptions, log: @escaping (LogLevel, String) -> Void
+        _ options: PublishingOptions, log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         let configuration = try ConfigurationFile.load(options.configuration, isReplay: false)
         guard let mqtt = configuration.mqtt else {
@@ -55,7 +55,7 @@ package final class Publishing {
         guard SmallFiles.isFolder(options.directory.string) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder of event files")
         }
-        for exposure in mqtt.exposures { log(.warning, exposure) }
+        for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
         let name: String
         if let gateway = configuration.gatewayName { name = gateway.text } else { name = try Program.hostName().text }
         var settings = PublisherSettings(
@@ -99,7 +99,7 @@ package final class Publishing {
         let status = process.status
         if let failure = status.failure { throw ExitFailure(.failed, failure) }
         log(
-            .notice,
+            .linesShipped,
             "\(acknowledged + status.acknowledged) lines were shipped; the broker has all up to \(status.shipped)")
     }
 
@@ -116,7 +116,7 @@ package final class Publishing {
         switch news {
         case .remark(let remark):
             progress.end()
-            log(remark.isTrouble ? .warning : .notice, remark.text)
+            log(remark.isTrouble ? .brokerTrouble : .brokerNews, remark.text)
         case .connection: break
         case .ended: loop.stop()
         }

@@ -19,7 +19,7 @@ final class BrokerLink {
     private let mqtt: MQTTConfiguration
     private let loop: EventLoop
     private let status: () -> String
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private var process: PublisherProcess?
     private var statusTimer: EventLoop.Timer?
     /// When the status is told whatever the adapters do.
@@ -49,7 +49,7 @@ final class BrokerLink {
     init(
         _ mqtt: MQTTConfiguration, executable: String = Companions.path(PublisherProcess.program), on loop: EventLoop,
         settings: @escaping (Int) -> PublisherSettings, status: @escaping () -> String,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) {
         self.mqtt = mqtt
         self.loop = loop
@@ -120,7 +120,7 @@ final class BrokerLink {
 
     private func hear(_ news: PublisherProcess.News) {
         switch news {
-        case .remark(let remark): log(remark.isTrouble ? .warning : .notice, "mqtt: \(remark.text)")
+        case .remark(let remark): log(remark.isTrouble ? .brokerTrouble : .brokerNews, "mqtt: \(remark.text)")
         // What waited said that there is no connection.
         case .connection(isThere: true):
             guard hadItsChance, let statusTimer else { return }

@@ -6,7 +6,7 @@ import SystemPackage
 /// Gives up what this process may and no way of hearing needs any more.
 struct CapabilityKeeper {
     private let process: ProcessCapabilities
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     /// Absent until it is known what hears.
     private var kept: CapabilityNeeds?
 
@@ -16,7 +16,7 @@ struct CapabilityKeeper {
     /// - Parameters:
     ///   - process: whose capabilities they are: this one's, unless a test has another.
     ///   - log: takes lines for the operator.
-    init(_ process: ProcessCapabilities = ProcessCapabilities(), log: @escaping (LogLevel, String) -> Void) {
+    init(_ process: ProcessCapabilities = ProcessCapabilities(), log: @escaping (MessageKind, String) -> Void) {
         self.process = process
         self.log = log
     }
@@ -32,9 +32,9 @@ struct CapabilityKeeper {
         do throws(Errno) {
             try process.drop(needs.capabilities)
         } catch {
-            log(.warning, "the capabilities can't be given up: \(error)")
+            log(.capabilityNotDropped, "the capabilities can't be given up: \(error)")
         }
-        for need in needs.needs { log(.notice, "keeps \(need.capability.name): \(need.why)") }
+        for need in needs.needs { log(.capabilityKept, "keeps \(need.capability.name): \(need.why)") }
     }
 
     /// Why the scan can't be begun anew with other settings: a way that is open could not be opened a second time, for what

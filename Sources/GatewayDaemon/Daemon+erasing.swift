@@ -18,10 +18,12 @@ extension Daemon {
         do throws(EventLogError) {
             guard case .wanted(let request)? = try ErasureOrder.read(from: directory) else { return false }
             let answer = forget(request)
-            if case .refused(let why) = answer { log(.error, "a beacon was to be forgotten, and is not: \(why)") }
+            if case .refused(let why) = answer {
+                log(.beaconNotForgotten, "a beacon was to be forgotten, and is not: \(why)")
+            }
             try answer.write(in: directory)
         } catch {
-            log(.error, "what `erase` asked for can't be done: \(error)")
+            log(.beaconNotForgotten, "what `erase` asked for can't be done: \(error)")
         }
         return true
     }
@@ -33,7 +35,7 @@ extension Daemon {
         do throws(EventLogError) {
             try ForgottenBeacon(request.beacon, upTo: last).add(in: FilePath(configuration.output.stateDirectory))
         } catch {
-            log(.error, "the broker keeps what it retains of a beacon that was forgotten: \(error)")
+            log(.beaconNotForgotten, "the broker keeps what it retains of a beacon that was forgotten: \(error)")
         }
         broker.reload()
     }
@@ -59,7 +61,7 @@ extension Daemon {
             return .refused(journal.trouble ?? "lines wait in memory")
         }
         takeBack(request, upTo: last)
-        log(.notice, "a beacon was forgotten, as `erase` asked")
+        log(.beaconForgotten, "a beacon was forgotten, as `erase` asked")
         return .done(upTo: last)
     }
 }

@@ -41,20 +41,23 @@ extension Daemon: ScanHandler {
         switch action {
         case .adapter(let change):
             let reason = change.reason.map { ": \($0)" } ?? ""
-            log(change.state == .listening ? .notice : .warning, "\(change.adapter) is \(change.state)\(reason)")
+            log(
+                change.state == .listening ? .adapterListens : .adapterNotListening,
+                "\(change.adapter) is \(change.state)\(reason)")
         case .trackingLimitExceeded(let identifier, .held):
             log(
-                .warning, "beacons under \(identifier) do not fit; max_beacons is \(monitor.engine.settings.maxBeacons)"
+                .beaconsDoNotFit,
+                "beacons under \(identifier) do not fit; max_beacons is \(monitor.engine.settings.maxBeacons)"
             )
         case .trackingLimitExceeded(let identifier, .new):
             log(
-                .warning,
+                .newBeaconsHeldBack,
                 """
                 more new beacons under \(identifier) than max_new_beacons, \(monitor.engine.settings.maxNewBeacons), \
                 and one every 2 s let in: either name them (beacons), raise it, or somebody invents them
                 """)
         case .event(let event) where event.state == .unmonitored:
-            log(.warning, "\(event.identifier) is not monitored")
+            log(.conditionNotMonitored, "\(event.identifier) is not monitored")
         case .event, .visit, .condition: break
         }
     }

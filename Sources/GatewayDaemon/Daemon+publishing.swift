@@ -20,7 +20,7 @@ extension Daemon {
     /// Starts the publisher's process, where a broker is configured.
     func startPublishing() {
         guard let mqtt = configuration.mqtt else { return }
-        for exposure in mqtt.exposures { log(.warning, exposure) }
+        for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
         let broker = BrokerLink(
             mqtt, on: loop, settings: { [unowned self] in publisherSettings(mqtt, start: $0) },
             status: { [unowned self] in statusAtBroker }, log: log)

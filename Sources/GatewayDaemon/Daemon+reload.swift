@@ -17,7 +17,7 @@ extension Daemon {
             do throws(ExitFailure) {
                 apply(try ConfigurationFile.loadWithNames(path, isReplay: false))
             } catch {
-                log(.error, "\(path) was not applied, and what runs stays:\n\(error.message)")
+                log(.configurationRefused, "\(path) was not applied, and what runs stays:\n\(error.message)")
             }
         }
     }
@@ -26,7 +26,7 @@ extension Daemon {
         let reason = supervisor.flatMap { capabilities.reasonToKeepScanning($0.status) }
         let change = ConfigurationChange(
             from: configuration, to: new, gateway: gateway, scanningStaysBecause: reason)
-        for refusal in change.refusals { log(.warning, refusal) }
+        for refusal in change.refusals { log(.configurationPostponed, refusal) }
         // What was heard before is judged by what held then; the clock is read before what was received is (rule T5).
         let reloaded = loop.now
         supervisor?.drain()
@@ -34,7 +34,7 @@ extension Daemon {
         let now = max(reloaded, monitor.engine.now)
         let old = configuration
         let wanted = change.wanted
-        for line in change.postponed { log(.warning, line) }
+        for line in change.postponed { log(.configurationPostponed, line) }
         if change.needsNewEngine {
             guard replaceEngine(wanted, from: nil, because: "the configuration was reloaded", at: now) else { return }
         } else {
@@ -42,7 +42,7 @@ extension Daemon {
                 try monitor.apply(wanted.setups, naming: wanted.beacons.beacons, at: now)
             } catch {
                 // Every bound was checked when the file was read.
-                log(.error, "\(path) was applied in part: \(error)")
+                log(.configurationRefused, "\(path) was applied in part: \(error)")
             }
         }
         configuration = wanted
@@ -52,7 +52,7 @@ extension Daemon {
         let former = session
         session = ServiceSession(wanted, in: service)
         former.invalidate()
-        for line in change.words(for: path) { log(.notice, line) }
+        for line in change.words(for: path) { log(.configurationApplied, line) }
         if change.restartsScanning { restartScanning(old, at: now) }
         if change.restartsLocation { location.restart(wanted, at: now) }
         broker?.reload()
@@ -81,7 +81,7 @@ extension Daemon {
             try replacement.begin(
                 wanted.setups, naming: wanted.beacons.beacons, from: snapshot ?? monitor.engine.snapshot, at: now)
         } catch {
-            log(.error, "\(path) was not applied, and what runs stays: \(error)")
+            log(.configurationRefused, "\(path) was not applied, and what runs stays: \(error)")
             return false
         }
         monitor.takeOver(replacement)
@@ -113,7 +113,7 @@ extension Daemon {
             try supervisor.start(self)
             sayShortfalls(of: supervisor.status)
         } catch {
-            log(.error, "\(error); what ran before goes on")
+            log(.configurationRefused, "\(error); what ran before goes on")
             configuration.scanner = old.scanner
             session = ServiceSession(configuration, in: service)
             let previous = makeSupervisor()

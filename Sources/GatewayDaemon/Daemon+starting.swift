@@ -78,14 +78,18 @@ extension Daemon {
                     backend, on: loop, configuration.scanner, state: configuration.output.stateDirectory,
                     demand: service.demand)
             },
-            exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) }, log: log)
+            exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) },
+            log: { [log] kind, text in
+                // The engine says it too, for what is no radio as well, and with the name that its lines have.
+                if kind != .adapterListens, kind != .adapterNotListening { log(kind, text) }
+            })
     }
 
     /// Says what the way that is in use can't do of what is asked.
     func sayShortfalls(of status: ScanStatus) {
         guard let backend = status.backend, let demand = service.demand else { return }
         for shortfall in Backends.shortfalls(of: backend, for: demand) {
-            log(.warning, "scanner.mode: by \(backend.rawValue), \(shortfall)")
+            log(.scannerLimited, "scanner.mode: by \(backend.rawValue), \(shortfall)")
         }
     }
 

@@ -18,7 +18,7 @@ import SystemPackage
 /// drained (rule T5), so no exit overtakes the report that prevents it.
 package final class Daemon {
     let loop: EventLoop
-    let log: (LogLevel, String) -> Void
+    let log: (MessageKind, String) -> Void
     let path: String
     let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
     let startTime: Instant
@@ -74,7 +74,7 @@ package final class Daemon {
     package init(
         configuration path: String,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         self.path = path
         self.makeScanner = makeScanner
@@ -111,9 +111,9 @@ package final class Daemon {
         monitor = LiveMonitor(
             engine: MonitorEngine(
                 settings: configuration.liveEngineSettings, start: now, clockOffset: clock.offset))
-        for remark in locks.compactMap(\.remark) { log(.warning, remark) }
-        for remark in journal.recovery.remarks { log(.warning, remark) }
-        if let remark = life.remark { log(.warning, remark) }
+        for remark in locks.compactMap(\.remark) { log(.recovered, remark) }
+        for remark in journal.recovery.remarks { log(.recovered, remark) }
+        if let remark = life.remark { log(.recovered, remark) }
         observeClock()
         journal.append(
             life.started(
@@ -162,7 +162,7 @@ package final class Daemon {
         // Asked of the process before this one, which ended before it could answer.
         _ = forgetWhereAsked()
         capabilities.update(supervisor.status)
-        log(.notice, opening(supervisor.status))
+        log(.gatewayRuns, opening(supervisor.status))
         sayShortfalls(of: supervisor.status)
         do throws(Errno) {
             try loop.run()
@@ -184,7 +184,7 @@ package final class Daemon {
         self.supervisor = nil
         close()
         if let failure { throw failure }
-        log(.notice, "ended; \(journal.counters.lines) lines were written")
+        log(.gatewayEnds, "ended; \(journal.counters.lines) lines were written")
     }
 
     func close() {
@@ -234,7 +234,7 @@ package final class Daemon {
     private func tellOfLife(at now: Instant, isLast: Bool = false) {
         let said = life.tell(
             at: now, clockOffset: clock.offset, after: journal.durableSequence, isLast: isLast)
-        if let said { log(.warning, said) }
+        if let said { log(.aliveNotTold, said) }
     }
 
     /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
@@ -257,7 +257,7 @@ package final class Daemon {
         journal.commit(at: loop.now)
         updatePublishing()
         noteTrouble()
-        for remark in journal.drainRemarks() { log(.warning, remark) }
+        for remark in journal.drainRemarks() { log(.eventFilesRemark, remark) }
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
         tellOfLife(at: loop.now)
@@ -290,7 +290,7 @@ package final class Daemon {
         case SIGUSR1: if !forgetWhereAsked() { journal.rotate() }
         default:
             let reason = signal == SIGINT ? "interrupted" : "asked to end"
-            log(.notice, reason)
+            log(.gatewayEnds, reason)
             life.end(because: reason)
             loop.stop()
         }
@@ -304,7 +304,7 @@ package final class Daemon {
             // What came before is dated as it was.
             deliver()
             journal.append(change)
-            log(.notice, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
+            log(.clockChanged, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
         }
         monitor.engine.clockOffset = clock.offset
         updateDiagnostics()
@@ -324,10 +324,11 @@ package final class Daemon {
         saidTrouble = journal.trouble
         if let trouble = saidTrouble {
             log(
-                .error, "\(trouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")"
+                .linesNotKept,
+                "\(trouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")"
             )
         } else {
-            log(.notice, "lines and records are kept again")
+            log(.linesKeptAgain, "lines and records are kept again")
         }
         updateDiagnostics()
     }

@@ -28,7 +28,7 @@ final class LocationTracker: LocationHandler {
     }
 
     private let loop: EventLoop
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private let tell: (News) -> Void
     private var source: (any LocationSource)?
     /// Absent where no circle is monitored, or nothing says where the gateway is.
@@ -39,7 +39,7 @@ final class LocationTracker: LocationHandler {
     ///   - log: takes lines for the operator.
     ///   - tell: takes what the engine has to hear.
     init(
-        on loop: EventLoop, log: @escaping (LogLevel, String) -> Void, _ tell: @escaping (News) -> Void
+        on loop: EventLoop, log: @escaping (MessageKind, String) -> Void, _ tell: @escaping (News) -> Void
     ) {
         self.loop = loop
         self.log = log
@@ -58,7 +58,7 @@ final class LocationTracker: LocationHandler {
         } catch {
             // Beacons are monitored all the same; of the circles events say that there is no fix.
             standing?.trouble = error.message
-            log(.error, error.message)
+            log(.locationUnavailable, error.message)
         }
     }
 
@@ -86,7 +86,7 @@ final class LocationTracker: LocationHandler {
                 throw ExitFailure(
                     .inputMissing, "location.file \(track.file) can't be read, or is no GPX file; circles have no fix")
             }
-            for damage in file.damages.prefix(10) { log(.warning, "\(track.file):\(damage)") }
+            for damage in file.damages.prefix(10) { log(.locationRemark, "\(track.file):\(damage)") }
             var options = GPXOptions()
             options.speed = track.speed
             options.loops = track.loops
@@ -104,7 +104,7 @@ final class LocationTracker: LocationHandler {
         standing?.lastFix = fix
         if let trouble = standing?.trouble {
             standing?.trouble = nil
-            log(.notice, "there is a fix again, after: \(trouble)")
+            log(.locationFound, "there is a fix again, after: \(trouble)")
         }
         tell(.fix(fix))
     }
@@ -114,7 +114,7 @@ final class LocationTracker: LocationHandler {
         case .unavailable(let since, let reason):
             standing?.trouble = reason
             tell(.lost(since: since, reason: reason, at: time))
-        case .remark(let text): log(.warning, text)
+        case .remark(let text): log(.locationRemark, text)
         // The log says why there is no fix; the flags of events are about hearing.
         case .flags: break
         }

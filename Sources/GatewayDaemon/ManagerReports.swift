@@ -6,7 +6,7 @@ import SystemPackage
 /// Nothing is said twice. Where the manager can't be told, the gateway goes on, and the manager draws its own conclusions.
 final class ManagerReports {
     private let notifier: ServiceNotifier
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private var standing = ""
     private var isReady = false
 
@@ -16,7 +16,7 @@ final class ManagerReports {
     /// - Parameters:
     ///   - notifier: who speaks with the manager.
     ///   - log: takes lines for the operator.
-    init(_ notifier: ServiceNotifier = ServiceNotifier(), log: @escaping (LogLevel, String) -> Void) {
+    init(_ notifier: ServiceNotifier = ServiceNotifier(), log: @escaping (MessageKind, String) -> Void) {
         self.notifier = notifier
         self.log = log
     }
@@ -32,7 +32,7 @@ final class ManagerReports {
         guard text != standing else { return }
         standing = text
         tell { () throws(Errno) in try notifier.status(text) }
-        if !isReady || !isListening { log(.notice, text) }
+        if !isReady || !isListening { log(.gatewayWaits, text) }
     }
 
     /// The gateway lives.
@@ -54,7 +54,7 @@ final class ManagerReports {
         do throws(Errno) {
             try body()
         } catch {
-            log(.debug, "systemd can't be told: \(error)")
+            log(.managerNotTold, "systemd can't be told: \(error)")
         }
     }
 }

@@ -35,7 +35,7 @@ package final class LiveScan: ScanHandler {
     let loop: EventLoop
     private let options: Options
     private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private let terminal: ScanTerminal?
     private let output: ScanOutput
     private var supervisor: ScanSupervisor?
@@ -60,7 +60,7 @@ package final class LiveScan: ScanHandler {
     package convenience init(
         _ options: Options,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         do throws(Errno) {
             let loop = try EventLoop()
@@ -75,7 +75,7 @@ package final class LiveScan: ScanHandler {
     init(
         _ options: Options, on loop: EventLoop, output: ScanOutput, terminal: ScanTerminal?,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) {
         self.options = options
         self.loop = loop
@@ -136,9 +136,9 @@ package final class LiveScan: ScanHandler {
             }
         }
         let unlisted = beacons.unlisted + advertisers.unlisted
-        if unlisted > 0 { log(.warning, "\(unlisted) reports were of more than can be listed") }
+        if unlisted > 0 { log(.reportsNotListed, "\(unlisted) reports were of more than can be listed") }
         if skippedPages > 0, terminal == nil {
-            log(.warning, "\(skippedPages) seconds were left out, since nobody took what was written")
+            log(.reportsNotListed, "\(skippedPages) seconds were left out, since nobody took what was written")
         }
     }
 
@@ -236,9 +236,9 @@ package final class LiveScan: ScanHandler {
         return "\(status); \(count) \(what), \(ScanText.tenths(reports.rate(at: now))) reports/s"
     }
 
-    private func note(_ level: LogLevel, _ text: String) {
-        guard terminal != nil else { return log(level, text) }
-        guard level <= .notice else { return }
+    private func note(_ kind: MessageKind, _ text: String) {
+        guard terminal != nil else { return log(kind, text) }
+        guard kind.level <= .notice else { return }
         lastWords = PlainText.safe(Array(text.utf8.prefix(512)))
     }
 

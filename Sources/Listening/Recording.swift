@@ -67,7 +67,7 @@ package final class Recording: ScanHandler {
     let loop: EventLoop
     private let options: Options
     private let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
-    private let log: (LogLevel, String) -> Void
+    private let log: (MessageKind, String) -> Void
     private var writer: RecordingWriter
     private let output: RecordingFile
     private let start: Instant
@@ -89,7 +89,7 @@ package final class Recording: ScanHandler {
     package convenience init(
         _ options: Options,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         let loop: EventLoop
         do throws(Errno) {
@@ -103,7 +103,7 @@ package final class Recording: ScanHandler {
     init(
         _ options: Options, on loop: EventLoop, offset: ClockOffset,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
         self.options = options
         self.loop = loop
@@ -157,7 +157,7 @@ package final class Recording: ScanHandler {
             throw error
         }
         if let error = output.begin() { return fail(error) }
-        log(.notice, "\(supervisor.status.words); writes to \(output.name)")
+        log(.recordingBegins, "\(supervisor.status.words); writes to \(output.name)")
         guard let duration = options.duration else { return }
         let timer = loop.makeTimer { [unowned self] _ in loop.stop() }
         endTimer = timer

@@ -74,7 +74,7 @@ package struct ObserverOptions: Sendable {
     /// - Returns: the supervisor of the ways that the configuration allows.
     func supervisor(
         on loop: EventLoop, makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
-        log: @escaping (LogLevel, String) -> Void
+        log: @escaping (MessageKind, String) -> Void
     ) -> ScanSupervisor {
         var options = ScanSupervisor.Options()
         let scanner = scanner

@@ -17,14 +17,15 @@ package enum ServeProcess {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count <= 1, arguments.first?.hasPrefix("-") != true else {
             log.write(
-                .error, "beacon-gateway-serve takes the configuration's path alone; see `beacon-gateway serve --help`")
+                .cannotRun,
+                "beacon-gateway-serve takes the configuration's path alone; see `beacon-gateway serve --help`")
             return ExitFailure.Code.usage.rawValue
         }
         do throws(ExitFailure) {
             try serve(arguments.first ?? ConfigurationFile.defaultPath, log)
             return 0
         } catch {
-            log.write(.error, error.message)
+            log.write(.cannotRun, error.message)
             return error.code.rawValue
         }
     }
@@ -57,7 +58,7 @@ package enum ServeProcess {
             }
             let host = address.description.contains(":") ? "[\(address)]" : "\(address)"
             let scheme = files.identity == nil ? "http" : "https"
-            log.write(.notice, "serving \(configuration.output.directory) at \(scheme)://\(host):\(listener.port)/")
+            log.write(.serving, "serving \(configuration.output.directory) at \(scheme)://\(host):\(listener.port)/")
             try loop.run()
             server.stop()
             withExtendedLifetime(signals) {}
@@ -98,7 +99,7 @@ package enum ServeProcess {
         let left = identity.ends - BootClock.wall / 1_000_000_000
         guard left < 14 * 86_400 else { return }
         log.write(
-            .warning,
+            .certificateEnds,
             "the certificate in \(tls.certificateFile) "
                 + (left < 0
                     ? "has ended: browsers refuse it" : "ends in \(left / 86_400) days: browsers refuse it then")

@@ -34,13 +34,13 @@ final class ServeReload {
         do throws(ExitFailure) {
             read = try ServeFiles(serve)
         } catch {
-            log.write(.warning, "the certificate and the users stay as they were: \(error.message)")
+            log.write(.servingNotReloaded, "the certificate and the users stay as they were: \(error.message)")
             return
         }
         ServeProcess.warnOfEnd(read, serve, log)
         if let access, let users = read.users, users != files.users {
             access.use(users)
-            log.write(.notice, "those who may look were read again: \(users.count)")
+            log.write(.servingReloaded, "those who may look were read again: \(users.count)")
         }
         if read.identity != files.identity { show(read.identity) }
         files = read
@@ -49,9 +49,9 @@ final class ServeReload {
     private func readNames() {
         do throws(ExitFailure) {
             server.names = try ConfigurationFile.loadWithNames(path, isReplay: false).beacons
-            log.write(.notice, "the names of beacons were read again: \(server.names.count)")
+            log.write(.servingReloaded, "the names of beacons were read again: \(server.names.count)")
         } catch {
-            log.write(.warning, "the names of beacons stay as they were: \(error.message)")
+            log.write(.servingNotReloaded, "the names of beacons stay as they were: \(error.message)")
         }
     }
 
@@ -60,9 +60,9 @@ final class ServeReload {
         settings.identity = identity
         do throws(Errno) {
             try server.listen(Self.copy(listener), settings, access)
-            log.write(.notice, "the certificate was read again; connections begin anew")
+            log.write(.servingReloaded, "the certificate was read again; connections begin anew")
         } catch {
-            log.write(.warning, "the certificate stays as it was: \(error)")
+            log.write(.servingNotReloaded, "the certificate stays as it was: \(error)")
         }
     }
 

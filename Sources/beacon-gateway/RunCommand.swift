@@ -25,12 +25,12 @@ struct RunCommand: ParsableCommand {
     var verbose = false
 
     func run() throws {
-        try Terminal.run {
+        let log = OperatorLog(atLeast: verbose ? .debug : .notice)
+        try Terminal.run(saying: log.end) {
             Program.protectFiles()
-            let log = OperatorLog(atLeast: verbose ? .debug : .notice)
             try Daemon.holdSignals()
             // Where the disk is slow nothing else is said for as long as that takes.
-            log.write(.notice, "reads \(config), and what was written before")
+            log.write(.gatewayStarts, "reads \(config), and what was written before")
             let daemon = try Daemon(configuration: config, log: log.write)
             try daemon.run()
         }

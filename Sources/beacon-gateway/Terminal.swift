@@ -8,12 +8,12 @@ import SystemPackage
 
 /// What commands have in common: how they speak to the operator, and how they end.
 enum Terminal {
-    /// Runs a command; a failure is said on standard error and becomes the exit code.
-    static func run(_ command: () throws -> Void) throws {
+    /// Runs a command; a failure is said on standard error, or as `saying` has it, and becomes the exit code.
+    static func run(saying: (String) -> Void = say, _ command: () throws -> Void) throws {
         do {
             try command()
         } catch let failure as ExitFailure {
-            say(failure.message)
+            saying(failure.message)
             throw ExitCode(failure.code.rawValue)
         }
     }

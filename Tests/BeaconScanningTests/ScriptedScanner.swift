@@ -163,7 +163,7 @@ final class ScanWorld {
                 return scanner
             },
             exitTimeout: { _ in exitTimeout },
-            log: { level, line in bench.log.append("\(level): \(line)") })
+            log: { kind, line in bench.log.append("\(kind.level): \(line)") })
         self.loop = loop
         self.clock = clock
         self.bench = bench

@@ -48,10 +48,10 @@ final class DaemonWorld {
                 let scanner = ScriptedScanner(backend, now: { loop.now })
                 bench.scanners.append(scanner)
                 return scanner
-            }, log: { level, line in bench.log.append("\(level): \(line)") })
+            }, log: { kind, line in bench.log.append("\(kind.level): \(line)") })
         let process = ProcessCapabilities(
             present: { rights.present }, drop: { kept throws(Errno) in rights.present.formIntersection(kept) })
-        daemon.capabilities = CapabilityKeeper(process) { level, line in bench.log.append("\(level): \(line)") }
+        daemon.capabilities = CapabilityKeeper(process) { kind, line in bench.log.append("\(kind.level): \(line)") }
         let supervisor = daemon.makeSupervisor()
         daemon.supervisor = supervisor
         try supervisor.start(daemon)

@@ -69,8 +69,8 @@ import Testing
     @Test func `a manager that is gone costs a line for makers, and nothing else`() throws {
         let gone = ["NOTIFY_SOCKET": "@beacon-gateway-test/gone-\(UInt64.random(in: 0 ... .max))"]
         var levels: [LogLevel] = []
-        let reports = ManagerReports(ServiceNotifier(environment: { gone[$0] }, processID: 7)) { level, _ in
-            levels.append(level)
+        let reports = ManagerReports(ServiceNotifier(environment: { gone[$0] }, processID: 7)) { kind, _ in
+            levels.append(kind.level)
         }
         reports.live()
         #expect(levels == [.debug])

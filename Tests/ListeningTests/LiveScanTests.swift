@@ -65,7 +65,7 @@ final class PseudoTerminal {
     /// Runs a scan whose scanner hears two beacons as it starts, and then does `more`; the signals' mask is put back.
     private func run(
         _ change: (inout LiveScan.Options) -> Void = { _ in }, terminal: PseudoTerminal? = nil, output: FileDescriptor,
-        log: @escaping (LogLevel, String) -> Void = { _, _ in },
+        log: @escaping (MessageKind, String) -> Void = { _, _ in },
         more: @escaping (ScriptedScanner, EventLoop) -> Void
     ) throws -> (scan: LiveScan, scanner: ScriptedScanner) {
         var mask = sigset_t()

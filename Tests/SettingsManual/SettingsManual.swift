@@ -1,10 +1,12 @@
-/// Writes the documents that are made of the configuration's setting table.
+/// Writes the documents that are made of the configuration's setting table, and of the kinds of messages.
 @main struct SettingsManual {
     static func main() {
         switch CommandLine.arguments.dropFirst() {
         case ["markdown"]: print(MarkdownManual.text, terminator: "")
         case ["man"]: print(ManualPage.text, terminator: "")
-        default: print("settings-manual markdown: docs/configuration.md\nsettings-manual man: docs/gateway.yaml.5")
+        case ["messages"]: print(MessagesManual.markdown, terminator: "")
+        case ["catalog"]: print(MessagesManual.catalog, terminator: "")
+        default: print("settings-manual markdown | man | messages | catalog: what `make manual` writes")
         }
     }
 }

@@ -156,7 +156,7 @@ final class Hearing: ScanHandler {
 
     private func lose(_ entries: ContiguousArray<FrameBatch.Entry>) {
         if losses.isEmpty {
-            options.log(.warning, "the program does not take what is heard; reports are dropped until it does")
+            options.log(.reportsNotTaken, "the program does not take what is heard; reports are dropped until it does")
         }
         losses.lost(entries)
     }

@@ -24,7 +24,7 @@ struct LiveOptions: Sendable {
     /// A file of this monitor's own that says after a crash what is to be undone.
     var recordFile: FilePath?
     /// Takes lines for the operator.
-    var log: @Sendable (LogLevel, String) -> Void = { _, _ in }
+    var log: @Sendable (MessageKind, String) -> Void = { _, _ in }
     /// Makes a test's scanners in place of the machine's.
     var makeScanner: MakeScanner?
 

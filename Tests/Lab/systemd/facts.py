@@ -1,10 +1,14 @@
 """What the guest printed, judged. Each function gives what is wrong, in words; an empty list where nothing is."""
 import json
+import pathlib
 import re
 
 UNIT = "beacon-gateway.service"
 # What a machine that is emulated, beside others, may be late by in anything, in seconds.
 LATE = 120
+# What messages are called, and their MESSAGE_ID: docs/messages.md's table, which the program's own tests hold.
+KINDS = dict(re.findall(r"^\| ([a-z ]+) \|.*\| `([0-9a-f]{32})` \|$", (
+    pathlib.Path(__file__).resolve().parents[3] / "docs/messages.md").read_text(), re.M))
 # What no process of the service has after its start: proc(5).
 SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 
@@ -156,3 +160,20 @@ def watchdog(stopped, entries, interval, restart):
     if started[0] - killed[0] > restart + LATE:
         wrong.append("it listened again %.0f s after it was killed" % (started[0] - killed[0]))
     return killed[0] - stopped, started[0] - stopped, wrong
+
+
+def kinds(entries):
+    """That each entry is of a kind, as the list has it."""
+    known = set(KINDS.values())
+    return ["an entry is of no kind (%s): %s" % (each.get("MESSAGE_ID"), each.get("MESSAGE")) for each in entries
+            if each.get("MESSAGE_ID") not in known]
+
+
+def warns(entries, when, wanted, bearable):
+    """That entries are of all kinds that are `wanted`, and of no others but those that are `bearable`; None: of any."""
+    names = {identifier: name for name, identifier in KINDS.items()}
+    said = [(names.get(each.get("MESSAGE_ID"), "no kind"), str(each.get("MESSAGE"))) for each in entries]
+    wrong = ["%s: the journal does not tell of \u201c%s\u201d" % (when, each) for each in wanted if each not in dict(said)]
+    if bearable is None:
+        return wrong
+    return wrong + ["%s: it warns of \u201c%s\u201d: %s" % (when, kind, text) for kind, text in said if kind not in (*wanted, *bearable)]

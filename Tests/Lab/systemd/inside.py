@@ -7,6 +7,7 @@ from . import facts
 from .run import CONFIGURATION, MOMENT, UNIT, configuration
 from .scenarios import exposed, rights, scenario
 
+SERVER = "beacon-gateway-serve.service"
 DROP_IN = "/etc/systemd/system/%s.d/lab.conf" % UNIT
 # What has to be done in there, and what refused. As the unit's own user much is refused for its user's sake alone...
 INSIDE = {
@@ -120,11 +121,11 @@ def journal(run):
         run.demand(each.get("SYSLOG_IDENTIFIER", "").startswith("beacon-gateway"), "an entry is by %s" % each.get("SYSLOG_IDENTIFIER"))
         run.demand(each.get("PRIORITY") in ("3", "4", "5", "6"), "an entry has the priority %s: %s" % (each.get("PRIORITY"), each["MESSAGE"]))
         run.demand(not str(each["MESSAGE"]).startswith("<"), "an entry shows its priority as text: %s" % each["MESSAGE"])
+    run.check(facts.kinds(mine))
     # Nobody set this machine's clock, which is worth a warning on its own. What keeps it from hearing is one, too: here that
     # there is no adapter, and that the bluetoothd which comes with one takes it over for a moment.
-    warned = [each["MESSAGE"] for each in mine if int(each["PRIORITY"]) <= 4 and "clock" not in each["MESSAGE"]]
-    other = [each for each in warned if not re.search("bluetoothd|does not listen", each)]
-    run.demand(not other, "an ordinary start warns: %s" % other)
+    warned = [each for each in mine if int(each["PRIORITY"]) <= 4]
+    run.check(facts.warns(warned, "an ordinary start", (), ("hearing obstructed", "adapter not listening", "adapter needs step")))
     run.measured["warnings until it listens"] = len(warned)
     settled = run.now()
     time.sleep(20)
@@ -136,14 +137,16 @@ def journal(run):
     run.guest.run("systemctl reload " + UNIT)
     run.guest.must("systemctl stop lab-broker")
     run.guest.must("systemctl stop lab-controller")
-    wanted = {"a configuration that is refused": "was not applied", "a broker that went": "127.0.0.1"}
-    run.guest.until("journalctl -b -p warning --no-pager -u " + UNIT, MOMENT, lambda result: all(
-        each in result.output for each in wanted.values()))
-    said = [each["MESSAGE"] for each in run.journal("-p warning")
-            if int(each["__MONOTONIC_TIMESTAMP"]) / 1e6 >= before]
-    for what, words in wanted.items():
-        run.demand(any(words in each for each in said), "`journalctl -p warning` does not show %s: %s" % (what, said))
+    wanted = ("configuration refused", "broker trouble", "adapter gone", "adapter not listening")
+    run.guest.until("journalctl -b -o json --no-pager -u " + UNIT, MOMENT, lambda result: not facts.warns(
+        facts.journal(result.output), "", wanted, None))
+    said = [each for each in run.journal("-p warning") if int(each["__MONOTONIC_TIMESTAMP"]) / 1e6 >= before]
+    # Without an adapter something stands in the way, too.
+    run.check(facts.warns(said, "three troubles", wanted, ("hearing obstructed",)))
     run.measured["warnings of three troubles"] = len(said)
+    # Each kind can be asked for by itself, and the catalog has words for it.
+    found = run.guest.must("journalctl -b --no-pager -x -n 1 MESSAGE_ID=" + facts.KINDS["adapter gone"])
+    run.demand("-- Subject: adapter gone" in found.replace("\u2591\u2591", "--"), "`journalctl -x` does not explain it: " + found)
     run.guest.off()
 
 
@@ -174,6 +177,15 @@ def crash(run):
     named = [each for each in said if re.search(r"^ *[0-9]+ .*\(.* in beacon-gateway$", each)]
     run.demand(any("BeaconGateway.main()" in each for each in named), "the journal does not name the functions: %s" % said[-40:])
     run.measured["functions named"] = len(named)
+    run.guest.must("systemctl start %s" % SERVER)
+    run.guest.until("journalctl -b --no-pager -u %s | grep -q 'serving /'" % SERVER, MOMENT)
+    run.guest.must("python3 -B /lab/systemd/illegal.py $(systemctl show -P MainPID %s)" % SERVER)
+    # Who asks has it come back from where it waits.
+    run.guest.run("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8080))'")
+    run.guest.until("journalctl -b --no-pager -u %s | grep -q status=4/ILL" % SERVER, MOMENT)
+    told = run.guest.must("journalctl -b --no-pager -o cat -u %s" % SERVER)
+    run.demand("ServeProcess.main()" in told, "the journal does not name the server's functions: " + told[-2000:])
+    run.guest.must("systemctl stop %s" % SERVER)
     run.guest.until("systemctl show -P MainPID %s | grep -vx -e 0 -e %d" % (UNIT, main), MOMENT)
     run.listens()
     time.sleep(8)

@@ -139,5 +139,23 @@ class Watchdog(unittest.TestCase):
             self.assertTrue(facts.watchdog(100, entries, 60, 10)[2])
 
 
+class Kinds(unittest.TestCase):
+    """What the journal's entries are of."""
+    GONE = {"MESSAGE_ID": facts.KINDS["adapter gone"], "MESSAGE": "hci0 is gone"}
+
+    def test_an_entry_without_a_kind_is_told(self):
+        self.assertEqual(facts.kinds([self.GONE]), [])
+        self.assertTrue(facts.kinds([self.GONE, {"MESSAGE": "something"}]))
+        self.assertTrue(facts.kinds([{"MESSAGE_ID": "0" * 32, "MESSAGE": "something"}]))
+
+    def test_what_is_missing_and_what_is_too_much_is_told(self):
+        self.assertEqual(facts.warns([self.GONE], "now", ("adapter gone",), ()), [])
+        self.assertTrue(facts.warns([], "now", ("adapter gone",), ()))
+        self.assertTrue(facts.warns([self.GONE], "now", (), ("broker trouble",)))
+        self.assertEqual(facts.warns([self.GONE], "now", (), ("adapter gone",)), [])
+        self.assertTrue(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), ()))
+        self.assertEqual(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), None), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import ProgramSupport
+import SystemPackage
+import Testing
+
+@testable import OperatorMessages
+
+/// What reaches the journal, and what standard error where there is none.
+@Suite struct OperatorLogTests {
+    /// A file in place of standard error, and a socket in place of the journal's.
+    private final class World {
+        let scratch: Scratch
+        let output: FileDescriptor
+        let journal: FileDescriptor
+        var path: String { scratch.url.appending(path: "journal").path }
+        private var file: String { scratch.url.appending(path: "error").path }
+        /// What systemd sets where standard error goes to its journal.
+        let stream: String
+
+        init() throws {
+            scratch = try Scratch()
+            output = try FileDescriptor.open(
+                FilePath(scratch.url.appending(path: "error").path), .readWrite, options: .create,
+                permissions: .ownerReadWrite)
+            var status = stat()
+            #expect(fstat(output.rawValue, &status) == 0)
+            stream = "\(status.st_dev):\(status.st_ino)"
+            journal = FileDescriptor(rawValue: socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0))
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { place in
+                for (index, octet) in path.utf8.enumerated() { place[index] = octet }
+            }
+            let bound = withUnsafePointer(to: &name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(journal.rawValue, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            #expect(bound == 0, "\(Errno(rawValue: errno))")
+        }
+
+        deinit {
+            _ = try? output.close()
+            _ = try? journal.close()
+        }
+
+        func log(atLeast level: LogLevel = .notice, stream: String?) -> OperatorLog {
+            OperatorLog(atLeast: level, stream: stream, output: output, journal: path, program: "beacon-gateway")
+        }
+
+        /// The next entry of the journal; `nil` where it has none.
+        func entry() -> [UInt8]? {
+            var octets = [UInt8](repeating: 0, count: 1 << 16)
+            let count = recv(journal.rawValue, &octets, octets.count, Int32(MSG_DONTWAIT))
+            return count < 0 ? nil : Array(octets[..<count])
+        }
+
+        var lines: String { get throws { try String(contentsOfFile: file, encoding: .utf8) } }
+    }
+
+    @Test func `an entry of the journal has its priority, its program and the identifier of its kind`() throws {
+        let world = try World()
+        world.log(stream: world.stream).write(.adapterNotListening, "hci0 is stalled")
+        let entry = try #require(world.entry())
+        #expect(
+            String(decoding: entry, as: UTF8.self) == """
+                PRIORITY=4
+                SYSLOG_IDENTIFIER=beacon-gateway
+                MESSAGE_ID=\(MessageKind.adapterNotListening.identifier)
+                MESSAGE=hci0 is stalled
+
+                """)
+        #expect(try world.lines.isEmpty)
+    }
+
+    @Test func `a text of several lines is one entry, and can't add a field`() throws {
+        let world = try World()
+        world.log(stream: world.stream).write(.configurationRefused, "two mistakes\nPRIORITY=7")
+        let entry = try #require(world.entry())
+        let head = """
+            PRIORITY=3
+            SYSLOG_IDENTIFIER=beacon-gateway
+            MESSAGE_ID=\(MessageKind.configurationRefused.identifier)
+            MESSAGE
+
+            """
+        let text = Array("two mistakes\nPRIORITY=7".utf8)
+        #expect(entry == Array(head.utf8) + [UInt8(text.count), 0, 0, 0, 0, 0, 0, 0] + text + [0x0A])
+        #expect(world.entry() == nil)
+    }
+
+    @Test func `what a radio or a broker sent does a terminal no harm out of the journal either`() throws {
+        let world = try World()
+        world.log(stream: world.stream).write(.brokerTrouble, "mqtt: \u{1B}[31mred")
+        #expect(String(decoding: try #require(world.entry()), as: UTF8.self).hasSuffix("MESSAGE=mqtt: _[31mred\n"))
+    }
+
+    @Test(arguments: [nil, "", "7", "1:1", "x:y", "1:2:3"] as [String?])
+    func `where standard error is not the journal's own stream it gets lines`(stream: String?) throws {
+        let world = try World()
+        let log = world.log(stream: stream)
+        log.write(.adapterNotListening, "hci0 is stalled")
+        log.write(.adapterListens, "hci0 is listening")
+        log.end("it can't run")
+        #expect(world.entry() == nil)
+        #expect(try world.lines == "warning: hci0 is stalled\nhci0 is listening\nit can't run\n")
+    }
+
+    @Test func `a journal that takes nothing gets lines with their rank`() throws {
+        let world = try World()
+        try FileManager.default.removeItem(atPath: world.path)
+        let log = world.log(stream: world.stream)
+        log.write(.configurationRefused, "two\nlines")
+        log.end("it can't run")
+        #expect(try world.lines == "<3>two\n<3>lines\n<3>it can't run\n")
+    }
+
+    @Test func `an entry longer than a datagram may be becomes lines, and none is lost`() throws {
+        let world = try World()
+        world.log(stream: world.stream).write(.gatewayRuns, String(repeating: "long ", count: 20_000))
+        #expect(world.entry() == nil)
+        #expect(try world.lines.hasPrefix("<5>long long"))
+    }
+
+    @Test func `what matters less than is asked for is not said`() throws {
+        let world = try World()
+        let log = world.log(stream: world.stream)
+        for kind in MessageKind.allCases where kind.level > .notice { log.write(kind, "nothing") }
+        #expect(world.entry() == nil)
+        #expect(try world.lines.isEmpty)
+        world.log(atLeast: .debug, stream: world.stream).write(.managerNotTold, "something")
+        #expect(world.entry() != nil)
+    }
+}
