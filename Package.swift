@@ -198,6 +198,8 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // What a site's log is asked, whatever keeps it: no network, no file, no clock.
+        .target(name: "SiteLog", dependencies: ["BluetoothLE"], swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
@@ -323,6 +325,11 @@ let package = Package(
             dependencies: ["EventLog", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
+        // A site's log in memory, and what every log of a site has to do.
+        .target(
+            name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
+            path: "Tests/SiteLogSupport"),
+        .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [

@@ -1,0 +1,111 @@
+internal import SiteLog
+
+extension LogClaim {
+    func empty(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        try expect(try await client.batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(try await client.batches(from: 7), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(
+            try await client.batches(from: 1, patience: .milliseconds(50)), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(try await client.events(from: 1), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(try await client.ask(.latestSnapshot), is: .snapshot(nil))
+        try expect(try await client.ask(.readValue(LogName("checkpoint"))), is: .value(nil))
+        try expect(try await client.lease(.readLease), is: .free)
+    }
+
+    func order(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        for sequence in 1...5 as ClosedRange<UInt64> {
+            try expect(
+                try await client.append(sequence, "batch \(sequence)"),
+                is: .appended(offset: sequence, isRepeat: false))
+        }
+        let page = try await client.batches(from: 1)
+        try expect(page.numbers, is: [1, 2, 3, 4, 5])
+        try expect(page.texts, is: (1...5).map { "batch \($0)" })
+        try expect(page.first, is: 1)
+        try expect(page.last, is: 5)
+        // Since 2020, and before 2255: nanoseconds, and not seconds or microseconds.
+        for entry in page.entries { try expect(entry.stored.nanoseconds > 1_577_836_800_000_000_000, is: true) }
+        // Another client reads the same.
+        try expect(try await LogDriver(world).batches(from: 1), is: page)
+    }
+
+    func pipelined(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        var tickets: [LogTicket] = []
+        for sequence in 1...50 as ClosedRange<UInt64> {
+            let key = BatchKey(gateway: try LogName("lobby"), boot: 1, sequence: sequence)
+            tickets.append(try client.send(.append(key, Array("\(sequence)".utf8))))
+        }
+        try expect(Set(tickets).count, is: 50, "the number of tickets")
+        for (index, ticket) in tickets.enumerated() {
+            try expect(
+                try await client.result(ticket).get(), is: .appended(offset: UInt64(index) + 1, isRepeat: false))
+        }
+        try expect(try await client.batches(from: 1).texts, is: (1...50).map(String.init))
+    }
+
+    func bounds(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        for sequence in 1...6 as ClosedRange<UInt64> { try await client.append(sequence, "0123456789") }
+        try expect(try await client.batches(from: 3, countMax: 2).numbers, is: [3, 4])
+        try expect(try await client.batches(from: 5, countMax: 9).numbers, is: [5, 6])
+        // The third does not fit, by one octet.
+        try expect(try await client.batches(from: 1, octetsMax: 29).numbers, is: [1, 2])
+        try expect(try await client.batches(from: 1, octetsMax: 30).numbers, is: [1, 2, 3])
+        // However little is wanted, one comes, or nobody would ever get on.
+        try expect(try await client.batches(from: 2, octetsMax: 0).numbers, is: [2])
+        let end = try await client.batches(from: 7)
+        try expect(end, is: LogPage(entries: [], first: 1, last: 6))
+        try expect(try await client.batches(from: 1_000_000).numbers, is: [])
+    }
+
+    func patience(_ world: any LogWorld) async throws {
+        let reader = try await LogDriver(world)
+        let writer = try await LogDriver(world)
+        let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: .seconds(20))))
+        try await writer.append(1, "at last")
+        guard case .batches(let page) = try await reader.result(ticket).get() else {
+            throw LogClaimBroken(description: "a reading is answered with something else")
+        }
+        try expect(page.texts, is: ["at last"])
+        try expect(page.last, is: 1)
+    }
+
+    func repetition(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        try await client.append(1, "one")
+        try await client.append(2, "two")
+        try expect(try await client.append(1, "one"), is: .appended(offset: 1, isRepeat: true))
+        // Another client, as after a reconnection.
+        try expect(try await LogDriver(world).append(2, "two"), is: .appended(offset: 2, isRepeat: true))
+        try expect(try await client.append(3, "three"), is: .appended(offset: 3, isRepeat: false))
+        try expect(try await client.batches(from: 1).texts, is: ["one", "two", "three"])
+    }
+
+    func keys(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        try await client.append(1, "a")
+        try expect(try await client.append(1, "b", gateway: "lab"), is: .appended(offset: 2, isRepeat: false))
+        try expect(try await client.append(1, "c", boot: 2), is: .appended(offset: 3, isRepeat: false))
+        try expect(try await client.append(1, "d", boot: 1 << 64 | 1), is: .appended(offset: 4, isRepeat: false))
+        try expect(try await client.append(.max, "e"), is: .appended(offset: 5, isRepeat: false))
+        try expect(try await client.batches(from: 1).texts, is: ["a", "b", "c", "d", "e"])
+    }
+
+    func sizes(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        let most = client.log.limits.batchOctetsMax
+        let all = (0..<most).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+        let lobby = try LogName("lobby")
+        for (sequence, octets) in [[], all].enumerated() {
+            let key = BatchKey(gateway: lobby, boot: 1, sequence: UInt64(sequence))
+            try expect(
+                try await client.ask(.append(key, octets)), is: .appended(offset: UInt64(sequence) + 1, isRepeat: false)
+            )
+        }
+        let page = try await client.batches(from: 1, octetsMax: .max)
+        try expect(page.entries.map(\.octets) == [[], all], is: true, "that the octets are the same")
+    }
+}

@@ -1,0 +1,51 @@
+internal import SiteLog
+
+extension LogClaim {
+    func holding(_ world: any LogWorld) async throws {
+        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let (a, b) = (try LogName("site-a"), try LogName("site-b"))
+        let first = try await one.heldLease(.acquireLease(a))
+        try expect(first.holder, is: a)
+        try expect(try await two.lease(.acquireLease(b)), is: .heldBy(a))
+        try expect(try await two.lease(.readLease), is: .heldBy(a))
+        let second = try await one.heldLease(.renewLease(first))
+        try expect(second.revision > first.revision, is: true, "that the revision grows")
+        // What was renewed once can't be renewed again: somebody else may have had it meanwhile.
+        try expect(try await one.lease(.renewLease(first)), is: .heldBy(a))
+        try expect(try await one.heldLease(.renewLease(second)).holder, is: a)
+    }
+
+    func release(_ world: any LogWorld) async throws {
+        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let (a, b) = (try LogName("site-a"), try LogName("site-b"))
+        let first = try await one.heldLease(.acquireLease(a))
+        try expect(try await one.lease(.releaseLease(first)), is: .free)
+        try expect(try await two.lease(.readLease), is: .free)
+        try expect(try await one.lease(.renewLease(first)), is: .free)
+        let second = try await two.heldLease(.acquireLease(b))
+        try expect(second.revision > first.revision, is: true, "that the revision grows")
+        try expect(try await one.lease(.releaseLease(first)), is: .heldBy(b))
+        try expect(try await two.heldLease(.renewLease(second)).holder, is: b)
+    }
+
+    func expiry(_ world: any LogWorld) async throws {
+        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let (a, b) = (try LogName("site-a"), try LogName("site-b"))
+        let old = try await one.heldLease(.acquireLease(a))
+        try await world.outliveLease()
+        try expect(try await two.lease(.readLease), is: .free)
+        let new = try await two.heldLease(.acquireLease(b))
+        try expect(try await one.lease(.renewLease(old)), is: .heldBy(b))
+        try expect(try await one.lease(.acquireLease(a)), is: .heldBy(b))
+        try expect(try await two.heldLease(.renewLease(new)).holder, is: b)
+    }
+
+    func again(_ world: any LogWorld) async throws {
+        let one = try await LogDriver(world)
+        let a = try LogName("site-a")
+        let first = try await one.heldLease(.acquireLease(a))
+        let second = try await one.heldLease(.acquireLease(a))
+        try expect(second.revision > first.revision, is: true, "that the revision grows")
+        try expect(try await one.heldLease(.renewLease(second)).holder, is: a)
+    }
+}

@@ -1,0 +1,77 @@
+internal import SiteLog
+
+extension LogClaim {
+    func values(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        let key = try LogName("checkpoint")
+        let first = try await written(client, key, "one", over: 0)
+        try expect(
+            try await client.ask(.readValue(key)), is: .value(StoredValue(octets: Array("one".utf8), revision: first)))
+        try expect(try await client.ask(.writeValue(key, [1], over: 0)), is: .differs(revision: first))
+        let second = try await written(client, key, "two", over: first)
+        try expect(second > first, is: true, "that the revision grows")
+        try expect(
+            try await client.ask(.writeValue(key, [1], over: first)), is: .differs(revision: second))
+        let third = try await written(client, key, "", over: nil)
+        try expect(
+            try await LogDriver(world).ask(.readValue(key)), is: .value(StoredValue(octets: [], revision: third)))
+        // Another key is another value, and none is there over which to write.
+        try expect(
+            try await client.ask(.writeValue(LogName("other"), [1], over: third)), is: .differs(revision: 0))
+        try expect(try await client.ask(.readValue(LogName("other"))), is: .value(nil))
+    }
+
+    private func written(_ client: LogDriver, _ key: LogName, _ text: String, over: UInt64?) async throws -> UInt64 {
+        let response = try await client.ask(.writeValue(key, Array(text.utf8), over: over))
+        guard case .written(let revision) = response else { throw LogClaimBroken(description: "\(response)") }
+        return revision
+    }
+
+    func refusals(_ world: any LogWorld) async throws {
+        let client = try await LogDriver(world)
+        let limits = client.log.limits
+        let (name, key) = (try LogName("site-a"), BatchKey(gateway: try LogName("lobby"), boot: 1, sequence: 1))
+        let snapshot = SnapshotName(offset: 1, writer: name)
+        func big(_ most: Int) -> [UInt8] { Array(repeating: 7, count: most + 1) }
+        for request: LogRequest in [
+            .append(key, big(limits.batchOctetsMax)),
+            .publish([[], big(limits.eventOctetsMax)], after: 0),
+            .publish(Array(repeating: [], count: limits.eventsMax + 1), after: 0),
+            .publish([[]], after: .max),
+            .publish([], after: 0),
+            .writeSnapshot(SnapshotPiece(snapshot, index: 0, isLast: true, octets: big(limits.pieceOctetsMax))),
+            .writeSnapshot(SnapshotPiece(snapshot, index: limits.piecesMax, isLast: true, octets: [])),
+            .writeSnapshot(SnapshotPiece(snapshot, index: -1, isLast: true, octets: [])),
+            .writeValue(name, big(limits.valueOctetsMax), over: nil),
+        ] {
+            do throws(LogTrouble) {
+                _ = try client.send(request)
+            } catch {
+                try expect(error.mayPass, is: false, "that it may pass")
+                continue
+            }
+            throw LogClaimBroken(description: "the log took \(LogRequestKind(request)) that was too big or too much")
+        }
+        // Readings that wait take all the places there are; then nothing more is taken, and it can be sent later.
+        var refusal: LogTrouble?
+        for _ in 0...limits.requestsMax {
+            do throws(LogTrouble) {
+                _ = try client.send(.readBatches(LogRange(from: 1, patience: .seconds(20))))
+            } catch { refusal = error }
+        }
+        try expect(
+            refusal,
+            is: .tooMany(
+                "requests wait for the site's log", count: limits.requestsMax + 1, most: limits.requestsMax))
+        // Nothing of it was stored.
+        try expect(try await LogDriver(world).batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
+        try expect(try await LogDriver(world).events(from: 1), is: LogPage(entries: [], first: 1, last: 0))
+    }
+
+    func description(_ world: any LogWorld) async throws {
+        guard case .engine(let engine) = try await LogDriver(world).ask(.describe) else {
+            throw LogClaimBroken(description: "it is answered with something else")
+        }
+        try expect(engine.name.isEmpty, is: false, "that its name is empty")
+    }
+}

@@ -1,0 +1,138 @@
+internal import BluetoothLE
+package import SiteLog
+
+/// A site's log in memory: what would stand behind the network, for as many clients as a test makes. It decides nothing by
+/// itself, and has no clock; the same calls give the same answers.
+package final class MemoryLog {
+    /// What its clients may ask for.
+    package let limits: LogLimits
+    /// Nobody reaches it, as where all servers were killed; what it has, it keeps.
+    package var isAway = false
+    /// How far its clock is from the time that its clients pass in.
+    package var clockAhead = Duration.zero
+    /// How many octets of batches it takes before it is full.
+    package var batchOctetsMax = Int.max
+
+    private var batches = EntryList()
+    private var events = EntryList()
+    private var known: [BatchKey: (offset: UInt64, at: Instant)] = [:]
+    private var knownOrder: [(key: BatchKey, at: Instant)] = []
+    private var lease: (lease: Lease, until: Instant)?
+    private var revision: UInt64 = 0
+    private var snapshots = SnapshotShelf()
+    private var values: [LogName: StoredValue] = [:]
+
+    /// An empty one.
+    package init(_ limits: LogLimits = LogLimits()) { self.limits = limits }
+
+    /// A further client. One that is dropped is a process that was killed.
+    package func client() -> MemoryLogClient { MemoryLogClient(self) }
+
+    /// Throws away batches, as where they became too old.
+    package func drop(before offset: UInt64) { batches.drop(before: offset) }
+
+    /// Takes the lease from whoever has it, as where the servers' time went on while his stood still.
+    package func endLease() { lease = nil }
+
+    /// All batches that there are.
+    package var allBatches: [LogEntry] { batches.entries }
+    /// All events that there are.
+    package var allEvents: [LogEntry] { events.entries }
+
+    /// Does what is asked for; absent where it is a reading that can wait for more.
+    func perform(_ request: LogRequest, at now: Instant, knowsRepeats: Bool = true, mayWait: Bool = false)
+        -> Result<LogResponse, LogTrouble>?
+    {
+        switch request {
+        case .append(let key, let octets):
+            if knowsRepeats, let offset = repeated(key, at: now) {
+                return .success(.appended(offset: offset, isRepeat: true))
+            }
+            guard octets.count <= batchOctetsMax - batches.octets else { return .failure(.full("batches")) }
+            let offset = batches.append(octets, at: now + clockAhead)
+            known[key] = (offset, now)
+            knownOrder.append((key, now))
+            return .success(.appended(offset: offset, isRepeat: false))
+        case .readBatches(let range): return batches.page(range, mayWait).map { .success(.batches($0)) }
+        case .acquireLease, .renewLease, .releaseLease, .readLease: return .success(.lease(leased(request, at: now)))
+        case .publish(let new, let last):
+            guard last == events.last else { return .success(.fenced(last: events.last)) }
+            for octets in new { _ = events.append(octets, at: now + clockAhead) }
+            return .success(.published(last: events.last))
+        case .readEvents(let range): return events.page(range, mayWait).map { .success(.events($0)) }
+        case .writeSnapshot(let piece): return snapshots.write(piece)
+        case .latestSnapshot: return .success(.snapshot(snapshots.latest))
+        case .readSnapshot(let name, let index): return .success(.piece(snapshots.piece(name, index)))
+        case .writeValue(let key, let octets, let over):
+            let present = values[key]?.revision ?? 0
+            guard over == nil || over == present else { return .success(.differs(revision: present)) }
+            revision += 1
+            values[key] = StoredValue(octets: octets, revision: revision)
+            return .success(.written(revision: revision))
+        case .readValue(let key): return .success(.value(values[key]))
+        case .describe:
+            var engine = LogEngine(name: "memory")
+            engine.octets = UInt64(batches.octets)
+            return .success(.engine(engine))
+        }
+    }
+
+    private func repeated(_ key: BatchKey, at now: Instant) -> UInt64? {
+        let forgotten = knownOrder.prefix { now - $0.at >= limits.repeatWindow }
+        for (key, at) in forgotten where known[key]?.at == at { known[key] = nil }
+        knownOrder.removeFirst(forgotten.count)
+        return known[key]?.offset
+    }
+
+    private func leased(_ request: LogRequest, at now: Instant) -> LeaseState {
+        if let lease, lease.until <= now { self.lease = nil }
+        let present = lease?.lease
+        switch request {
+        case .acquireLease(let name) where present == nil || present?.holder == name: return grant(name, at: now)
+        case .renewLease(let old) where present == old: return grant(old.holder, at: now)
+        case .releaseLease(let old) where present == old: lease = nil
+        default: break
+        }
+        return lease.map { .heldBy($0.lease.holder) } ?? .free
+    }
+
+    private func grant(_ holder: LogName, at now: Instant) -> LeaseState {
+        revision += 1
+        let granted = Lease(holder: holder, revision: revision)
+        lease = (granted, now + limits.leaseTime)
+        return .held(granted)
+    }
+}
+
+/// Numbered octets, the oldest of which may be gone.
+private struct EntryList {
+    private(set) var entries: [LogEntry] = []
+    private(set) var octets = 0
+    private var first: UInt64 = 1
+
+    var last: UInt64 { first + UInt64(entries.count) - 1 }
+
+    mutating func append(_ octets: [UInt8], at stored: Instant) -> UInt64 {
+        entries.append(LogEntry(number: last + 1, stored: stored, octets: octets))
+        self.octets += octets.count
+        return last
+    }
+
+    mutating func drop(before number: UInt64) {
+        let count = Int(min(max(number, first), last + 1) - first)
+        octets -= entries.prefix(count).reduce(0) { $0 + $1.octets.count }
+        entries.removeFirst(count)
+        first += UInt64(count)
+    }
+
+    func page(_ range: LogRange, _ mayWait: Bool) -> LogPage? {
+        var found: [LogEntry] = []
+        var room = range.octetsMax
+        for entry in entries.dropFirst(Int(clamping: max(range.from, first) - first)).prefix(range.countMax) {
+            guard found.isEmpty || entry.octets.count <= room else { break }
+            room -= entry.octets.count
+            found.append(entry)
+        }
+        return found.isEmpty && mayWait ? nil : LogPage(entries: found, first: first, last: last)
+    }
+}

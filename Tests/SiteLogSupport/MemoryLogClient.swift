@@ -1,0 +1,178 @@
+package import BluetoothLE
+package import SiteLog
+
+/// What goes wrong with one request.
+package enum MemoryLogFault: Sendable, Hashable {
+    /// The servers are not reached: it is answered so at once, and nothing is done.
+    case unavailable
+    /// It is done at once, and answered so much later.
+    case slow(Duration)
+    /// It is done so much later, even if nobody waits for it any more.
+    case late(Duration)
+    /// It never comes to the servers.
+    case lost
+    /// It is done, and the answer never comes.
+    case answerLost
+    /// A batch is stored twice, as by a repetition that nobody remembers.
+    case storedTwice
+    /// A batch is stored after the next one of this client; after a second, where there is none.
+    case inverted
+}
+
+/// One process's connection to a log in memory, with what goes wrong as a script says.
+package final class MemoryLogClient: SightingLog {
+    private struct Sent {
+        let ticket: LogTicket
+        let request: LogRequest
+        let at: Instant
+        let fault: MemoryLogFault?
+        var performAt: Instant
+        // Until it was done, and also where it never is.
+        var result: Result<LogResponse, LogTrouble>?
+        var isAnswered = false
+    }
+
+    // Longer than any gateway takes for its next batch.
+    private static let inversionMax = Duration.seconds(1)
+
+    package var limits: LogLimits { log.limits }
+    /// This client alone does not reach the log.
+    package var isAway = false
+
+    private let log: MemoryLog
+    private var sent: [Sent] = []
+    private var count: UInt64 = 0
+    private var script: [(kind: LogRequestKind, fault: MemoryLogFault)] = []
+
+    init(_ log: MemoryLog) { self.log = log }
+
+    /// Has something go wrong with the next request of that kind that nothing goes wrong with yet.
+    package func script(_ fault: MemoryLogFault, for kind: LogRequestKind) { script.append((kind, fault)) }
+
+    package func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
+        try limits.check(request)
+        let waiting = sent.filter { !$0.isAnswered }
+        guard waiting.count < limits.requestsMax else {
+            throw .tooMany("requests wait for the site's log", count: waiting.count + 1, most: limits.requestsMax)
+        }
+        let octets = waiting.reduce(limits.octets(of: request)) { $0 + limits.octets(of: $1.request) }
+        guard octets <= limits.requestOctetsMax else {
+            throw .tooMany("octets wait for the site's log", count: octets, most: limits.requestOctetsMax)
+        }
+        let fault = script.firstIndex { $0.kind == LogRequestKind(request) }.map { script.remove(at: $0).fault }
+        var new = Sent(ticket: LogTicket(count), request: request, at: now, fault: fault, performAt: now)
+        count += 1
+        switch fault {
+        case .late(let time): new.performAt = now + time
+        case .inverted: new.performAt = now + Self.inversionMax
+        case .lost: new.performAt = .latest
+        default: break
+        }
+        if fault == .unavailable || isAway || log.isAway {
+            new.result = .failure(.unavailable("scripted"))
+            new.performAt = now
+        }
+        sent.append(new)
+        perform(at: now)
+        if fault != .inverted, new.result == nil, case .append = request { release(before: new.ticket, at: now) }
+        return new.ticket
+    }
+
+    package func answers(at now: Instant) -> [LogAnswer] {
+        perform(at: now)
+        var answers: [LogAnswer] = []
+        for index in sent.indices where !sent[index].isAnswered {
+            guard answers.count < limits.requestsMax, let answer = answer(sent[index], at: now) else { continue }
+            sent[index].isAnswered = true
+            answers.append(answer)
+        }
+        sent.removeAll { $0.isAnswered && ($0.result != nil || $0.fault == .lost) }
+        return answers
+    }
+
+    package var nextDeadline: Instant? {
+        // Nothing is done while nobody is reached, and only the answers' own time goes on.
+        let isCut = isAway || log.isAway
+        return sent.lazy.filter { !isCut || !$0.isAnswered }.map { [self] in
+            $0.isAnswered ? $0.performAt : deadline($0, isCut)
+        }.min()
+    }
+
+    // MARK: What becomes of one
+
+    private func deadline(_ one: Sent, _ isCut: Bool) -> Instant {
+        let end = one.at + limits.answerTime + one.request.patience(limits)
+        if one.fault == .answerLost || one.fault == .lost { return end }
+        if one.result != nil { return min(end, max(one.at, one.performAt) + delay(one)) }
+        if isCut { return end }
+        // What is there for a reader who waits is there for him now.
+        if isReady(one) { return one.at }
+        return min(end, max(one.performAt, one.at + one.request.patience(limits)))
+    }
+
+    private func isReady(_ one: Sent) -> Bool {
+        guard one.request.patience(limits) > .zero else { return false }
+        return log.perform(one.request, at: one.at, mayWait: true) != nil
+    }
+
+    private func delay(_ one: Sent) -> Duration { if case .slow(let time) = one.fault { time } else { .zero } }
+
+    private func answer(_ one: Sent, at now: Instant) -> LogAnswer? {
+        if let result = one.result, one.fault != .answerLost, one.performAt + delay(one) <= now {
+            return LogAnswer(one.ticket, result)
+        }
+        guard now >= one.at + limits.answerTime + one.request.patience(limits) else { return nil }
+        return LogAnswer(one.ticket, .failure(.unanswered(limits.answerTime)))
+    }
+
+    private func perform(at now: Instant) {
+        for index in sent.indices where sent[index].result == nil && sent[index].performAt <= now {
+            perform(index, at: now)
+        }
+    }
+
+    private func perform(_ index: Int, at now: Instant) {
+        let one = sent[index]
+        // A reading that nobody waits for any more takes nothing.
+        let mayWait = now < one.at + one.request.patience(limits)
+        sent[index].result = isAway || log.isAway ? nil : log.perform(one.request, at: now, mayWait: mayWait)
+        if one.fault == .storedTwice { _ = log.perform(one.request, at: now, knowsRepeats: false) }
+    }
+
+    /// Stores the batches that were to come after the next one.
+    private func release(before ticket: LogTicket, at now: Instant) {
+        for index in sent.indices where sent[index].fault == .inverted && sent[index].ticket < ticket {
+            guard sent[index].result == nil else { continue }
+            sent[index].performAt = now
+            perform(index, at: now)
+        }
+    }
+}
+
+/// Of which kind a request is, whatever it is about.
+package enum LogRequestKind: Sendable, Hashable, CaseIterable {
+    case append, read, lease, publish, snapshot, value, describe
+
+    /// That of a request.
+    package init(_ request: LogRequest) {
+        switch request {
+        case .append: self = .append
+        case .readBatches, .readEvents: self = .read
+        case .acquireLease, .renewLease, .releaseLease, .readLease: self = .lease
+        case .publish: self = .publish
+        case .writeSnapshot, .latestSnapshot, .readSnapshot: self = .snapshot
+        case .writeValue, .readValue: self = .value
+        case .describe: self = .describe
+        }
+    }
+}
+
+extension LogRequest {
+    /// How long it may wait for what is to come.
+    fileprivate func patience(_ limits: LogLimits) -> Duration {
+        switch self {
+        case .readBatches(let range), .readEvents(let range): min(range.patience, limits.patienceMax)
+        default: .zero
+        }
+    }
+}
