@@ -44,11 +44,13 @@ final class BrokerLink {
     ///   - executable: the publisher's program.
     ///   - loop: where its timers are, and who waits for the process.
     ///   - settings: gives what the process is to know at a start, by how often it was started before.
+    ///   - names: gives what beacons are called, for settings that say that the broker may know.
     ///   - status: gives how the gateway stands, as one line.
     ///   - log: takes lines for the operator.
     init(
         _ mqtt: MQTTConfiguration, executable: String = Companions.path(PublisherProcess.program), on loop: EventLoop,
-        settings: @escaping (Int) -> PublisherSettings, status: @escaping () -> String,
+        settings: @escaping (Int) -> PublisherSettings,
+        names: @escaping () -> [(BeaconIdentity, PublishedName)] = { [] }, status: @escaping () -> String,
         log: @escaping (MessageKind, String) -> Void
     ) {
         self.mqtt = mqtt
@@ -57,6 +59,7 @@ final class BrokerLink {
         self.log = log
         process = PublisherProcess(
             executable, isForever: true, settings: settings, on: loop, { [unowned self] in hear($0) })
+        process?.names = names
         statusTimer = loop.makeTimer { [unowned self] now in
             tellStatus()
             if let statusTimer { loop.set(statusTimer, at: now + Self.statusInterval) }

@@ -23,6 +23,9 @@ extension Daemon {
         for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
         let broker = BrokerLink(
             mqtt, on: loop, settings: { [unowned self] in publisherSettings(mqtt, start: $0) },
+            names: { [unowned self] in
+                configuration.beacons.all.map { ($0.beacon, PublishedName($0.name, group: $0.group)) }
+            },
             status: { [unowned self] in statusAtBroker }, log: log)
         // All that led to the engine's state now is a line; it has to be one on the disk before it is anybody's. The
         // publisher begins with the state that is kept here.
@@ -57,6 +60,7 @@ extension Daemon {
             present.homeAssistantPrefix = mqtt.homeAssistantPrefix
             present.homeAssistantTrackers = mqtt.homeAssistantTrackers == .zones ? "zones" : "state"
         }
+        present.names = mqtt.names
         present.beaconsMax = monitor.engine.settings.maxBeacons
         // What a process before this one said of the lines since the start nobody remembers.
         present.lastWritten = start == 0 ? journal.recovery.sequence : journal.durableSequence

@@ -12,6 +12,8 @@ package enum OwnerMessage: UInt8, Sendable {
     case reload = 5
     /// Is to ship what it can within some seconds, take its leave, and end.
     case stop = 6
+    /// What beacons are called, in as many messages as it takes: ``PublishedNames``.
+    case names = 7
 }
 
 /// What comes up the pair.

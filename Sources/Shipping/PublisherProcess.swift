@@ -1,4 +1,4 @@
-import BluetoothLE
+package import BluetoothLE
 import Glibc
 package import Polling
 import SystemPackage
@@ -51,6 +51,8 @@ package final class PublisherProcess {
     private static let reapInterval: Duration = .milliseconds(10)
     private static let reapsBeforeKill = 100
 
+    /// Gives what beacons are called, where the settings say that it may be told; set before the start.
+    package var names: () -> [(BeaconIdentity, PublishedName)] = { [] }
     /// How it stands, by what it said last; while it does not run, what is known here.
     package private(set) var status: PublisherStatus
     /// How often it was started.
@@ -64,6 +66,7 @@ package final class PublisherProcess {
     private let timing: Timing
     private let executable: String
     private let makeSettings: (Int) -> PublisherSettings
+    private var tellsNames = false
     private let isForever: Bool
     private let take: (News) -> Void
 
@@ -160,6 +163,7 @@ package final class PublisherProcess {
 
     /// Names, secrets and certificates may have been mended: what waits is tried at once.
     package func reload() {
+        if child != nil { tellNames() }
         say(.reload, [])
         guard child == nil, !isStopping, let restartTimer, loop.time(of: restartTimer) != nil else { return }
         loop.set(restartTimer, at: loop.now)
@@ -185,6 +189,13 @@ package final class PublisherProcess {
             pair?.receive()
             if pair == nil { reap() }
             if loop.now >= end - .seconds(1) { killChild("it took too long for its leave") }
+        }
+    }
+
+    private func tellNames() {
+        guard tellsNames else { return }
+        for message in PublishedNames.messages(names()) {
+            pair?.put(OwnerMessage.names.rawValue, message, keeping: PublishedNames.messagesMax)
         }
     }
 
@@ -232,6 +243,8 @@ package final class PublisherProcess {
         status = PublisherStatus(since: now)
         (status.shipped, status.released) = (before.shipped, before.released)
         say(.settings, settings.message)
+        tellsNames = settings.present?.names ?? false
+        tellNames()
         tellDurable()
         unanswered = nil
         ping(at: now)

@@ -34,6 +34,8 @@ package struct PublisherSettings: Sendable, Hashable {
         package var homeAssistantPrefix: String?
         /// How Home Assistant is told where a beacon is: `state` or `zones`.
         package var homeAssistantTrackers = "state"
+        /// Whether it is said what beacons are called: then nothing is said before all names have come.
+        package var names = false
         /// The beacons that are held at most.
         package var beaconsMax = 10_000
         /// Lines up to this one may have been published by a process before this one.
@@ -119,6 +121,7 @@ extension PublisherSettings {
             fields.put("programVersion", present.programVersion)
             fields.put("homeAssistantPrefix", present.homeAssistantPrefix)
             fields.put("homeAssistantTrackers", present.homeAssistantTrackers)
+            fields.put("names", present.names)
             fields.put("beaconsMax", present.beaconsMax)
             fields.put("lastWritten", present.lastWritten)
         }
@@ -164,6 +167,7 @@ extension PublisherSettings {
         present.programVersion = fields.text("programVersion") ?? ""
         present.homeAssistantPrefix = fields.text("homeAssistantPrefix")
         present.homeAssistantTrackers = fields.text("homeAssistantTrackers") ?? present.homeAssistantTrackers
+        present.names = fields.flag("names")
         present.beaconsMax = beaconsMax
         present.lastWritten = lastWritten
         self.present = present

@@ -72,6 +72,50 @@ struct PublishingTests {
         }
     }
 
+    @Test func `the broker is told names where mqtt.names says so, anew at a reload, and lines never`() throws {
+        let world = try LiveWorld()
+        let broker = try LocalBroker()
+        try broker.start()
+        func configuration(_ name: String, _ names: Bool) -> String {
+            world.configuration(
+                """
+                mqtt: {host: 127.0.0.1, port: \(broker.port), keep_alive: 5s, home_assistant: true, names: \(names)}
+                beacons: [{major: 100, minor: 7, name: \(name), group: crew}]
+                """, exitTimeout: "3600s")
+        }
+        let badge = "\(LiveWorld.uuid)/100/7"
+        let topic = "beacons/lobby/state/staff/\(badge)"
+        func told(_ gateway: RunningGateway, _ name: String) throws {
+            try gateway.until("\(name) is told") { _ in
+                try broker.messages(1, of: topic).first?.contains(#""name":"\#(name)","group":"crew""#) == true
+            }
+        }
+        let file = try world.write("g.yaml", configuration("Ada", true))
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        try told(gateway, "Ada")
+        let entity = try broker.messages(1, of: "homeassistant/device_tracker/#")
+        #expect(entity.first?.contains(#""name":"staff Ada""#) == true, "\(entity)")
+        _ = try world.write("g.yaml", configuration("Ben", true))
+        gateway.signal(SIGHUP)
+        try told(gateway, "Ben")
+        #expect(!(try Gateway.run("status", "--json", "--config", file).text.contains("Ben")))
+        #expect(gateway.end() == 0)
+        for line in try world.lines() {
+            #expect(!line.contains("Ada") && !line.contains("Ben") && !line.contains("crew"))
+        }
+        // Taken back: nothing that the broker holds has a name any more.
+        _ = try world.write("g.yaml", configuration("Ben", false))
+        let next = try RunningGateway(world, configuration: file)
+        try next.log.line(with: "hci0 is listening")
+        try next.until("it is told without a name") { _ in
+            try broker.messages(1, of: topic).first?.contains(#""name""#) == false
+        }
+        #expect(try broker.messages(1, of: "homeassistant/device_tracker/#").first?.contains("Ben") == false)
+        #expect(next.end() == 0)
+    }
+
     @Test func `a secret that others may read is said by check, and a key that has no effect any more is none`() throws
     {
         let scratch = try Scratch()

@@ -45,6 +45,7 @@ enum Sample {
         #expect(mqtt.homeAssistant)
         #expect(mqtt.homeAssistantPrefix == "homeassistant")
         #expect(mqtt.homeAssistantTrackers == .state)
+        #expect(!mqtt.names)
         #expect(mqtt.clientID == nil)
         #expect(mqtt.keepAlive == .seconds(60))
 

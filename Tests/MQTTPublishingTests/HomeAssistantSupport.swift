@@ -90,9 +90,11 @@ struct HomeAssistantWorld {
     private(set) var steps: [[String: String]] = []
     private var told = 0
 
-    init(homeAssistant: Bool = true, trackers: HomeAssistantOptions.Trackers = .state) throws {
+    init(homeAssistant: Bool = true, trackers: HomeAssistantOptions.Trackers = .state, names: Bool = false)
+        throws
+    {
         world = try PresentWorld()
-        state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant, trackers: trackers))
+        state = PresentState(try PresentOptions.make(homeAssistant: homeAssistant, trackers: trackers, names: names))
         availability("online")
     }
 

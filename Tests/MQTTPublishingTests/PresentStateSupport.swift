@@ -175,9 +175,10 @@ extension PresentState {
 enum PresentOptions {
     static func make(
         gateway: String = "lobby", prefix: String = "beacons", homeAssistant: Bool = true,
-        trackers: HomeAssistantOptions.Trackers = .state
+        trackers: HomeAssistantOptions.Trackers = .state, names: Bool = false
     ) throws -> PresentStateOptions {
         var options = PresentStateOptions(prefix: prefix, gateway: try Identifier(gateway), version: "1.2.3")
+        options.names = names
         options.homeAssistant = homeAssistant ? HomeAssistantOptions(trackers: trackers) : nil
         return options
     }

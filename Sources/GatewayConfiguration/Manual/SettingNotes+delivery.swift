@@ -71,6 +71,11 @@ extension MQTTKey {
                 .choice(["state", "zones"]), .value("state"),
                 "How Home Assistant is told where a beacon is. `state`: by a state topic, which every version reads; `zones`: by "
                     + "zones alone, for a version that warns of state topics.")
+        case .beaconNames:
+            SettingNote(
+                .flag, .value("false"),
+                "Whether the broker, and with it Home Assistant, is told what beacons are called (`beacons`): whoever may read "
+                    + "the retained topics then knows who is who. Lines never have names.")
         case .clientID:
             SettingNote(.text("1 to 255 octets"), .words("made of the gateway's name"), "The MQTT client identifier.")
         case .keepAlive:

@@ -79,6 +79,7 @@ extension Reader {
         (configuration.monitors, configuration.engine) = monitors(
             root, hasLocation: locatesOtherwise || root[.location] != nil, accuracy: configuration.location?.accuracy)
         beacons(root, in: &configuration)
+        warnOfPublishedNames(configuration)
         warnOfPlaceholders()
         return configuration
     }

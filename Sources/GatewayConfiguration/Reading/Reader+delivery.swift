@@ -68,6 +68,9 @@ extension Reader {
         if let trackers = setting(.homeAssistantTrackers, of: section, Self.trackers).value {
             mqtt.homeAssistantTrackers = trackers
         }
+        let names = setting(.beaconNames, of: section, ScalarSyntax.bool)
+        mqtt.names = names.value ?? false
+        if mqtt.names { publishedNames = names.offset }
         mqtt.clientID = setting(.clientID, of: section, Self.word).value
         if let duration = setting(.keepAlive, of: section, Self.keepAlive).value { mqtt.keepAlive = duration }
         mqtt.messageExpiry = setting(.messageExpiry, of: section, Self.messageExpiry).value
@@ -87,11 +90,24 @@ extension Reader {
     }
 
     private mutating func warnOfPlainPassword(_ mqtt: MQTTConfiguration, _ section: Section<MQTTKey>, at offset: Int) {
-        let isLocal = mqtt.host == "localhost" || mqtt.host == "::1" || mqtt.host.hasPrefix("127.")
-        guard mqtt.tls == nil, mqtt.username != nil, !isLocal else { return }
+        guard mqtt.tls == nil, mqtt.username != nil, !mqtt.isLocal else { return }
         warnings.report(
             at: section[.tls].map { document.offset(of: $0) } ?? offset,
             "mqtt sends the username and password unprotected", hint: "write tls: true where the broker offers it")
+    }
+
+    /// Names that nobody has, or that anybody on the way may read.
+    mutating func warnOfPublishedNames(_ configuration: Configuration) {
+        guard let offset = publishedNames, let mqtt = configuration.mqtt else { return }
+        if configuration.beacons.count == 0, configuration.beaconsFile == nil {
+            warnings.report(
+                at: offset, "mqtt.names is true, and no beacon has a name",
+                hint: "name them under beacons, or take it out")
+        } else if mqtt.tls == nil, !mqtt.isLocal {
+            warnings.report(
+                at: offset, "mqtt sends the names of beacons unprotected",
+                hint: "write tls: true where the broker offers it")
+        }
     }
 
     private static func trackers(
@@ -140,4 +156,9 @@ extension Reader {
         }
         return tls
     }
+}
+
+extension MQTTConfiguration {
+    /// Whether the broker is on this machine, so that nobody on the way reads along.
+    fileprivate var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 }

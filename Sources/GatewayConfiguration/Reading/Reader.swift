@@ -8,6 +8,8 @@ struct Reader {
     var warnings = Findings()
     /// Where the status socket is named: whether it can be there only the machine knows.
     var statusSocket: Int?
+    /// Where it is asked that the broker is told names.
+    var publishedNames: Int?
     /// Each identifier and where it stands first (rule C6).
     var identifiers: [Identifier: UInt32] = [:]
 

@@ -156,7 +156,7 @@ enum OutputKey: UInt8, SettingKey {
 /// Under `mqtt`.
 enum MQTTKey: UInt8, SettingKey {
     case host, port, tls, username, passwordFile, prefix, homeAssistant, homeAssistantPrefix, clientID, keepAlive
-    case messageExpiry, version, homeAssistantTrackers
+    case messageExpiry, version, homeAssistantTrackers, beaconNames
 
     static let names = table()
     var name: String {
@@ -170,6 +170,7 @@ enum MQTTKey: UInt8, SettingKey {
         case .homeAssistant: "home_assistant"
         case .homeAssistantPrefix: "home_assistant_prefix"
         case .homeAssistantTrackers: "home_assistant_trackers"
+        case .beaconNames: "names"
         case .clientID: "client_id"
         case .keepAlive: "keep_alive"
         case .messageExpiry: "message_expiry"

@@ -56,6 +56,8 @@ public struct MQTTConfiguration: Sendable, Hashable {
     public var homeAssistantPrefix = "homeassistant"
     /// How Home Assistant is told where a beacon is.
     public var homeAssistantTrackers = HomeAssistantTrackers.state
+    /// Whether the broker, and with it Home Assistant, is told what beacons are called.
+    public var names = false
     /// The client identifier; absent: made of the gateway's name.
     public var clientID: String?
     /// How long the connection may be silent: 5 s … 65,535 s, whole seconds (MQTT 3.1.1 §3.1.2.10).

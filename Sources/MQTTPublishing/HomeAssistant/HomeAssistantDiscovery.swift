@@ -65,7 +65,7 @@ struct HomeAssistantDiscovery: Sendable {
             buffer.write("state_topic", topic)
             buffer.write("value_template", HomeAssistantTemplates.presence)
             buffer.write("json_attributes_topic", topic)
-            buffer.write("json_attributes_template", HomeAssistantTemplates.attributes)
+            buffer.write("json_attributes_template", HomeAssistantTemplates.attributes(withNames: options.names))
             writeAvailability(of: topic, into: &buffer)
         }
     }
@@ -74,9 +74,9 @@ struct HomeAssistantDiscovery: Sendable {
     ///
     /// Home Assistant's released versions make it of a state topic. A proposed change reads zones out of the attributes
     /// instead and warns of state topics: both are there, unless the zones alone are asked for.
-    func entity(of beacon: BeaconIdentity, under identifier: Identifier) -> [UInt8] {
+    func entity(of beacon: BeaconIdentity, under identifier: Identifier, called: String?) -> [UInt8] {
         let topic = options.trackerTopic(identifier, beacon)
-        let name = "\(identifier) \(beacon.major)/\(beacon.minor)"
+        let name = "\(identifier) \(called ?? "\(beacon.major)/\(beacon.minor)")"
         return entity(name, object(of: beacon, under: identifier)) { buffer in
             buffer.write("source_type", word: "bluetooth_le")
             if options.homeAssistant?.trackers == .state {
@@ -84,7 +84,7 @@ struct HomeAssistantDiscovery: Sendable {
                 buffer.write("value_template", HomeAssistantTemplates.tracker)
             }
             buffer.write("json_attributes_topic", topic)
-            buffer.write("json_attributes_template", HomeAssistantTemplates.zones)
+            buffer.write("json_attributes_template", HomeAssistantTemplates.zones(withNames: options.names))
             writeAvailability(of: topic, into: &buffer)
         }
     }

@@ -15,14 +15,19 @@ enum HomeAssistantTemplates {
         {% endif %}
         """
 
-    /// What is shown beside it.
-    static let attributes = """
+    /// What is shown beside it; what the beacon is called too, where it may be said.
+    static func attributes(withNames: Bool) -> String {
+        """
         {% if value_json is defined %}\
         {{ {'since': value_json.date | default(none), 'last_seen': value_json.lastSeen | default(none), \
-        'beacon': value_json.refinement | default(none), 'assumed': value_json.assumed | default(false), \
-        'diagnostics': value_json.diagnostics} | tojson }}\
+        'beacon': value_json.refinement | default(none), \(withNames ? names : "")\
+        'assumed': value_json.assumed | default(false), 'diagnostics': value_json.diagnostics} | tojson }}\
         {% else %}{}{% endif %}
         """
+    }
+
+    private static let names =
+        "'called': value_json.name | default(none), 'group': value_json.group | default(none), "
 
     /// A tracker's state: the words that Home Assistant makes it of, and `None` where nobody knows. It must never be
     /// anything else, nor empty: what is no such word is taken for the name of a place, or the payload itself is.
@@ -33,11 +38,14 @@ enum HomeAssistantTemplates {
         """
 
     /// A tracker's zones, and what is shown beside them. Where it is not known where the beacon is, it says nothing.
-    static let zones = """
+    static func zones(withNames: Bool) -> String {
+        """
         {% if value_json is defined and value_json.state in ['satisfied', 'unsatisfied'] %}\
         {{ {'in_zones': ['zone.home'] if value_json.state == 'satisfied' else [], \
         'since': value_json.date | default(none), 'last_seen': value_json.lastSeen | default(none), \
-        'beacon': value_json.refinement | default(none), 'diagnostics': value_json.diagnostics} | tojson }}\
+        'beacon': value_json.refinement | default(none), \(withNames ? names : "")\
+        'diagnostics': value_json.diagnostics} | tojson }}\
         {% else %}{}{% endif %}
         """
+    }
 }

@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import JSON
+import Shipping
 
 // What stands under which topic.
 extension PresentState {
@@ -61,15 +62,16 @@ extension PresentState {
         guard exists(topic) else { return [] }
         switch topic {
         case .condition(let identifier):
-            return conditions[identifier].map { writer.state(identifier, $0, $0.own, isBeacon: false) } ?? []
+            return conditions[identifier].map { writer.state(identifier, $0, $0.own, isBeacon: false, called($0.own)) }
+                ?? []
         case .beacon(let identifier, let beacon), .tracker(let identifier, let beacon):
             guard let condition = conditions[identifier], let presence = tracked(beacon, under: identifier) else {
                 return []
             }
-            return writer.state(identifier, condition, presence, isBeacon: true)
+            return writer.state(identifier, condition, presence, isBeacon: true, called(presence))
         case .conditionEntity(let identifier): return homeAssistant?.entity(of: identifier) ?? []
         case .trackerEntity(let identifier, let beacon):
-            return homeAssistant?.entity(of: beacon, under: identifier) ?? []
+            return homeAssistant?.entity(of: beacon, under: identifier, called: names[beacon]?.name) ?? []
         case .healthEntity(let index): return homeAssistant?.entity(ofHealth: index) ?? []
         case .leftBehind: return []
         }
@@ -106,7 +108,8 @@ struct PresentStateWriter: ~Copyable {
 
     /// `docs/state.schema.json`.
     mutating func state(
-        _ identifier: Identifier, _ condition: ConditionPresence, _ presence: SubjectPresence, isBeacon: Bool
+        _ identifier: Identifier, _ condition: ConditionPresence, _ presence: SubjectPresence, isBeacon: Bool,
+        _ called: PublishedName?
     ) -> [UInt8] {
         buffer.removeAll()
         buffer.object { [gateway] buffer in
@@ -124,7 +127,7 @@ struct PresentStateWriter: ~Copyable {
                 buffer.write(timeOf: date)
             }
             buffer.write(condition.condition)
-            buffer.write(rest: presence)
+            buffer.write(rest: presence, called)
         }
         return buffer.bytes
     }
@@ -143,8 +146,12 @@ extension BeaconMonitor.Event.State {
 
 extension LineBuffer {
     /// Writes the rest of a presence.
-    mutating func write(rest presence: SubjectPresence) {
+    mutating func write(rest presence: SubjectPresence, _ called: PublishedName? = nil) {
         if let refinement = presence.refinement { write(refinement: refinement) }
+        if let called {
+            write("name", called.name)
+            write("group", called.group)
+        }
         if let lastSeen = presence.lastSeen { write("lastSeen", lastSeen) }
         if presence.isAssumed { write("assumed", true) }
         write(presence.diagnostics)

@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import JSON
+import Shipping
 
 /// What is so at present, as retained topics: the event lines folded into the last word on each condition and beacon, and
 /// what Home Assistant is told of them.
@@ -42,6 +43,8 @@ package struct PresentState: Sendable {
     /// How many have left and have a tracker still, and in which order they left.
     var awayCount = 0
     var awayQueue: [AwayTracker] = []
+    /// What beacons are called, where it may be said: ``name(_:)``.
+    var names: [BeaconIdentity: PublishedName] = [:]
     /// What is to be said, and to whom it was said.
     var delivery = RetainedDelivery()
     /// Lines up to this one may have been published by a process before this, of which nobody remembers what it said.

@@ -8,6 +8,8 @@ package struct PresentStateOptions: Sendable, Hashable {
     package var gateway: Identifier
     /// What Home Assistant is told; absent: nothing.
     package var homeAssistant: HomeAssistantOptions?
+    /// Whether it is said what beacons are called.
+    package var names = false
     /// The program's version, as Home Assistant shows it.
     package var version: String
     /// The conditions that are held at most. One more is counted in ``PresentStateCounters/conditionsLeftOut``.

@@ -11,6 +11,8 @@ final class OwnerLink: PublisherOwner {
 
     /// Takes the settings, once they have come.
     var settings: ((ArraySlice<UInt8>) -> Void)?
+    /// Is told when all names have come.
+    var named: (() -> Void)?
     /// Is told when the owner is gone.
     var gone: (() -> Void)?
     /// Is told that it is to end, where no publisher takes that for an order yet.
@@ -19,6 +21,7 @@ final class OwnerLink: PublisherOwner {
     private let loop: EventLoop
     private let pair: PairEnd
     private var orders = PublisherOrders()
+    private var names = PublishedNamesReader()
     private var last: PublisherStatus?
     private var lastTime = Instant.earliest
     private var held: PublisherStatus?
@@ -45,6 +48,11 @@ final class OwnerLink: PublisherOwner {
         case .stop:
             orders.stops = true
             stops = true
+        case .names:
+            return names.take(octets) { names in
+                orders.names = names
+                named?()
+            }
         // A later version's.
         case nil: break
         }
@@ -55,7 +63,7 @@ final class OwnerLink: PublisherOwner {
     func attach(to loop: EventLoop) throws(Errno) {}
 
     func takeOrders() -> PublisherOrders {
-        defer { (orders.status, orders.reloads) = (nil, false) }
+        defer { (orders.status, orders.names, orders.reloads) = (nil, nil, false) }
         return orders
     }
 

@@ -43,6 +43,7 @@ extension PublisherOptions {
                 prefix: prefix,
                 trackers: HomeAssistantOptions.Trackers(rawValue: settings.homeAssistantTrackers) ?? .state)
         }
+        present.names = settings.names
         present.beaconsMax = settings.beaconsMax
         retained = Retained(
             stem: "\(prefix)/\(gateway)", file: directory.appending("mqtt-state.json"), state: present,

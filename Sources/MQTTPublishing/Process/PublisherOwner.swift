@@ -1,3 +1,4 @@
+package import BluetoothLE
 package import Polling
 package import Shipping
 package import SystemPackage
@@ -8,6 +9,8 @@ package struct PublisherOrders: Sendable, Hashable {
     package var durable = 0
     /// What `status` is to say, where that is news.
     package var status: [UInt8]?
+    /// What beacons are called, where that is news.
+    package var names: [BeaconIdentity: PublishedName]?
     /// Names, secrets and certificates may have been mended: what waits is tried at once.
     package var reloads = false
     /// It is to take its leave.

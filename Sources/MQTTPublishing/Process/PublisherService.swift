@@ -19,6 +19,8 @@ package final class PublisherService {
     private var lockTimer: EventLoop.Timer?
     private var options: PublisherOptions?
     private var saidHolder = false
+    // Else the broker would be told once without names, and again with them.
+    private var awaitsNames = false
     private var isDone = false
 
     /// Runs until all is over.
@@ -56,6 +58,11 @@ package final class PublisherService {
         link = try OwnerLink(descriptor, on: loop)
         lockTimer = loop.makeTimer { [unowned self] _ in begin() }
         link.settings = { [unowned self] octets in take(octets) }
+        link.named = { [unowned self] in
+            guard awaitsNames else { return }
+            awaitsNames = false
+            if let lockTimer { loop.set(lockTimer, at: loop.now) }
+        }
         link.gone = { [unowned self] in leave() }
         loop.beforeWaiting = { [unowned self] in if link.stops { finish() } }
     }
@@ -63,7 +70,9 @@ package final class PublisherService {
     private func take(_ octets: ArraySlice<UInt8>) {
         guard options == nil else { return }
         do {
-            options = try PublisherOptions(PublisherSettings(octets))
+            let settings = try PublisherSettings(octets)
+            options = try PublisherOptions(settings)
+            awaitsNames = settings.present?.names ?? false
             // In a turn of its own: what came with the settings is heard first.
             if let lockTimer { loop.set(lockTimer, at: loop.now) }
         } catch PublisherSettings.Problem.otherVersion {
@@ -77,7 +86,7 @@ package final class PublisherService {
 
     /// Has the lock, and ships; or waits for it, and says so.
     private func begin() {
-        guard let options, publisher == nil, !isDone else { return }
+        guard let options, publisher == nil, !isDone, !awaitsNames else { return }
         do throws(CheckpointLock.Problem) {
             lock = try CheckpointLock(of: options.checkpoint)
         } catch {

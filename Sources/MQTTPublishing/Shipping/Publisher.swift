@@ -125,6 +125,7 @@ package final class Publisher {
         let orders = owner.takeOrders()
         lines.tell(durable: orders.durable)
         if let status = orders.status { retained.tell(status: status) }
+        if let names = orders.names { retained.tell(names: names) }
         if orders.reloads { retained.forgetWhereAsked() }
         // What somebody mended is not waited for.
         if orders.reloads, phase == .waiting, leave == .none, let planTimer { loop.set(planTimer, at: loop.now) }

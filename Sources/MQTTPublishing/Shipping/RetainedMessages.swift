@@ -40,6 +40,7 @@ final class RetainedMessages {
     private var changes: [Publication] = []
     private var isOnline = false
     private var statusMessage: [UInt8]?
+    private var names: [BeaconIdentity: PublishedName] = [:]
     private var keptSequence: Int?
     private var isStale = false
     private var pauseUntil: Instant?
@@ -96,6 +97,7 @@ final class RetainedMessages {
             report.note(true, "\(options.file) can't be read: \(error); present states are read from the lines again")
         }
         var state = Self.state(options, encoded)
+        state.name(names)
         if encoded != nil { keptSequence = state.sequence }
         // What waits to be shipped too: nothing is said of it before all of it is.
         var reader = LineFollower(directory, from: LinePosition(sequence: state.sequence))
@@ -169,6 +171,12 @@ final class RetainedMessages {
 
     /// What the gateway's status is to say; in place of what was not sent yet.
     func tell(status: [UInt8]) { statusMessage = status }
+
+    /// What beacons are called from now on.
+    func tell(names: [BeaconIdentity: PublishedName]) {
+        self.names = names
+        state?.name(names)
+    }
 
     // MARK: The connection
 

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import GatewayConfiguration
+
+/// `mqtt.names`.
+@Suite struct PublishedNamesTests {
+    @Test func `the broker is told names where that is asked for, and a doubtful wish is warned of`() throws {
+        let ada = "beacons: [{major: 1, minor: 2, name: Ada}]\n"
+        func read(_ mqtt: String, _ beacons: String) throws -> (Bool?, [String]) {
+            let read = try configuration(file("mqtt: {\(mqtt)}\n\(beacons)"))
+            return (read.mqtt?.names, read.warnings.map(\.description))
+        }
+        #expect(try read("host: localhost", ada) == (false, []))
+        #expect(try read("host: localhost, names: false", "") == (false, []))
+        #expect(try read("host: localhost, names: true", ada) == (true, []))
+        #expect(try read("host: b.net, tls: true, names: true", ada) == (true, []))
+        #expect(try read("host: b.net, names: true", "beacons: {file: b.csv}").1.count == 1)
+        #expect(
+            try read("host: b.net, names: true", ada).1 == [
+                "g.yaml:1:28: mqtt sends the names of beacons unprotected; write tls: true where the broker offers it"
+            ])
+        #expect(
+            try read("host: localhost, names: true", "").1 == [
+                "g.yaml:1:32: mqtt.names is true, and no beacon has a name; name them under beacons, or take it out"
+            ])
+    }
+}
