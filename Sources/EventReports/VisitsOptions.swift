@@ -37,6 +37,13 @@ package struct VisitsOptions: Sendable {
     /// What stands before a line's number in links of the page to why it was written; no links where absent.
     package var explanations: String?
 
+    /// How many visits the page lists at most.
+    package var listedMax = VisitsPage.listedMax
+    /// Behind how many of them it begins to.
+    package var listedAfter = 0
+    /// What stands before `after=…` in its links to the pages before and behind it; no links where absent.
+    package var pages: String?
+
     /// All visits in event files: `paths` are the files, or folders of them.
     package init(paths: [FilePath]) { self.paths = paths }
 }

@@ -43,7 +43,7 @@ struct VisitsPage {
 
     mutating func add(_ stay: VisitsBook.Stay) {
         count += 1
-        if listed.count < Self.listedMax { listed.append(stay) }
+        if count > options.listedAfter, listed.count < options.listedMax { listed.append(stay) }
         guard barCount < Self.barsMax else {
             leftOut += 1
             return
@@ -303,7 +303,25 @@ struct VisitsPage {
             buffer.append("<td>\(stay.sequence.map(line) ?? "–")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
-        if count > listed.count { buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n") }
+        writeRest(into: &buffer)
         buffer.append("</section>\n")
+    }
+
+    /// How many are not listed, and where they are.
+    private func writeRest(into buffer: inout LineBuffer) {
+        guard count > listed.count else { return }
+        guard let pages = options.pages else {
+            return buffer.append("<p>\(count - listed.count) more are drawn and not listed.</p>\n")
+        }
+        let (first, last) = (min(options.listedAfter, count), min(options.listedAfter, count) + listed.count)
+        let what = listed.isEmpty ? "None" : "\(first + 1) to \(last)"
+        buffer.append("<nav aria-label=\"Pages of visits\"><p>\(what) of \(count) visits; all are drawn above.")
+        func link(_ after: Int, _ words: String, _ relation: String) {
+            let address = PlainText.html("\(pages)after=\(after)")
+            buffer.append(" <a href=\"\(address)\" rel=\"\(relation)\">\(words)</a>")
+        }
+        if first > 0 { link(max(0, first - options.listedMax), "Those before", "prev") }
+        if last < count { link(last, "The next \(min(options.listedMax, count - last))", "next") }
+        buffer.append("</p></nav>\n")
     }
 }

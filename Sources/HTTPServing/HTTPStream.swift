@@ -40,6 +40,9 @@ import CMicrohttpd
     /// It is called for each wake too, and stops at ``pieceMax`` octets or soon behind.
     package init(_ refill: @escaping (inout [UInt8]) -> Void) { self.refill = refill }
 
+    /// Whether nothing comes any more behind what there is.
+    package var isFinished: Bool { ending != .none }
+
     /// Nothing comes any more behind what there is.
     ///
     /// - Parameter isWhole: whether that is all that was to come; the connection breaks off otherwise, so that nobody takes

@@ -23,7 +23,7 @@ enum EventStream {
         let gateway = counts.gateway
         let last = request.lastEventID ?? request["lastEventID"]
         let position = last.flatMap { sequence($0, of: gateway) } ?? counts.sequence
-        let types = request["types"].map { Set($0.split(separator: ",").map { Array($0.utf8) }) }
+        let types = types(request)
         var follower = LineFollower(directory, from: LinePosition(sequence: position), window: window)
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
@@ -46,7 +46,7 @@ enum EventStream {
                     missed = follower.missed
                 }
                 let payload = line[message.payload]
-                guard message.isPublished, types.map({ $0.contains(type(payload)) }) ?? true else { continue }
+                guard message.isPublished, isWanted(payload, types) else { continue }
                 octets += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
                 octets += payload
                 octets += [0x0A, 0x0A]
@@ -56,8 +56,18 @@ enum EventStream {
         }
     }
 
+    /// The types of lines that are asked for; all where absent.
+    static func types(_ request: HTTPRequest) -> Set<[UInt8]>? {
+        request["types"].map { Set($0.split(separator: ",").map { Array($0.utf8) }) }
+    }
+
+    /// Whether a line is of one of `types`.
+    static func isWanted(_ payload: ArraySlice<UInt8>, _ types: Set<[UInt8]>?) -> Bool {
+        types.map { $0.contains(type(payload)) } ?? true
+    }
+
     /// The number in `gateway:sequence`; `nil` of another gateway's.
-    private static func sequence(_ id: String, of gateway: String) -> Int? {
+    static func sequence(_ id: String, of gateway: String) -> Int? {
         guard let colon = id.lastIndex(of: ":"), id[..<colon] == gateway,
             let number = Int(id[id.index(after: colon)...]), number >= 0
         else { return nil }

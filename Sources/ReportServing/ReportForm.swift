@@ -8,6 +8,8 @@ struct ReportForm {
         case asIs
         /// JSON lines, as one array.
         case array
+        /// JSON lines, as one array of some of them; the address of the page behind a place.
+        case arrayPage(PageBounds, next: (LinePlace) -> String)
         /// A page of the command's, with what goes on top of it, HTML.
         case page(top: String)
         /// Text for people, in a page of this title.
@@ -17,10 +19,17 @@ struct ReportForm {
     /// The shape of what the command prints, and of what goes out.
     let kind: Kind
     private var array = LinesAsArray()
+    private var page: LinesAsPage?
     private var isBegun = false
 
     /// Nothing has come yet.
-    init(_ kind: Kind) { self.kind = kind }
+    init(_ kind: Kind) {
+        self.kind = kind
+        if case .arrayPage(let bounds, let next) = kind { page = LinesAsPage(bounds, next: next) }
+    }
+
+    /// Whether what is asked for begins behind something that is not there any more: nothing has gone out then.
+    var isStale: Bool { page?.isStale ?? false }
 
     /// What is sent for `octets`; a page's beginning has to come in the first of them.
     mutating func take(_ octets: [UInt8]) -> [UInt8] {
@@ -28,6 +37,7 @@ struct ReportForm {
         switch kind {
         case .asIs: return octets
         case .array: return array.take(octets[...])
+        case .arrayPage: return page?.take(octets) ?? []
         case .page(let top):
             let body = Array("<body>".utf8)
             guard !isBegun, let place = octets.firstRange(of: body) else { return octets }
@@ -39,10 +49,11 @@ struct ReportForm {
     }
 
     /// What ends it.
-    var end: [UInt8] {
+    mutating func end() -> [UInt8] {
         switch kind {
         case .asIs, .page: []
         case .array: array.end
+        case .arrayPage: page?.end() ?? []
         case .text: beginning + Array("</pre>\n".utf8) + frame.after
         }
     }

@@ -102,6 +102,13 @@ final class ReportJob {
             return
         }
         made += form.take(octets)
+        if form.isStale {
+            // What it says further is of no use to anybody.
+            process.kill()
+            (isOutputOver, areErrorsOver) = (true, true)
+            endWatches()
+            return lookSoon()
+        }
         guard made.count >= Self.wholeMax else {
             stream?.goOn()
             return
@@ -162,15 +169,20 @@ final class ReportJob {
     }
 
     private func finish(_ code: Int32) {
+        let ending = code == 0 ? form.end() : []
+        if form.isStale {
+            return fail(
+                409, "The files have changed since the page before this one was made: begin again without after.")
+        }
         if let stream {
-            if code == 0 { made += form.end }
+            if code == 0 { made += ending }
             return stream.finish(isWhole: code == 0)
         }
         guard code == 0 else {
             if isTooLong { return fail(504, "It took too long; ask for less (from, to).") }
             return fail(Self.status(code), String(decoding: words, as: UTF8.self))
         }
-        var response = HTTPResponse(contentType: order.contentType, body: made + form.end)
+        var response = HTTPResponse(contentType: order.contentType, body: made + ending)
         response.fileName = order.fileName
         if case .page = order.kind { response.bringsStyle = true }
         promise.fulfil(.whole(response))
@@ -200,7 +212,7 @@ final class ReportJob {
             return
         }
         var form = ReportForm(.text(title: page.title, top: page.top))
-        let body = form.take(Array(text.utf8)) + form.end
+        let body = form.take(Array(text.utf8)) + form.end()
         var response = HTTPResponse(status: status, contentType: PageFrame.contentType, body: body)
         response.hasTag = false
         promise.fulfil(.whole(response))

@@ -12,6 +12,9 @@ struct ReportOrders {
     // A page without a range has the days that people look at; the files may hold years.
     private static let pageDays: Int64 = 7
     private static let explanations = "/explain/"
+    // A page lists fewer than a program takes.
+    private static let rowsMost = 2000
+    private static let rowsUsual = 500
 
     /// The configuration's path.
     let configuration: String
@@ -19,12 +22,16 @@ struct ReportOrders {
     let time: VisitsTime
 
     /// What tells what `request` asks for; `nil` where no command does.
-    func order(_ request: HTTPRequest, now: WallDate) -> ReportJob.Order? {
+    ///
+    /// - Throws: ``PageBounds/Mistake`` where it asks for a page that can't be.
+    func order(_ request: HTTPRequest, now: WallDate) throws(PageBounds.Mistake) -> ReportJob.Order? {
         switch request.path {
-        case "/visits": return page("Visits", "visits", Self.visits, request, now)
-        case "/occupancy": return page("Occupancy", "occupancy", Self.occupancy, request, now)
-        case "/api/v1/visits": return data("visits", Self.visits, request)
-        case "/api/v1/occupancy": return data("occupancy", Self.occupancy, request)
+        case "/visits":
+            return page("Visits", "visits", Self.visits, request, now, try Self.rows(request))
+        case "/occupancy": return page("Occupancy", "occupancy", Self.occupancy, request, now, [])
+        case "/api/v1/visits":
+            return data("visits", Self.visits, request, pages: try PageBounds(request))
+        case "/api/v1/occupancy": return data("occupancy", Self.occupancy, request, pages: nil)
         case "/api/v1/status":
             return ReportJob.Order(
                 arguments: ["status", "--json", "--config=\(configuration)"], kind: .asIs,
@@ -33,17 +40,33 @@ struct ReportOrders {
         }
     }
 
-    private func data(_ command: String, _ names: [String], _ request: HTTPRequest) -> ReportJob.Order {
+    /// What a page of a list is asked for by: how many rows, behind how many, and what its links begin with.
+    private static func rows(_ request: HTTPRequest) throws(PageBounds.Mistake) -> [String] {
+        let limit = try PageBounds.limit(request, most: rowsMost, usual: rowsUsual)
+        guard let text = request["after"] else { return ["--limit=\(limit)"] }
+        guard let after = Int(text), (0...1 << 40).contains(after) else {
+            throw PageBounds.Mistake(words: "after is \(text.prefix(40)); expected how many visits stand before")
+        }
+        return ["--limit=\(limit)", "--after=\(after)"]
+    }
+
+    private func data(
+        _ command: String, _ names: [String], _ request: HTTPRequest, pages: PageBounds?
+    ) -> ReportJob.Order {
         let isCSV = request["format"] == "csv"
         return ReportJob.Order(
             arguments: [command, isCSV ? "--csv" : "--json", "--config=\(configuration)"]
                 + options(names, request.query),
-            kind: isCSV ? .asIs : .array, contentType: isCSV ? "text/csv; charset=utf-8" : "application/json",
+            kind: isCSV
+                ? .asIs
+                : pages.map { bounds in .arrayPage(bounds) { PageBounds.next(request, after: "\($0)") } } ?? .array,
+            contentType: isCSV ? "text/csv; charset=utf-8" : "application/json",
             fileName: isCSV ? "\(command).csv" : nil)
     }
 
     private func page(
-        _ title: String, _ command: String, _ names: [String], _ request: HTTPRequest, _ now: WallDate
+        _ title: String, _ command: String, _ names: [String], _ request: HTTPRequest, _ now: WallDate,
+        _ rows: [String]
     ) -> ReportJob.Order {
         var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
         if request["from"] == nil, request["to"] == nil {
@@ -51,9 +74,12 @@ struct ReportOrders {
             query.insert(HTTPRequest.Member(key: "from", value: String(time.text(days).prefix(10))), at: 0)
         }
         let top = Self.top(command, names, query)
+        let same = (query + request.query.filter { $0.key == "limit" })
+            .map { "\(PageBounds.encoded($0.key))=\(PageBounds.encoded($0.value))&" }.joined()
         return ReportJob.Order(
             arguments: [command, "--html=-", "--config=\(configuration)"]
-                + (command == "visits" ? ["--explanations=\(Self.explanations)"] : []) + options(names, query),
+                + (command == "visits" ? ["--explanations=\(Self.explanations)", "--pages=/visits?\(same)"] : [])
+                + rows + options(names, query),
             kind: .page(top: top), contentType: PageFrame.contentType,
             failurePage: (title, top))
     }
@@ -89,25 +115,11 @@ struct ReportOrders {
         let fields = names.map { name in
             "<label>\(name)<br><input name=\"\(name)\" value=\"\(value(name))\" placeholder=\"\(hints[name] ?? "")\" size=\"14\"></label>"
         }.joined(separator: " ")
-        let same = query.map { "\(encoded($0.key))=\(encoded($0.value))" }.joined(separator: "&amp;")
+        let same = query.map { "\(PageBounds.encoded($0.key))=\(PageBounds.encoded($0.value))" }
+            .joined(separator: "&amp;")
         return """
             <form method="get" action="/\(command)">\(fields) <button>Show</button></form>
             <p>The same <a href="/api/v1/\(command)?format=csv&amp;\(same)">as CSV</a>, <a href="/api/v1/\(command)?\(same)">as JSON</a></p>
             """
-    }
-
-    /// Percent-encoded (RFC 3986 §2.1), all but what is unreserved.
-    private static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for octet in text.utf8 {
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(octet))
-            default: encoded += octet < 16 ? "%0\(String(octet, radix: 16))" : "%\(String(octet, radix: 16))"
-            }
-        }
-        return encoded
     }
 }

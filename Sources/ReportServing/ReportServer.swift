@@ -105,7 +105,11 @@ final class ReportServer {
         case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events":
             return held(request)
         default:
-            if let order = orders.order(request, now: wall()) { return runner.answer(order) }
+            do throws(PageBounds.Mistake) {
+                if let order = try orders.order(request, now: wall()) { return runner.answer(order) }
+            } catch {
+                return .whole(.words(400, error.words))
+            }
             return .whole(
                 .words(404, "There is nothing here. The pages begin at /, the interfaces are below /api/v1/."))
         }
@@ -122,6 +126,10 @@ final class ReportServer {
             return .whole(response)
         }
         if request.path == "/api/v1/events" {
+            // Whoever names how many wants an answer that ends.
+            if request["limit"] != nil || request["after"] != nil {
+                return EventPage.open(request, directory: following.directory, following.state.counts)
+            }
             return .stream(EventStream.open(request, directory: following.directory, following.state.counts))
         }
         if request.path == "/metrics", let daemon, !daemon.isFresh {

@@ -18,6 +18,9 @@ struct VisitsCommand: ParsableCommand {
 
     // What serves pages asks for it: a page in a file has nothing to lead to.
     @Option(help: .hidden) var explanations: String?
+    @Option(help: .hidden) var pages: String?
+    @Option(help: .hidden) var limit: Int?
+    @Option(help: .hidden) var after: Int?
 
     func validate() throws {
         if now, report.from != nil || report.to != nil {
@@ -29,6 +32,9 @@ struct VisitsCommand: ParsableCommand {
         try Terminal.run {
             var options = try report.options()
             options.explanations = explanations
+            options.pages = pages
+            if let limit { options.listedMax = max(1, min(limit, options.listedMax)) }
+            if let after { options.listedAfter = max(0, after) }
             var visits = Visits(options)
             let remarks = now ? try Present(options, now: .machine).run() : try visits.run()
             for remark in remarks { Terminal.say(remark) }

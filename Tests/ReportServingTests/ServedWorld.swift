@@ -105,6 +105,19 @@ final class ServedWorld {
         return peer
     }
 
+    /// The whole answer of what comes in chunks.
+    func getChunks(_ path: String) async throws -> String {
+        try await turn(until: "all is read") {
+            served.following.isCurrent && served.following.state.counts.sequence == writer.sequence
+        }
+        let peer = try open(path)
+        try await turn(until: "\(path) is answered") {
+            peer.read()
+            return peer.isAtEndOfChunks
+        }
+        return peer.dechunked
+    }
+
     /// The whole answer, once everything has been read.
     func get(_ path: String) async throws -> (head: String, body: String) {
         try await turn(until: "all is read") {
@@ -176,7 +189,7 @@ final class Peer {
     }
 
     /// What the chunks hold that have come whole (RFC 9112 §7.1).
-    private var dechunked: String {
+    var dechunked: String {
         guard let head = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
         var octets: [UInt8] = []
         var place = head.upperBound

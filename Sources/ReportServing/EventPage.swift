@@ -1,0 +1,84 @@
+import EventLog
+import HTTPServing
+import SystemPackage
+
+/// The lines as an array, a page at a time, for whoever does not follow a stream: `limit` lines behind
+/// `after=gateway:sequence`, from the first that the files hold where nothing is said.
+enum EventPage {
+    // Lines that nobody asked for are read too; so many are a piece, whatever is in them.
+    private static let linesPerPiece = 64
+    private static let window = 16_384
+
+    /// A page of lines of `directory`.
+    ///
+    /// - Parameters:
+    ///   - request: `limit`, `after` and `types`.
+    ///   - directory: the folder.
+    ///   - counts: whose lines these are, and the number of the last.
+    /// - Returns: the answer, at its beginning.
+    static func open(_ request: HTTPRequest, directory: FilePath, _ counts: LineCounts) -> HTTPAnswer {
+        var place = 0
+        let limit: Int
+        do throws(PageBounds.Mistake) {
+            if let text = request["after"] {
+                guard let number = EventStream.sequence(text, of: counts.gateway) else {
+                    throw PageBounds.Mistake(
+                        words: "after is \(text.prefix(200)); expected \(counts.gateway): and the number of a line")
+                }
+                place = number
+            }
+            limit = try PageBounds.limit(request)
+        } catch {
+            return .whole(.words(400, error.words))
+        }
+        let (gateway, lastNumber) = (counts.gateway, counts.sequence)
+        let types = EventStream.types(request)
+        var follower = LineFollower(directory, from: LinePosition(sequence: place), window: window)
+        var message = LineMessage(prefix: "")
+        var line: [UInt8] = []
+        var (told, missed) = (0, 0)
+        var array = LinesAsArray()
+        weak var open: HTTPStream?
+        let stream = HTTPStream { octets in
+            func element(_ text: [UInt8]) { octets += array.take((text + [0x0A])[...]) }
+            func end() {
+                octets += array.end
+                open?.finish()
+            }
+            guard open?.isFinished != true else { return }
+            for _ in 0..<linesPerPiece where octets.count < HTTPStream.pieceMax {
+                do throws(Errno) {
+                    guard try follower.next(into: &line, upTo: lastNumber, &message) else { return end() }
+                } catch {
+                    // A part is not to be taken for the whole.
+                    open?.finish(isWhole: false)
+                    return
+                }
+                guard let sequence = message.sequence else { continue }
+                if told == limit {
+                    let next = PageBounds.next(request, after: "\(gateway):\(place)")
+                    element(
+                        Array(
+                            "{\"kind\":\"more\",\"left\":\(lastNumber - place),\"after\":\"\(gateway):\(place)\",\"next\":\"\(next)\"}"
+                                .utf8))
+                    return end()
+                }
+                if follower.missed > missed {
+                    element(Array("{\"kind\":\"missed\",\"lines\":\(follower.missed - missed)}".utf8))
+                    missed = follower.missed
+                }
+                place = sequence
+                let payload = line[message.payload]
+                guard message.isPublished, EventStream.isWanted(payload, types) else { continue }
+                told += 1
+                element(Array(payload))
+            }
+            // There is more, of what nobody asked for perhaps: the connection stays awake for it.
+            if octets.isEmpty { octets = [0x0A] }
+        }
+        stream.contentType = "application/json"
+        stream.hasHeartbeat = false
+        open = stream
+        return .stream(stream)
+    }
+}

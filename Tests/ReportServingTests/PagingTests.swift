@@ -1,0 +1,208 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+@testable import HTTPServing
+@testable import ReportServing
+
+/// Answers that are longer than somebody wants at once.
+@Suite struct PagingTests {
+    /// The lines of an array that has one a line, as they were written.
+    private static func lines(_ body: String) -> [String] {
+        body.split(separator: "\n").filter { $0 != "[" && $0 != "]" && $0 != "[]" }
+            .map { String($0.last == "," ? $0.dropLast() : $0) }
+    }
+
+    private static func last(_ lines: [String]) throws -> [String: Any] { try object(lines.last ?? "{}") }
+
+    private func configuration(_ world: ServedWorld) -> String { "--config=\(world.scratch.path("gateway.yaml"))" }
+
+    @Test(arguments: [1, 7, 26, 10_000])
+    func `the pages of visits are all that the command tells, each line once, with how many are left`(
+        _ limit: Int
+    ) async throws {
+        let world = try ReportsTests.world()
+        let whole = try Gateway.run("visits", "--json", "--condition=staff", configuration(world)).text
+            .split(separator: "\n").map(String.init)
+        #expect(whole.count > 20)
+        var told: [String] = []
+        var path = "/api/v1/visits?condition=staff&limit=\(limit)"
+        while true {
+            let answer = try await world.get(path)
+            #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(answer)")
+            var lines = Self.lines(answer.body)
+            let last = try Self.last(lines)
+            guard last["kind"] as? String == "more" else {
+                #expect(lines.count <= limit)
+                told += lines
+                break
+            }
+            lines.removeLast()
+            #expect(lines.count == limit)
+            told += lines
+            #expect(last["left"] as? Int == whole.count - told.count)
+            path = try #require(last["next"] as? String)
+            #expect(path.hasPrefix("/api/v1/visits?condition=staff&limit=\(limit)&after="))
+            #expect(path.hasSuffix(try #require(last["after"] as? String)))
+        }
+        #expect(told == whole)
+    }
+
+    @Test func `an answer has 1,000 lines where nobody says how many`() async throws {
+        let world = try ServedWorld {
+            $0.started(1)
+            for number in 0..<1100 { $0.stay("staff", Double(number) * 40, Double(number) * 40 + 5, minor: number) }
+        }
+        _ = try world.scratch.write(
+            "gateway.yaml",
+            "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
+                + "output: {directory: \(world.scratch.url.path)}\n")
+        try world.live(50_000)
+        let peer = try world.open("/api/v1/visits")
+        try await world.turn(until: "it is answered") {
+            peer.read()
+            return peer.isAtEndOfChunks
+        }
+        let lines = Self.lines(peer.dechunked)
+        #expect(lines.count == 1001)
+        #expect(try Self.last(lines)["left"] as? Int == 1100 + 1100 + 1 - 1000)
+        // A file to be saved is whole.
+        #expect(try await world.getChunks("/api/v1/visits?format=csv").split(separator: "\r\n").count == 1101)
+    }
+
+    @Test func `where the files have changed since the page before, that is said, and nothing is passed over`()
+        async throws
+    {
+        let world = try ReportsTests.world()
+        let first = Self.lines(try await world.get("/api/v1/visits?limit=21").body)
+        let next = try #require(Self.last(first)["next"] as? String)
+        #expect(try await world.get(next).head.hasPrefix("HTTP/1.1 200"))
+        // Behind the 21st line stands who had not left; now he has, and somebody else comes before it.
+        world.writer.stay("staff", 3100, 3150, minor: 4)
+        try world.flush()
+        let stale = try await world.get(next)
+        #expect(stale.head.hasPrefix("HTTP/1.1 409"), "\(stale)")
+        #expect(stale.body.contains("begin again without after"))
+        #expect(world.served.runner.runningCount == 0)
+        for after in ["99999-00000000", "3-deadbeef"] {
+            #expect(try await world.get("/api/v1/visits?after=\(after)").head.hasPrefix("HTTP/1.1 409"), "\(after)")
+        }
+    }
+
+    @Test(arguments: [
+        ("/api/v1/visits?limit=0", "limit is 0; expected a number from 1 to 10000"),
+        ("/api/v1/visits?limit=10001", "from 1 to 10000"), ("/api/v1/visits?limit=x", "limit is x"),
+        ("/api/v1/visits?after=17", "after is 17; expected what `next`"),
+        ("/api/v1/visits?after=0-00000000", "after is"),
+        ("/api/v1/visits?after=1-+0000000", "after is"), ("/visits?limit=2001", "from 1 to 2000"),
+        ("/visits?after=-1", "how many visits stand before"), ("/api/v1/events?limit=-1", "limit is -1"),
+        ("/api/v1/events?limit=1&after=yard:3", "after is yard:3; expected g: and the number of a line"),
+    ])
+    func `a page that can't be is refused in words`(_ path: String, _ words: String) async throws {
+        let world = try ReportsTests.world()
+        let answer = try await world.get(path)
+        #expect(answer.head.hasPrefix("HTTP/1.1 400"), "\(answer)")
+        #expect(answer.body.contains(words), "\(answer.body)")
+    }
+
+    @Test func `the list of the page of visits has pages with links, and every visit stands in one of them`()
+        async throws
+    {
+        let world = try ReportsTests.world()
+        func rows(_ body: String) throws -> [String] {
+            let list = try #require(body.range(of: "<section class=\"list\">"))
+            return body[list.upperBound...].matches(of: #/<tr><td>.*</td></tr>/#).map { String($0.output) }
+        }
+        let whole = try rows(try await world.get("/visits?from=2026-11-21").body)
+        #expect(whole.count == 21)
+        var (told, path, pages): ([String], String, Int) = ([], "/visits?from=2026-11-21&limit=6", 0)
+        while true {
+            let body = try await world.get(path).body
+            pages += 1
+            let page = try rows(body)
+            #expect(body.contains("\(told.count + 1) to \(told.count + page.count) of 21 visits"), "\(path)")
+            #expect(body.contains("rel=\"prev\"") == !told.isEmpty)
+            // The timeline is of the whole range.
+            #expect(body.contains("21 visits of 4 beacons"))
+            told += page
+            guard let link = body.firstMatch(of: #/<a href="(?<path>[^"]+)" rel="next">The next (?<count>[0-9]+)</a>/#)
+            else { break }
+            #expect(Int(link.output.count) == min(6, 21 - told.count))
+            path = String(link.output.path).replacing("&amp;", with: "&")
+        }
+        #expect(pages == 4 && told == whole)
+        #expect(try await world.get("/visits?from=2026-11-21&limit=6&after=400").body.contains("None of 21 visits"))
+    }
+
+    @Test func `the pages of events are all lines, each once, and of the types that are asked for`() async throws {
+        let world = try ReportsTests.world()
+        for types in ["", "&types=visit", "&types=nothing"] {
+            let wanted = world.writer.lines.filter {
+                types.isEmpty || types == "&types=visit" && $0.contains("\"type\":\"visit\"")
+            }
+            var (told, path): ([String], String) = ([], "/api/v1/events?limit=9\(types)")
+            while true {
+                var lines = Self.lines(try await world.getChunks(path))
+                guard let last = lines.last, try object(last)["kind"] as? String == "more" else {
+                    told += lines
+                    break
+                }
+                lines.removeLast()
+                #expect(lines.count == 9)
+                told += lines
+                path = try #require(Self.last([last])["next"] as? String)
+            }
+            #expect(told == wanted, "\(types)")
+        }
+        let end = try await world.getChunks("/api/v1/events?after=g:\(world.writer.sequence)")
+        #expect(end == "[]\n")
+    }
+
+    @Test func `what is missing in the files stands in the page of events`() async throws {
+        let world = try ServedWorld {
+            $0.started(1)
+            $0.sequence += 3
+            $0.event("staff", "satisfied", 20, minor: 1, seen: 20)
+        }
+        try world.live(100)
+        let lines = Self.lines(try await world.getChunks("/api/v1/events?limit=10"))
+        #expect(lines.filter { $0 == "{\"kind\":\"missed\",\"lines\":3}" }.count == 1, "\(lines)")
+        #expect(lines.count == world.writer.lines.count + 1)
+    }
+
+    @Test(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed"))
+    func `a page is what the schema says`() async throws {
+        let world = try ReportsTests.world()
+        let lines = Self.lines(try await world.get("/api/v1/visits?limit=3").body)
+        #expect(lines.count == 4)
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let ending = try run(
+            Tool.python, [validator, "--kind", "reports"], input: Array(lines.map { $0 + "\n" }.joined().utf8))
+        #expect(ending.status == 0, "\(ending.errors)")
+    }
+
+    @Test func `a page is the same, wherever the pieces end`() throws {
+        let lines = (1...5).map { "{\"a\":\($0)}\n" }.joined()
+        func page(_ bounds: PageBounds, _ pieces: [[UInt8]]) -> (String, Bool) {
+            var page = LinesAsPage(bounds) { "/n?after=\($0)" }
+            var octets: [UInt8] = []
+            for piece in pieces { octets += page.take(piece) }
+            octets += page.end()
+            return (String(decoding: octets, as: UTF8.self), page.isStale)
+        }
+        var bounds = PageBounds.first
+        bounds.limit = 2
+        let all = Array(lines.utf8)
+        let first = page(bounds, [all])
+        let place = try #require(first.0.firstMatch(of: #/"after":"(?<place>2-[0-9a-f]{8})"/#)).output.place
+        #expect(first.0.contains("\"left\":3") && first.0.contains("/n?after=\(place)"))
+        bounds.after = LinePlace(String(place))
+        for cut in 0...all.count {
+            let (text, isStale) = page(bounds, [Array(all[..<cut]), Array(all[cut...])])
+            #expect(!isStale)
+            #expect(text.hasPrefix("[\n{\"a\":3},\n{\"a\":4},\n{\"kind\":\"more\",\"left\":1,"), "\(cut): \(text)")
+        }
+        #expect(page(bounds, [Array("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n".utf8)]) == ("", true))
+        #expect(page(bounds, [Array("{\"a\":1}\n".utf8)]) == ("", true))
+    }
+}
