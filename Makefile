@@ -141,7 +141,7 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter FolderFuzzTests $(SWIFT_FLAGS)
 	BEACON_MODEL_DAYS=365 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
-	  --filter SiteModelTests $(SWIFT_FLAGS)
+	  --filter 'Site(Model|Forms)Tests' $(SWIFT_FLAGS)
 	BEACON_SESSIONS=1000 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileBrokerTests $(SWIFT_FLAGS)
 

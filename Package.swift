@@ -399,7 +399,8 @@ let package = Package(
             dependencies: [
                 "JSON",
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "OperatorMessages", "ProgramSupport",
-                "beacon-gateway", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "beacon-gateway-serve", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "ListeningTests",

@@ -6,59 +6,12 @@ import Testing
 /// A site with known truth, told by the reports: a month each over both changes of the clock, or with `BEACON_MODEL_DAYS`
 /// as long as is asked for.
 @Suite struct SiteModelTests {
-    private let scratch: Scratch
+    private let site: SiteFolders
     private let seed = SeededGenerator.wanted ?? 20_261_025
-    private static let zone = "Europe/Vienna"
 
-    init() throws { scratch = try Scratch() }
+    init() throws { site = try SiteFolders() }
 
-    private static func calendar() throws -> Calendar {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = try #require(TimeZone(identifier: zone))
-        return calendar
-    }
-
-    private static func midnight(_ year: Int, _ month: Int, _ day: Int) throws -> Int {
-        let date = try #require(try calendar().date(from: DateComponents(year: year, month: month, day: day)))
-        return Int(date.timeIntervalSince1970)
-    }
-
-    private func folders(_ model: SiteModel) throws -> [String] {
-        try model.gateways.map { gateway in
-            let path = scratch.path(gateway.name)
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            let told = gateway.lines()
-            try Data(told.lines.map { $0 + "\n" }.joined().utf8).write(
-                to: URL(fileURLWithPath: path + "/events-000000000001-20260101T000000Z.jsonl"))
-            try Data(told.alive.utf8).write(to: URL(fileURLWithPath: path + "/alive"))
-            return path
-        }
-    }
-
-    private func tell(_ arguments: [String]) throws -> Ending {
-        let ending = try run("/usr/bin/env", ["TZ=\(Self.zone)", Gateway.path] + arguments)
-        #expect(ending.status == 0, "\(ending.errors)")
-        return ending
-    }
-
-    /// Where the intervals between two dates lie, by Foundation's calendar.
-    private static func bounds(from: Int, to: Int, minutes: Int) throws -> [Int] {
-        let calendar = try calendar()
-        var bounds: [Int] = []
-        var day = calendar.startOfDay(for: Date(timeIntervalSince1970: Double(from)))
-        while Int(day.timeIntervalSince1970) < to {
-            let next = try #require(calendar.date(byAdding: .day, value: 1, to: day))
-            let (begin, end) = (Int(day.timeIntervalSince1970), Int(next.timeIntervalSince1970))
-            bounds += stride(from: begin, to: end, by: minutes == 1440 ? 172_800 : minutes * 60)
-            day = next
-        }
-        bounds.append(Int(day.timeIntervalSince1970))
-        let first = try #require(bounds.lastIndex { $0 <= from })
-        let last = try #require(bounds.firstIndex { $0 >= to })
-        return Array(bounds[first...last])
-    }
-
-    private func read(_ lines: [String], name: (String, String)? = nil) throws -> [SiteModel.Expected] {
+    static func read(_ lines: [String], name: (String, String)? = nil) throws -> [SiteModel.Expected] {
         let format = ISO8601DateFormatter()
         format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
         let rows = try lines.map(object).filter { row in
@@ -89,28 +42,28 @@ import Testing
     @Test(arguments: [(3, 16), (10, 12)])
     func `what occupancy tells of a month is what was so, to the second`(month: Int, day: Int) throws {
         let days = environment("BEACON_MODEL_DAYS", default: 31)
-        let model = SiteModel(seed: seed, begin: try Self.midnight(2026, month, day), days: days)
-        let places = try folders(model)
+        let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(2026, month, day), days: days)
+        let places = try site.folders(model)
         let names = model.gateways.map(\.name)
         let first = try #require(model.gateways.map(\.first).min())
         let last = try #require(model.gateways.map(\.asOf).max())
         for (every, minutes) in [("15m", 15), ("1h", 60), ("1d", 1440)] {
-            let bounds = try Self.bounds(from: first, to: last, minutes: minutes)
-            let ending = try tell(["occupancy", "--json", "--every", every] + places)
-            expect(try read(ending.lines), model.truth(bounds, of: Set(names)), every)
+            let bounds = try SiteFolders.bounds(from: first, to: last, minutes: minutes)
+            let ending = try site.tell(["occupancy", "--json", "--every", every] + places)
+            expect(try Self.read(ending.lines), model.truth(bounds, of: Set(names)), every)
         }
-        let bounds = try Self.bounds(from: first, to: last, minutes: 60)
-        let each = try tell(["occupancy", "--json", "--every", "1h", "--by", "gateway"] + places).lines
+        let bounds = try SiteFolders.bounds(from: first, to: last, minutes: 60)
+        let each = try site.tell(["occupancy", "--json", "--every", "1h", "--by", "gateway"] + places).lines
         for name in names {
-            expect(try read(each, name: ("gateway", name)), model.truth(bounds, of: [name]), name)
+            expect(try Self.read(each, name: ("gateway", name)), model.truth(bounds, of: [name]), name)
         }
     }
 
     @Test func `the numbers of the table and of CSV are those of JSON`() throws {
-        let model = SiteModel(seed: seed, begin: try Self.midnight(2026, 10, 22), days: 7)
-        let places = try folders(model)
-        let json = try read(tell(["occupancy", "--json", "--every", "1h"] + places).lines)
-        let csv = try tell(["occupancy", "--csv", "--every", "1h"] + places).text.components(separatedBy: "\r\n")
+        let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(2026, 10, 22), days: 7)
+        let places = try site.folders(model)
+        let json = try Self.read(site.tell(["occupancy", "--json", "--every", "1h"] + places).lines)
+        let csv = try site.tell(["occupancy", "--csv", "--every", "1h"] + places).text.components(separatedBy: "\r\n")
         #expect(csv.count == json.count + 2)
         for (record, row) in zip(csv.dropFirst(), json) {
             let fields = record.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -121,7 +74,7 @@ import Testing
             #expect(abs((Double(fields[9]) ?? -1) - unknown) <= 0.0005)
         }
         // The table makes one row of a night; what it tells of comings and goings is all the same.
-        let table = try tell(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
+        let table = try site.tell(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
         let cells = table.map { $0.dropFirst(36).split(separator: " ").map { Int($0) ?? 0 } }
         #expect(cells.allSatisfy { $0.count >= 5 })
         #expect(cells.reduce(0) { $0 + $1[2] } == json.reduce(0) { $0 + ($1.arrivals ?? 0) })
@@ -130,14 +83,15 @@ import Testing
 
     @Test func `what visits adds up of a month is what was so, clipped to any range`() throws {
         let model = SiteModel(
-            seed: seed, begin: try Self.midnight(2026, 10, 12), days: environment("BEACON_MODEL_DAYS", default: 31))
-        let places = try folders(model)
+            seed: seed, begin: try SiteFolders.midnight(2026, 10, 12),
+            days: environment("BEACON_MODEL_DAYS", default: 31))
+        let places = try site.folders(model)
         var random = SeededGenerator(state: seed)
         for number in 0..<4 {
             let from = number == 0 ? model.begin : model.begin + random.below(20 * 86_400)
             let clip = SiteModel.Span(from: from, to: number == 0 ? model.end : from + 3600 + random.below(10 * 86_400))
             let range = ["--from", LineWriter.date(Double(clip.from)), "--to", LineWriter.date(Double(clip.to))]
-            let rows = try tell(["visits", "--json"] + range + places).lines.map(object)
+            let rows = try site.tell(["visits", "--json"] + range + places).lines.map(object)
             var told: [Int: Int] = [:]
             for row in rows where row["kind"] as? String == "total" && row["scope"] as? String == "beacon" {
                 let minor = try #require((row["beacon"] as? [String: Any])?["minor"] as? Int)

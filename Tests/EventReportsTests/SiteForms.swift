@@ -1,0 +1,243 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// What reports tell of a site, read back out of what they print: tables, CSV, JSON and pages, each by what stands there
+/// alone.
+struct SiteForms {
+    /// A visit as people read it.
+    struct Visit: Hashable {
+        var minor: Int
+        var arrival: String
+        var lastHeard: String
+        var seconds: Int
+        var places: Set<String>
+    }
+
+    /// What the visits of a badge come to.
+    struct Total: Hashable {
+        var visits: Int
+        var seconds: Int
+    }
+
+    /// Somebody who is here, or was when that was last known.
+    struct Presence: Hashable {
+        var minor: Int
+        var since: String
+        var lastHeard: String
+        var notKnownSince: String
+        var places: Set<String>
+    }
+
+    /// An interval as people read it: when it begins, then the most, the mean, in, out, different ones, what is not known.
+    struct Interval: Hashable {
+        var begin: String
+        var cells: [String]
+    }
+
+    let local: DateFormatter
+    private let utc = ISO8601DateFormatter()
+
+    init() throws {
+        local = DateFormatter()
+        local.locale = Locale(identifier: "en_US_POSIX")
+        local.timeZone = try #require(TimeZone(identifier: SiteFolders.zone))
+        local.dateFormat = "yyyy-MM-dd HH:mm:ss"
+    }
+
+    func text(_ seconds: Int) -> String { local.string(from: Date(timeIntervalSince1970: Double(seconds))) }
+
+    /// A date of JSON, in the site's zone.
+    private func text(utc text: Any?) throws -> String? {
+        guard let text = text as? String else { return nil }
+        let whole = text.replacing(#/\.000000Z$/#, with: "Z")
+        return self.text(Int(try #require(utc.date(from: whole), "\(text)").timeIntervalSince1970))
+    }
+
+    /// `1d 02:03:04`, `2:03:04`.
+    static func seconds(_ clock: some StringProtocol) throws -> Int {
+        let parts = String(clock).components(separatedBy: CharacterSet(charactersIn: "d :")).compactMap { Int($0) }
+        return try #require(
+            parts.count >= 3
+                ? parts.reversed().enumerated().reduce(0) { sum, part in
+                    sum + part.element * [1, 60, 3600, 86_400][part.offset]
+                } : nil, "\(clock)")
+    }
+
+    private static func minor(_ text: some StringProtocol) throws -> Int {
+        try #require(Int(text.split(separator: "/").last ?? ""), "\(text)")
+    }
+
+    private static func places(_ text: some StringProtocol) -> Set<String> {
+        Set(String(text).components(separatedBy: CharacterSet(charactersIn: "+, ")).filter { !$0.isEmpty })
+    }
+
+    // MARK: JSON
+
+    func visits(json: [String]) throws -> [Visit] {
+        try json.map(object).filter { $0["kind"] as? String == "visit" }.map { row in
+            let arrival = try #require(try text(utc: row["arrival"]))
+            let isGoingOn = row["goesOn"] != nil
+            let departure = try text(utc: row["departure"])
+            return Visit(
+                minor: try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
+                arrival: row["beganBefore"] == nil ? arrival : "began before",
+                lastHeard: isGoingOn ? "goes on" : departure ?? "-",
+                seconds: try #require((row["duration"] as? NSNumber)?.intValue),
+                places: Set(try #require(row["gateways"] as? [String])))
+        }
+    }
+
+    func totals(json: [String]) throws -> [Int: Total] {
+        let rows = try json.map(object).filter { $0["kind"] as? String == "total" }
+        #expect(rows.allSatisfy { $0["scope"] as? String == "beacon" })
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                (
+                    try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
+                    Total(
+                        visits: try #require(row["visits"] as? Int),
+                        seconds: try #require((row["duration"] as? NSNumber)?.intValue))
+                )
+            })
+    }
+
+    func presences(json: [String]) throws -> [Presence] {
+        try json.map(object).filter { $0["kind"] as? String == "present" }.map { row in
+            Presence(
+                minor: try #require((row["beacon"] as? [String: Any])?["minor"] as? Int),
+                since: try #require(try text(utc: row["since"])),
+                lastHeard: try #require(try text(utc: row["lastHeard"])),
+                notKnownSince: try text(utc: row["notKnownSince"]) ?? "",
+                places: Set(try #require(row["gateways"] as? [String])))
+        }
+    }
+
+    // MARK: CSV
+
+    /// The records below the headings, each field by its heading; nothing of a site needs quotation marks.
+    static func records(_ csv: String) -> [[String: String]] {
+        let lines = csv.components(separatedBy: "\r\n").filter { !$0.isEmpty }
+        let headings = lines.first?.components(separatedBy: ",") ?? []
+        return lines.dropFirst().map { line in
+            Dictionary(uniqueKeysWithValues: zip(headings, line.components(separatedBy: ",")))
+        }
+    }
+
+    func visits(csv: String) throws -> [Visit] {
+        try Self.records(csv).map { row in
+            let departure = row["departure"] ?? ""
+            return Visit(
+                minor: try #require(Int(row["minor"] ?? "")),
+                arrival: row["began_before"] == "true" ? "began before" : row["arrival"] ?? "",
+                lastHeard: row["goes_on"] == "true" ? "goes on" : departure.isEmpty ? "-" : departure,
+                seconds: try #require(Int(row["duration"]?.replacing(#/\.0+$/#, with: "") ?? "")),
+                places: Self.places(row["gateway"] ?? ""))
+        }
+    }
+
+    func presences(csv: String) throws -> [Presence] {
+        try Self.records(csv).map { row in
+            #expect((row["here"] == "false") == !(row["not_known_since"] ?? "").isEmpty)
+            return Presence(
+                minor: try #require(Int(row["minor"] ?? "")), since: row["since"] ?? "",
+                lastHeard: row["last_heard"] ?? "", notKnownSince: row["not_known_since"] ?? "",
+                places: Self.places(row["gateway"] ?? ""))
+        }
+    }
+
+    // MARK: Tables
+
+    func visits(table: [String], isSite: Bool) throws -> [Visit] {
+        let row =
+            #/ *(?:[0-9]+|-)  +(?<from>began before|[-0-9]{10} [:0-9]{8})  +(?<to>goes on|[-0-9]{10} [:0-9]{8}|-)  +(?<time>(?:[0-9]+d )?[0-9]+:[0-9]{2}:[0-9]{2})  +staff 1/(?<minor>[0-9]+)  +(?:[0-9]+|-)  +(?:-[.0-9]+|-)  +(?<rest>.*)/#
+        return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
+            Visit(
+                minor: try #require(Int(found.minor)), arrival: String(found.from), lastHeard: String(found.to),
+                seconds: try Self.seconds(found.time),
+                places: isSite ? Self.places(found.rest.prefix { $0 != " " }) : ["hall"])
+        }
+    }
+
+    func totals(table: [String]) throws -> [Int: Total] {
+        let row = #/  staff 1/(?<minor>[0-9]+) +(?<visits>[0-9]+) visits?, (?<time>(?:[0-9]+d )?[:0-9]+).*/#
+        return try Dictionary(
+            uniqueKeysWithValues: table.compactMap { try row.wholeMatch(in: $0) }.map { found in
+                (
+                    try #require(Int(found.minor)),
+                    Total(visits: try #require(Int(found.visits)), seconds: try Self.seconds(found.time))
+                )
+            })
+    }
+
+    func presences(table: [String]) throws -> [Presence] {
+        let row =
+            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8})  +(?<heard>[-0-9]{10} [:0-9]{8})  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +not known since (?<until>[-0-9]{10} [:0-9]{8})/#
+        return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
+            Presence(
+                minor: try #require(Int(found.minor)), since: String(found.since), lastHeard: String(found.heard),
+                notKnownSince: String(found.until), places: Self.places(found.place))
+        }
+    }
+
+    func intervals(table: [String]) throws -> [Interval] {
+        let row = #/(?<begin>[-0-9]{10} [:0-9]{5})–(?:[0-9]{2}-[0-9]{2} )?[:0-9]{5}(?: [-+][0-9]{4})? +(?<cells>.*)/#
+        return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
+            let cells = found.cells.replacing(" %", with: "%").split(separator: " ").map(String.init)
+            return Interval(begin: String(found.begin), cells: cells + (cells.count == 5 ? [""] : []))
+        }
+    }
+
+    // MARK: Pages
+
+    /// The rows of the tables in a piece of a page, cell by cell, without what stands in angle brackets.
+    static func rows(_ html: Substring) -> [[String]] {
+        html.matches(of: #/<tr[^>]*>(?<cells>(?:<t[dh][^>]*>.*?</t[dh]>)+)</tr>/#).map { row in
+            row.cells.matches(of: #/<t[dh][^>]*>(?<text>.*?)</t[dh]>/#).map { cell in
+                String(cell.text).replacing(#/<[^>]*>/#, with: "").replacing("&amp;", with: "&")
+            }
+        }
+    }
+
+    private static func part(_ html: String, from begin: String, to end: String) throws -> Substring {
+        let from = try #require(html.range(of: begin), "\(begin)").upperBound
+        let to = try #require(html.range(of: end, range: from..<html.endIndex)).lowerBound
+        return html[from..<to]
+    }
+
+    func visits(html: String) throws -> [Visit] {
+        try Self.rows(Self.part(html, from: "<section class=\"list\">", to: "</section>")).dropFirst().map { cells in
+            try #require(cells.count == 8)
+            return Visit(
+                minor: try Self.minor(cells[0]), arrival: cells[1],
+                lastHeard: cells[2].hasPrefix("here at ") ? "-" : cells[2], seconds: try Self.seconds(cells[3]),
+                places: Self.places(cells[6]))
+        }
+    }
+
+    func totals(html: String) throws -> [Int: Total] {
+        let rows = try Self.rows(Self.part(html, from: "<h2>Totals</h2>", to: "</table>")).dropFirst()
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { cells in
+                (
+                    try Self.minor(cells[0]),
+                    Total(visits: try #require(Int(cells[1])), seconds: try Self.seconds(cells[2]))
+                )
+            })
+    }
+
+    func presences(html: String) throws -> [Presence] {
+        try Self.rows(html[...]).filter { $0.count == 6 && $0[0] != "Who" }.map { cells in
+            Presence(
+                minor: try Self.minor(cells[0]), since: cells[1], lastHeard: cells[2],
+                notKnownSince: cells[4].replacing("not known since ", with: ""), places: Self.places(cells[3]))
+        }
+    }
+
+    func intervals(html: String) throws -> [Interval] {
+        let numbers = try Self.part(html, from: "<details class=\"list\">", to: "</details>")
+        return Self.rows(numbers).dropFirst().map { cells in
+            Interval(begin: String(cells[0].prefix(16)), cells: cells.dropFirst().map { $0.replacing(" %", with: "%") })
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import ProgramSupport
+import TestSupport
+import Testing
+
+/// A site with known truth: every form in which a report is told has the truth's numbers, read back out of what is printed.
+/// A month over each change of the clock, or with `BEACON_MODEL_DAYS` as long as is asked for; all of it is over by now.
+@Suite struct SiteFormsTests {
+    private let site: SiteFolders
+    private let forms: SiteForms
+    private let seed = SeededGenerator.wanted ?? 20_241_012
+    private let days = environment("BEACON_MODEL_DAYS", default: 31)
+
+    init() throws { (site, forms) = (try SiteFolders(), try SiteForms()) }
+
+    /// A site, its folders, and everything that can be asked of them.
+    private func model(_ year: Int, _ month: Int, _ day: Int) throws -> (SiteModel, [String]) {
+        let model = SiteModel(seed: seed, begin: try SiteFolders.midnight(year, month, day), days: days)
+        return (model, try site.folders(model))
+    }
+
+    private func expect<Element: Hashable>(
+        _ told: [Element], _ truth: [Element], _ what: String, location: SourceLocation = #_sourceLocation
+    ) {
+        let (told, truth) = (Self.counted(told), Self.counted(truth))
+        let wrong = told.filter { truth[$0.key] != $0.value }.keys
+        let missing = truth.filter { told[$0.key] != $0.value }.keys
+        #expect(
+            wrong.isEmpty && missing.isEmpty,
+            "\(what), seed \(seed): told \(wrong.count) that are not so, \(wrong.first.map { "\($0)" } ?? ""); missing \(missing.count), \(missing.first.map { "\($0)" } ?? "")",
+            sourceLocation: location)
+    }
+
+    private static func counted<Element: Hashable>(_ elements: [Element]) -> [Element: Int] {
+        elements.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    }
+
+    private func expect(
+        _ told: [Int: SiteForms.Total], _ truth: [Int: SiteForms.Total], _ what: String,
+        location: SourceLocation = #_sourceLocation
+    ) {
+        expect(
+            told.map { [$0.key, $0.value.visits, $0.value.seconds] },
+            truth.map { [$0.key, $0.value.visits, $0.value.seconds] }, what, location: location)
+    }
+
+    @Test(arguments: [(2024, 10, 12), (2025, 3, 16)])
+    func `visits are the truth's in the table, in CSV, in JSON and on the page, and so is what they come to`(
+        year: Int, month: Int, day: Int
+    ) throws {
+        let (model, places) = try model(year, month, day)
+        let names = Set(model.gateways.map(\.name))
+        var random = SeededGenerator(state: seed)
+        let from = model.begin + 86_400 + random.below(2 * 86_400)
+        let fortnight = SiteModel.Span(from: from, to: from + 14 * 86_400 + random.below(50_000))
+        for clip in [nil, fortnight] {
+            let range =
+                clip.map {
+                    ["--from", LineWriter.date(Double($0.from)), "--to", LineWriter.date(Double($0.to))]
+                } ?? []
+            let span = clip ?? SiteModel.Span(from: 0, to: .max)
+            let truth = model.visits(of: names, in: span, forms)
+            let totals = model.totals(of: names, in: span)
+            #expect(truth.count > 300)
+            func tell(_ form: String...) throws -> Ending { try site.tell(["visits"] + form + range + places) }
+            let json = try tell("--json").lines
+            expect(try forms.visits(json: json), truth, "JSON")
+            expect(try forms.totals(json: json), totals, "totals of JSON")
+            let csv = try tell("--csv").text
+            expect(try forms.visits(csv: csv), truth, "CSV")
+            try expectHours(csv, totals)
+            let table = try tell().lines
+            expect(try forms.visits(table: table, isSite: true), truth, "the table")
+            expect(try forms.totals(table: table), totals, "totals of the table")
+            let page = try tell("--html=-").text
+            expect(try forms.totals(html: page), totals, "totals of the page")
+            #expect(page.contains("\(truth.count) visits of \(totals.count) beacons"))
+            if truth.count <= 2000 { expect(try forms.visits(html: page), truth, "the page") }
+        }
+    }
+
+    /// A spreadsheet adds up a column.
+    private func expectHours(_ csv: String, _ totals: [Int: SiteForms.Total]) throws {
+        var hours: [Int: Double] = [:]
+        for record in SiteForms.records(csv) {
+            hours[try #require(Int(record["minor"] ?? "")), default: 0] += try #require(Double(record["hours"] ?? ""))
+        }
+        #expect(hours.count == totals.count)
+        for (minor, total) in totals {
+            // Each has four decimals.
+            let error = abs((hours[minor] ?? -1) * 3600 - Double(total.seconds))
+            #expect(error <= 0.18 * Double(total.visits) + 0.001, "\(minor)")
+        }
+    }
+
+    @Test func `who was here at the end is the truth's in every form`() throws {
+        let (model, places) = try model(2024, 10, 12)
+        for (names, folders) in [(Set(["hall", "yard"]), places), (["hall"], [places[0]])] {
+            let truth = model.presences(of: names, forms)
+            #expect(!truth.isEmpty, "seed \(seed)")
+            func tell(_ form: String...) throws -> Ending { try site.tell(["visits", "--now"] + form + folders) }
+            expect(try forms.presences(json: tell("--json").lines), truth, "JSON")
+            expect(try forms.presences(csv: tell("--csv").text), truth, "CSV")
+            let table = try tell().lines
+            expect(try forms.presences(table: table), truth, "the table")
+            let words = "Nobody is known to be here, \(truth.count) not known"
+            #expect(table.first == words + ".")
+            let page = try tell("--html=-").text
+            expect(try forms.presences(html: page), truth, "the page")
+            #expect(page.contains(words))
+        }
+    }
+
+    @Test(arguments: [(2024, 10, 12), (2025, 3, 16)])
+    func `occupancy is the truth's in the table, in CSV and on the page`(year: Int, month: Int, day: Int) throws {
+        let (model, places) = try model(year, month, day)
+        // The page lists 2,000 rows.
+        let (every, minutes) = days > 60 ? ("1d", 1440) : ("1h", 60)
+        let first = try #require(model.gateways.map(\.first).min())
+        let last = try #require(model.gateways.map(\.asOf).max())
+        let bounds = try SiteFolders.bounds(from: first, to: last, minutes: minutes)
+        let truth = model.truth(bounds, of: Set(model.gateways.map(\.name)))
+        let rows = SiteModel.Expected.rows(truth, forms)
+        func tell(_ form: String...) throws -> Ending {
+            try site.tell(["occupancy", "--every", every] + form + places)
+        }
+        let (table, page) = (try forms.intervals(table: tell().lines), try forms.intervals(html: tell("--html=-").text))
+        #expect(difference(table, rows) == nil)
+        #expect(difference(page, rows) == nil)
+        try expectRecords(tell("--csv").text, truth)
+    }
+
+    private func expectRecords(_ csv: String, _ truth: [SiteModel.Expected]) throws {
+        let records = SiteForms.records(csv)
+        #expect(records.count == truth.count)
+        for (record, interval) in zip(records, truth) {
+            let length = Double(interval.to - interval.from)
+            #expect(record["from"] == forms.text(interval.from) && record["to"] == forms.text(interval.to))
+            let told = [record["most"], record["arrivals"], record["departures"], record["distinct"]]
+            let numbers = [interval.peak, interval.arrivals, interval.departures, interval.distinct]
+            #expect(told == numbers.map { $0.map { "\($0)" } ?? "" }, "\(record)")
+            #expect(Double(record["mean"] ?? "") == interval.mean)
+            let unknown = (length - Double(interval.known)) / length
+            #expect(abs((Double(record["not_known"] ?? "") ?? -1) - unknown) <= 0.000501)
+            #expect(
+                abs((Double(record["partly_known"] ?? "") ?? -1) - Double(interval.partlyKnown) / length) <= 0.000501)
+        }
+    }
+
+    @Test func `a served gateway tells the truth's numbers by its interfaces and its pages`() async throws {
+        let (model, places) = try model(2024, 10, 12)
+        let names: Set = ["hall"]
+        let server = try await SiteServer(site.scratch, folder: places[0])
+        defer { server.end() }
+        // Who was here.
+        let (visits, totals) = (
+            model.visits(of: names, in: SiteModel.Span(from: 0, to: .max), forms),
+            model.totals(of: names, in: SiteModel.Span(from: 0, to: .max))
+        )
+        let (told, pages) = try server.lines("/api/v1/visits?limit=500")
+        #expect(pages > 2)
+        expect(try forms.visits(json: told), visits, "pages of JSON")
+        expect(try forms.totals(json: told), totals, "totals of pages of JSON")
+        expect(try forms.visits(csv: server.get("/api/v1/visits?format=csv")), visits, "CSV")
+        let range = "from=2024-10-01&to=2027-01-01"
+        var (listed, after): ([SiteForms.Visit], Int) = ([], 0)
+        while after < visits.count {
+            let page = try server.get("/visits?\(range)&limit=700&after=\(after)")
+            expect(try forms.totals(html: page), totals, "totals of the page")
+            listed += try forms.visits(html: page)
+            after += 700
+        }
+        expect(listed, visits, "pages of the page")
+        // Who is here.
+        let present = model.presences(of: names, forms)
+        expect(try forms.presences(json: server.lines("/api/v1/present").lines), present, "present")
+        let page = try server.get("/")
+        #expect(page.contains("Nobody is known to be here, \(present.count) not known"))
+        let here = page.matches(of: #/title="[-0-9A-F]{36}/1/(?<minor>[0-9]+)"/#).compactMap { Int($0.minor) }
+        #expect(here.sorted() == present.map(\.minor).sorted())
+        // How full it was.
+        let (every, minutes) = days > 60 ? ("1d", 1440) : ("1h", 60)
+        let hall = try #require(model.gateways.first)
+        let bounds = try SiteFolders.bounds(from: hall.first, to: hall.asOf, minutes: minutes)
+        let truth = model.truth(bounds, of: names)
+        let intervals = try server.lines("/api/v1/occupancy?every=\(every)").lines
+        let read = try SiteModelTests.read(intervals)
+        #expect(read == truth)
+        try expectRecords(server.get("/api/v1/occupancy?format=csv&every=\(every)"), truth)
+        let dates =
+            "from=\(forms.text(bounds[0]).prefix(10))&to=\(forms.text(bounds[bounds.count - 1]).replacing(" ", with: "T"))"
+        let drawn = try forms.intervals(html: server.get("/occupancy?every=\(every)&\(dates)"))
+        #expect(
+            drawn.filter { $0.cells[0] != "-" } == SiteModel.Expected.rows(truth, forms).filter { $0.cells[0] != "-" })
+    }
+}
+
+/// `beacon-gateway serve` over a folder, asked by Python's HTTP.
+final class SiteServer {
+    private let process = Process()
+    private let port: UInt16
+
+    init(_ scratch: Scratch, folder: String) async throws {
+        let free = try run(
+            Tool.python,
+            ["-c", "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"])
+        port = try #require(UInt16(free.text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        let configuration = try scratch.write(
+            "serve.yaml",
+            "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
+                + "output: {directory: \(folder), status_socket: \(folder)/status.sock}\nserve: {port: \(port)}\n")
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["TZ=\(SiteFolders.zone)", Gateway.path, "serve", "--config", configuration]
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.write("said", "")))
+        try process.run()
+        let address = address("/api/v1/present")
+        try await until("the files have been read") { try Self.ask(address).status == 0 }
+    }
+
+    deinit { end() }
+
+    func end() { if process.isRunning { process.terminate() } }
+
+    private func address(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    private static func ask(_ address: String) throws -> Ending {
+        try run(
+            Tool.python,
+            ["-c", "import sys, urllib.request as r; sys.stdout.buffer.write(r.urlopen(sys.argv[1]).read())", address])
+    }
+
+    func get(_ path: String) throws -> String {
+        let ending = try Self.ask(address(path))
+        #expect(ending.status == 0, "\(path): \(ending.errors)")
+        return ending.text
+    }
+
+    /// The elements of an array and of the pages behind it, and how many pages these were.
+    func lines(_ path: String) throws -> (lines: [String], pages: Int) {
+        var (lines, pages, next): ([String], Int, String?) = ([], 0, path)
+        while let path = next {
+            pages += 1
+            let page = try get(path).split(separator: "\n").filter { $0.hasPrefix("{") }
+                .map { String($0.last == "," ? $0.dropLast() : $0) }
+            let last = try page.last.map(object)
+            next = last?["kind"] as? String == "more" ? last?["next"] as? String : nil
+            lines += next == nil ? page[...] : page.dropLast()
+        }
+        return (lines, pages)
+    }
+}
