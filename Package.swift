@@ -200,6 +200,12 @@ let package = Package(
             swiftSettings: ours),
         // What a site's log is asked, whatever keeps it: no network, no file, no clock.
         .target(name: "SiteLog", dependencies: ["BluetoothLE"], swiftSettings: ours),
+        .target(
+            name: "SiteLogFiles",
+            dependencies: [
+                "BluetoothLE", "EventLog", "SiteLog", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
@@ -329,6 +335,12 @@ let package = Package(
         .target(
             name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
+        .testTarget(
+            name: "SiteLogFilesTests",
+            dependencies: [
+                "BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "SiteLogSupport", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",

@@ -27,7 +27,7 @@ package enum LogRequest: Sendable, Hashable {
     /// Stores events behind the one with that number, 0 for the first: each on the expectation that the one before it is the
     /// last; ``LogResponse/published(last:)``, or ``LogResponse/fenced(last:)`` where it was not.
     ///
-    /// After no answer, some of them or all may be there: who reads finds which, and whether they are his own.
+    /// After any trouble, some of them or all may be there: who reads finds which, and whether they are his own.
     case publish([[UInt8]], after: UInt64)
     /// Reads events in their order; ``LogResponse/events(_:)``.
     case readEvents(LogRange)
@@ -74,5 +74,15 @@ package struct LogRange: Sendable, Hashable {
         self.countMax = max(countMax, 1)
         self.octetsMax = max(octetsMax, 0)
         self.patience = max(patience, .zero)
+    }
+}
+
+extension LogRequest {
+    /// How long it may wait for what is to come.
+    package func patience(_ limits: LogLimits) -> Duration {
+        switch self {
+        case .readBatches(let range), .readEvents(let range): min(range.patience, limits.patienceMax)
+        default: .zero
+        }
     }
 }

@@ -15,15 +15,18 @@ package final class MemoryLog {
 
     private var batches = EntryList()
     private var events = EntryList()
-    private var known: [BatchKey: (offset: UInt64, at: Instant)] = [:]
-    private var knownOrder: [(key: BatchKey, at: Instant)] = []
-    private var lease: (lease: Lease, until: Instant)?
+    private var known: KnownBatches
+    private var lease: LeaseKeeper
     private var revision: UInt64 = 0
     private var snapshots = SnapshotShelf()
     private var values: [LogName: StoredValue] = [:]
 
     /// An empty one.
-    package init(_ limits: LogLimits = LogLimits()) { self.limits = limits }
+    package init(_ limits: LogLimits = LogLimits()) {
+        self.limits = limits
+        known = KnownBatches(for: limits.repeatWindow)
+        lease = LeaseKeeper(lasting: limits.leaseTime)
+    }
 
     /// A further client. One that is dropped is a process that was killed.
     package func client() -> MemoryLogClient { MemoryLogClient(self) }
@@ -32,7 +35,7 @@ package final class MemoryLog {
     package func drop(before offset: UInt64) { batches.drop(before: offset) }
 
     /// Takes the lease from whoever has it, as where the servers' time went on while his stood still.
-    package func endLease() { lease = nil }
+    package func endLease() { lease.end() }
 
     /// All batches that there are.
     package var allBatches: [LogEntry] { batches.entries }
@@ -45,16 +48,16 @@ package final class MemoryLog {
     {
         switch request {
         case .append(let key, let octets):
-            if knowsRepeats, let offset = repeated(key, at: now) {
+            if knowsRepeats, let offset = known.offset(of: key, at: now) {
                 return .success(.appended(offset: offset, isRepeat: true))
             }
             guard octets.count <= batchOctetsMax - batches.octets else { return .failure(.full("batches")) }
             let offset = batches.append(octets, at: now + clockAhead)
-            known[key] = (offset, now)
-            knownOrder.append((key, now))
+            known.note(key, offset: offset, at: now)
             return .success(.appended(offset: offset, isRepeat: false))
         case .readBatches(let range): return batches.page(range, mayWait).map { .success(.batches($0)) }
-        case .acquireLease, .renewLease, .releaseLease, .readLease: return .success(.lease(leased(request, at: now)))
+        case .acquireLease, .renewLease, .releaseLease, .readLease:
+            return .success(.lease(lease.answer(request, at: now)))
         case .publish(let new, let last):
             guard last == events.last else { return .success(.fenced(last: events.last)) }
             for octets in new { _ = events.append(octets, at: now + clockAhead) }
@@ -75,32 +78,6 @@ package final class MemoryLog {
             engine.octets = UInt64(batches.octets)
             return .success(.engine(engine))
         }
-    }
-
-    private func repeated(_ key: BatchKey, at now: Instant) -> UInt64? {
-        let forgotten = knownOrder.prefix { now - $0.at >= limits.repeatWindow }
-        for (key, at) in forgotten where known[key]?.at == at { known[key] = nil }
-        knownOrder.removeFirst(forgotten.count)
-        return known[key]?.offset
-    }
-
-    private func leased(_ request: LogRequest, at now: Instant) -> LeaseState {
-        if let lease, lease.until <= now { self.lease = nil }
-        let present = lease?.lease
-        switch request {
-        case .acquireLease(let name) where present == nil || present?.holder == name: return grant(name, at: now)
-        case .renewLease(let old) where present == old: return grant(old.holder, at: now)
-        case .releaseLease(let old) where present == old: lease = nil
-        default: break
-        }
-        return lease.map { .heldBy($0.lease.holder) } ?? .free
-    }
-
-    private func grant(_ holder: LogName, at now: Instant) -> LeaseState {
-        revision += 1
-        let granted = Lease(holder: holder, revision: revision)
-        lease = (granted, now + limits.leaseTime)
-        return .held(granted)
     }
 }
 

@@ -166,13 +166,3 @@ package enum LogRequestKind: Sendable, Hashable, CaseIterable {
         }
     }
 }
-
-extension LogRequest {
-    /// How long it may wait for what is to come.
-    fileprivate func patience(_ limits: LogLimits) -> Duration {
-        switch self {
-        case .readBatches(let range), .readEvents(let range): min(range.patience, limits.patienceMax)
-        default: .zero
-        }
-    }
-}

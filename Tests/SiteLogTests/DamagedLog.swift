@@ -10,10 +10,16 @@ enum LogDamage: CaseIterable, Sendable {
 }
 
 final class DamagedWorld: LogWorld {
-    private let world = MemoryWorld()
-    private let damage: LogDamage
+    private let world: MemoryWorld
+    private let damage: LogDamage?
 
-    init(_ damage: LogDamage) { self.damage = damage }
+    init(_ damage: LogDamage?) {
+        self.damage = damage
+        // What takes long, and is no other at a tenth of the size.
+        var limits = LogLimits()
+        (limits.batchOctetsMax, limits.requestsMax) = (50_000, 64)
+        world = MemoryWorld(limits)
+    }
 
     var now: Instant { world.now }
     func client() -> any SightingLog { DamagedLog(world.client(), damage, world) }
@@ -26,11 +32,11 @@ final class DamagedWorld: LogWorld {
 /// A log that does one thing wrong, and all else as the one below it.
 private final class DamagedLog: SightingLog {
     private let log: any SightingLog
-    private let damage: LogDamage
+    private let damage: LogDamage?
     private let world: MemoryWorld
     private var requests: [LogTicket: LogRequest] = [:]
 
-    init(_ log: any SightingLog, _ damage: LogDamage, _ world: MemoryWorld) {
+    init(_ log: any SightingLog, _ damage: LogDamage?, _ world: MemoryWorld) {
         self.log = log
         self.damage = damage
         self.world = world

@@ -1,0 +1,187 @@
+import BluetoothLE
+import EventLog
+import SiteLog
+import SystemPackage
+
+/// A file of records, each behind the one before: `batches-00000000000000000001.log` has batch 1 first.
+struct LogSegment {
+    /// What stands first in each: whose it is, the version of the format, and what it holds.
+    enum Kind: String {
+        case batches, events
+
+        var head: [UInt8] { Array("BGSL".utf8) + [1, self == .batches ? 0x62 : 0x65, 0, 0] }
+    }
+
+    let path: FilePath
+    let first: UInt64
+    private let kind: Kind
+    private let files: any FileSystemCalls
+    /// Where each record begins, and behind them the end of the last.
+    private(set) var places: [Int] = []
+    /// What is the matter with what stands behind them.
+    private(set) var damage: LogTrouble?
+
+    /// A file that is read when it is asked for.
+    init(_ kind: Kind, from first: UInt64, in directory: FilePath, _ files: any FileSystemCalls) {
+        let digits = String(first)
+        path = directory.appending(
+            "\(kind.rawValue)-\(String(repeating: "0", count: 20 - digits.count))\(digits).log")
+        self.first = first
+        self.kind = kind
+        self.files = files
+    }
+
+    /// The number in a file's name; absent where it is none of these.
+    static func first(_ name: String, _ kind: Kind) -> UInt64? {
+        guard name.hasPrefix(kind.rawValue + "-"), name.hasSuffix(".log") else { return nil }
+        let digits = name.dropFirst(kind.rawValue.count + 1).dropLast(4)
+        guard digits.utf8.count == 20, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt64(digits)
+    }
+
+    /// How many records it has, as far as it was read.
+    var count: Int { max(places.count - 1, 0) }
+    /// How long what was read is.
+    var end: Int { places.last ?? 0 }
+
+    /// Forgets where its records are, until it is scanned again.
+    mutating func forget() { places = [] }
+
+    /// Makes the file, with no record in it.
+    mutating func make() throws(Errno) {
+        let file = try files.open(path, isNew: true)
+        defer { files.close(file) }
+        try Self.write(kind.head, on: file, at: 0, files)
+        places = [kind.head.count]
+    }
+
+    /// Writes a record at the end.
+    mutating func append(_ record: [UInt8]) throws(Errno) {
+        let file = try files.open(path, isNew: false)
+        defer { files.close(file) }
+        do throws(Errno) { try Self.write(record, on: file, at: end, files) } catch {
+            // Half of one would stand in the way of whoever reads; where it can't be cut, opening does.
+            try? files.truncate(file, to: end)
+            throw error
+        }
+        places.append(end + record.count)
+    }
+
+    /// Puts what was written on the disk.
+    func synchronize() throws(Errno) {
+        let file = try files.open(path, isNew: false)
+        defer { files.close(file) }
+        try files.synchronize(file)
+    }
+
+    /// Cuts off what is behind the last whole record.
+    func cut() throws(Errno) {
+        let file = try files.open(path, isNew: false)
+        defer { files.close(file) }
+        try files.truncate(file, to: end)
+        try files.synchronize(file)
+    }
+
+    /// Finds the records, and looks at each.
+    ///
+    /// - Parameters:
+    ///   - isLast: whether the end may be missing, as after a power cut.
+    ///   - each: is given each record.
+    /// - Returns: whether there is something behind the last whole record.
+    /// - Throws: ``LogTrouble/damaged(_:_:)``; what is before the damage was given, and can be read.
+    mutating func scan(isLast: Bool, _ each: (LogRecord) -> Void = { _ in }) throws(LogTrouble) -> Bool {
+        do throws(LogTrouble) { return try walk(isLast, each) } catch {
+            damage = error
+            throw error
+        }
+    }
+
+    private mutating func walk(_ isLast: Bool, _ each: (LogRecord) -> Void) throws(LogTrouble) -> Bool {
+        let file = try opened()
+        defer { files.close(file) }
+        let size = try trouble { () throws(Errno) in try files.size(of: file) }
+        let head = try read(file, at: 0, kind.head.count)
+        guard head == kind.head else {
+            // It was made, and the power went.
+            if isLast, kind.head.starts(with: head) {
+                places = []
+                return true
+            }
+            throw .damaged(path.string, "it does not begin as a file of \(kind.rawValue) of version 1")
+        }
+        var place = head.count
+        places = [place]
+        while place < size {
+            let head = try read(file, at: place, LogRecord.headOctets)
+            guard head.count == LogRecord.headOctets, let length = LogRecord.bodyLength(head[...]) else {
+                if isLast, head.count < LogRecord.headOctets || isZero(file, from: place, to: size) { return true }
+                throw harm(place)
+            }
+            let end = place + head.count + length
+            guard end <= size else {
+                if isLast { return true }
+                throw harm(place)
+            }
+            guard let record = LogRecord.parse(try read(file, at: place, end - place)[...], hasKey: kind == .batches)
+            else {
+                if isLast, end == size { return true }
+                throw harm(place)
+            }
+            each(record)
+            place = end
+            places.append(place)
+        }
+        return false
+    }
+
+    /// The record with that number, which has to be among those that were found.
+    func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(LogTrouble) -> LogRecord {
+        let index = Int(number - first)
+        let octets = try read(file, at: places[index], places[index + 1] - places[index])
+        guard let record = LogRecord.parse(octets[...], hasKey: kind == .batches) else { throw harm(places[index]) }
+        return record
+    }
+
+    /// Opens it, to read records.
+    func opened() throws(LogTrouble) -> FileSystemCalls.Handle {
+        try trouble { () throws(Errno) in try files.openForReading(path) }
+    }
+
+    private func harm(_ place: Int) -> LogTrouble {
+        .damaged(path.string, "what stands at octet \(place) is no record")
+    }
+
+    // A file system may have made room before a power cut, and not yet filled it.
+    private func isZero(_ file: FileSystemCalls.Handle, from place: Int, to size: Int) -> Bool {
+        guard size - place <= 8 << 20, let rest = try? read(file, at: place, size - place) else { return false }
+        return rest.allSatisfy { $0 == 0 }
+    }
+
+    private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(LogTrouble) -> [UInt8] {
+        try trouble { () throws(Errno) in
+            var octets: [UInt8] = []
+            while octets.count < count {
+                let read = try files.read(
+                    file, at: place + octets.count, count: count - octets.count, appendingTo: &octets)
+                if read == 0 { break }
+            }
+            return octets
+        }
+    }
+
+    private func trouble<Value>(_ body: () throws(Errno) -> Value) throws(LogTrouble) -> Value {
+        do throws(Errno) { return try body() } catch { throw .damaged(path.string, "it can't be read: \(error)") }
+    }
+
+    private static func write(
+        _ octets: [UInt8], on file: FileSystemCalls.Handle, at place: Int, _ files: any FileSystemCalls
+    ) throws(Errno) {
+        var written = 0
+        while written < octets.count {
+            let from = written
+            written += try unsafe octets.span.bytes.withUnsafeBytes { bytes throws(Errno) in
+                try unsafe files.write(file, at: place + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
+            }
+        }
+    }
+}
