@@ -23,7 +23,7 @@ DESTDIR ?=
 SCENARIOS ?= essential
 # Virtual machines at a time: each takes some 2 GB of memory, and a fifth of a processor.
 MACHINES ?= 2
-# An older package: `make lab-systemd SCENARIOS=upgrade` goes back to it and comes from it.
+# An older package: `make lab-systemd SCENARIOS=upgrade` and `make going-back` go back to it and come from it.
 BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
@@ -344,6 +344,10 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	rm -rf $(DESTDIR)$(DOCDIR) $(DESTDIR)$(LIBEXECDIR)
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
+
+.PHONY: going-back
+going-back: deps $(if $(filter file,$(origin BINARIES)),release) ## Has this version and an older one (BEFORE=package, or the newest tag, which it builds) take turns over the same files.
+	$(PYTHON) -B Tests/Package/back '$(BINARIES)' '$(BEFORE)'
 
 deb: ## Makes beacon-gateway_<version>_<arch>.deb and the package of its symbols, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
 	@$(call install-packages,$(DEB_PACKAGES))
