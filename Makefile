@@ -149,10 +149,11 @@ browser: release ## Looks at what `serve` shows with a real Chromium, which it i
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(PYTHON) -B Tests/Browser/serve $(SERVER)
 
-browser-reports: deps ## Looks at the pages that `visits` and `occupancy` write with a real Chromium, which it installs: three widths, and a week on paper.
+browser-reports: deps ## Looks at the pages that `visits`, `occupancy`, `explain` and `erase` write with a real Chromium, which it installs: widths, darkness, contrast, labels, keyboard, and a week on paper.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PageInBrowserTests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Browser/reports $(BUILD_DIR)/debug/beacon-gateway
 
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
 	@$(call install-packages,$(BROWSER_PACKAGES))

@@ -41,6 +41,8 @@ enum PageStyle {
         form{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;margin:.5rem 0}label{font-size:.85rem;color:var(--soft)}
         input,button{font:inherit;color:inherit;background:var(--paper);border:1px solid var(--soft);border-radius:.25rem;\
         padding:.25rem .5rem;max-width:100%}
+        pre{font:.9rem/1.5 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}.facts th{width:12rem}
+        @media (max-width:900px){.week{display:block;overflow-x:auto}}
         @media (max-width:640px){.rare{display:none}main{padding:.7rem}.row{grid-template-columns:1fr}.axis .name{display:none}.name{padding-bottom:0}\
         table{font-size:.8rem;display:block;overflow-x:auto}}
         @media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}.axis{position:static}main{max-width:none;\
