@@ -28,6 +28,16 @@ package struct Erasing {
         }
     }
 
+    /// What was done, or would be.
+    package struct Outcome {
+        /// How many lines were erased, cleared, or found damaged.
+        package var counts: ErasureCounts
+        /// How many files were written anew.
+        package var files: Int
+        /// What was done, and what it can't reach, a sentence each.
+        package var words: [String]
+    }
+
     private static let program = "beacon-gateway erase"
     // What a publisher keeps; it is the publisher's to change.
     private static let presentStates = "mqtt-state.json"
@@ -39,9 +49,9 @@ package struct Erasing {
 
     /// Does it.
     ///
-    /// - Returns: what was done, and what it can't reach, a sentence each.
+    /// - Returns: what was done, and what it can't reach.
     /// - Throws: ``ExitFailure``; what was done until then is done, and doing it again goes on.
-    package func run() throws(ExitFailure) -> [String] {
+    package func run() throws(ExitFailure) -> Outcome {
         guard SmallFiles.isFolder(options.directory.string) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
         }
@@ -63,7 +73,8 @@ package struct Erasing {
         } catch {
             throw ExitFailure(error)
         }
-        return report(erasure, state: state, running: running)
+        return Outcome(
+            counts: erasure.counts, files: erasure.files, words: report(erasure, state: state, running: running))
     }
 
     private func lock(_ body: () throws(EventLogError) -> StateLock) throws(ExitFailure) -> StateLock {

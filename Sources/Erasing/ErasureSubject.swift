@@ -12,9 +12,13 @@ package enum ErasureSubject {
     /// - Parameters:
     ///   - text: as it was given.
     ///   - configuration: what tells UUID and names; absent where there is none.
+    ///   - seen: the UUIDs that the files have with a major and a minor, for where the conditions do not name just one.
     /// - Returns: the beacon.
     /// - Throws: ``ExitFailure`` where it names none, or several.
-    package static func beacon(_ text: String, _ configuration: Configuration?) throws(ExitFailure) -> BeaconIdentity {
+    package static func beacon(
+        _ text: String, _ configuration: Configuration?,
+        seen: (UInt16, UInt16) throws(ExitFailure) -> Set<ProximityUUID>? = { (_, _) throws(ExitFailure) in nil }
+    ) throws(ExitFailure) -> BeaconIdentity {
         let named = configuration?.beacons.all.filter { $0.name == text } ?? []
         if named.count == 1 { return named[0].beacon }
         if named.count > 1 {
@@ -34,10 +38,23 @@ package enum ErasureSubject {
         if let uuid { return BeaconIdentity(uuid: uuid, major: major, minor: minor) }
         let uuids = configuration.map { beaconUUIDs(of: $0) } ?? []
         guard uuids.count == 1, let uuid = uuids.first else {
+            if let seen = try seen(major, minor) { return try beacon(text, major, minor, of: seen) }
             let why =
                 configuration == nil
                 ? "no configuration was read that would tell its UUID" : "the conditions name \(uuids.count) UUIDs"
             throw ExitFailure(.usage, "\(text): \(why); say UUID/\(text)")
+        }
+        return BeaconIdentity(uuid: uuid, major: major, minor: minor)
+    }
+
+    /// The one beacon of those that the files name so.
+    private static func beacon(
+        _ text: String, _ major: UInt16, _ minor: UInt16, of uuids: Set<ProximityUUID>
+    ) throws(ExitFailure) -> BeaconIdentity {
+        guard let uuid = uuids.first else { throw ExitFailure(.dataInvalid, "no line names the beacon \(text)") }
+        guard uuids.count == 1 else {
+            let all = uuids.map { "\($0)/\(text)" }.sorted().prefix(8).joined(separator: ", ")
+            throw ExitFailure(.usage, "\(text): the files name \(uuids.count) such beacons: name one of \(all)")
         }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }

@@ -35,6 +35,8 @@ package struct Explain {
         case text
         /// As a JSON object on one line.
         case json
+        /// As a page in this file; `-`: on standard output.
+        case page(FilePath)
     }
 
     // For the nearest name, not for the answer.
@@ -72,6 +74,10 @@ package struct Explain {
             let (finding, remarks) = try find()
             var output = LineOutput.standardOutput
             switch format {
+            case .page(let path):
+                try PageFile.write(path) { output throws(EventLogError) in
+                    ExplainPage(finding, time, directory).write(into: &output.buffer)
+                }
             case .text: output.buffer.append(ExplainText(finding, time, directory).text)
             case .json: ExplainWriter(finding, time, directory).write(into: &output.buffer)
             }
@@ -95,11 +101,19 @@ package struct Explain {
         }
     }
 
-    /// What may have been meant.
-    private func hint(_ named: Set<String>) -> String {
-        guard case .subject(let name, _) = target, !named.contains(name) else { return "" }
-        if let nearest = directory.nearest(to: name) { return "; is “\(nearest)” meant?" }
-        return "; \(NothingFound.near(name, among: named))"
+    /// That there is no such line, in the words that other reports have for it, and what may have been meant.
+    private func absence(_ named: Set<String>, _ range: (first: WallDate, last: WallDate)?) -> String {
+        guard case .subject(let name, let date) = target else {
+            return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
+        }
+        if !named.contains(name) {
+            if let nearest = directory.nearest(to: name) { return "no line names “\(name)”; is “\(nearest)” meant?" }
+            return NothingFound.missing("“\(name)”", NothingFound.near(name, among: named))
+        }
+        if let date, let range, date < range.first {
+            return NothingFound.unknownRange("to \(time.text(date))", range, time)
+        }
+        return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
     }
 
     /// Looks for the line, and what is to be said besides.
@@ -110,6 +124,7 @@ package struct Explain {
         var finding: Finding?
         var contexts: [String: Context] = [:]
         var named: Set<String> = []
+        var range: (first: WallDate, last: WallDate)?
         // A number stands once in the files of each gateway.
         var owners: [String] = []
         let isOfOneGateway = paths.count < 2
@@ -118,6 +133,10 @@ package struct Explain {
             progress: { count, position in progress.note(count, position: { position }) }
         ) { line in
             if let identifier = line.identifier, named.count < Self.namesMax { named.insert(identifier) }
+            if let beacon = line.refinement, named.count < Self.namesMax {
+                named.insert("\(beacon.major)/\(beacon.minor)")
+            }
+            range = (range?.first ?? line.date, line.date)
             if isMatch(line) {
                 var found = Finding(line: line)
                 contexts[line.gateway, default: Context()].enter(line.boot)
@@ -144,8 +163,7 @@ package struct Explain {
             )
         }
         guard let finding else {
-            throw ExitFailure(
-                .dataInvalid, "\(missing) in \(paths.map(\.string).joined(separator: ", "))\(hint(named))")
+            throw ExitFailure(.dataInvalid, absence(named, range))
         }
         if case .sequence(let number, nil) = target, owners.count > 1 {
             throw ExitFailure(
@@ -218,6 +236,15 @@ private struct Context {
 }
 
 extension LogLine {
+    /// The beacon that the line names; absent where it names none.
+    var refinement: BeaconIdentity? {
+        switch entry {
+        case .event(let event): event.refinement
+        case .visit(let visit): visit.refinement
+        case .condition, .adapter, .clock, .gateway, .evidence, .erased: nil
+        }
+    }
+
     /// The condition that the line is about.
     var identifier: String? {
         switch entry {

@@ -1,8 +1,8 @@
 import BeaconMonitoring
-import BluetoothLE
-import CommandSupport
+package import BluetoothLE
+package import CommandSupport
 import EventLog
-import SystemPackage
+package import SystemPackage
 
 /// What lines name, so that what nobody named is not taken for what was not here.
 struct NamedSubjects {
@@ -44,7 +44,7 @@ struct NamedSubjects {
 }
 
 /// That a report has nothing to tell, in words that say why: nothing found is not nobody.
-enum NothingFound {
+package enum NothingFound {
     /// Folders without an event file.
     static func check(_ reader: LogReader) throws(ExitFailure) {
         guard let folder = reader.emptyFolders.first else { return }
@@ -77,9 +77,7 @@ enum NothingFound {
             let range = [
                 options.from.map { "from \(time.text($0))" }, options.to.map { "to \(time.text($0))" },
             ].compactMap(\.self).joined(separator: " ")
-            throw ExitFailure(
-                .dataInvalid,
-                "nothing is known of the time \(range): the files tell of \(time.text(first)) to \(time.text(asOf))")
+            throw ExitFailure(.dataInvalid, unknownRange(range, (first, asOf), time))
         }
         if let condition = options.condition, !named.hasCondition {
             throw ExitFailure(
@@ -92,7 +90,44 @@ enum NothingFound {
         }
     }
 
-    private static func missing(_ what: String, _ hint: String) -> String { "no line names \(what); \(hint)" }
+    /// That the files tell of another time.
+    static func unknownRange(_ range: String, _ told: (first: WallDate, last: WallDate), _ time: VisitsTime) -> String {
+        "nothing is known of the time \(range): the files tell of \(time.text(told.first)) to \(time.text(told.last))"
+    }
+
+    /// The UUIDs of the beacons that lines of a folder name with a major and a minor, where event files stand in it.
+    ///
+    /// - Parameters:
+    ///   - major: the major.
+    ///   - minor: the minor.
+    ///   - folder: the folder.
+    /// - Returns: the UUIDs; more than a thousand are as good as that many.
+    /// - Throws: ``ExitFailure`` where there is no event file, or what is there is none, in the words of the reports.
+    package static func uuids(
+        of major: UInt16, _ minor: UInt16, in folder: FilePath
+    ) throws(ExitFailure) -> Set<ProximityUUID> {
+        var uuids: Set<ProximityUUID> = []
+        do {
+            var reader = try LogReader([folder])
+            try check(reader)
+            try reader.read([.event, .visit]) { line in
+                if let beacon = line.refinement, beacon.major == major, beacon.minor == minor, uuids.count < 1000 {
+                    uuids.insert(beacon.uuid)
+                }
+                return true
+            }
+            try check(afterReading: reader, [folder])
+        } catch let failure as ExitFailure {
+            throw failure
+        } catch let error as EventLogError {
+            throw ExitFailure(error)
+        } catch {
+            throw ExitFailure(.failed, "\(error)")
+        }
+        return uuids
+    }
+
+    static func missing(_ what: String, _ hint: String) -> String { "no line names \(what); \(hint)" }
 
     /// The nearest of the names that there are, else some of them.
     static func near(_ name: String, among names: Set<String>) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothLE
 import CommandSupport
 import Erasing
 import EventLog
@@ -35,7 +36,19 @@ struct EraseCommand: ParsableCommand {
     @Flag(help: "Say what would be done, and touch nothing.")
     var dryRun = false
 
+    @Flag(help: "A JSON object.")
+    var json = false
+
+    @Flag(help: "Comma-separated values.")
+    var csv = false
+
+    @Option(help: ArgumentHelp("Write a page into this file; - is standard output.", valueName: "file"))
+    var html: String?
+
     func validate() throws {
+        if [json, csv, html != nil].filter({ $0 }).count > 1 {
+            throw ValidationError("--json, --csv and --html exclude each other")
+        }
         try ZoneArguments.check(isUTC: utc)
         if let before, VisitsTime(isUTC: utc).date(before) == nil {
             throw ValidationError("--before is \(before); expected a date such as 2026-11-21 or 2026-11-21T09:00")
@@ -45,7 +58,12 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             let configuration = try loadConfiguration()
-            let identity = try ErasureSubject.beacon(beacon, configuration)
+            let identity = try ErasureSubject.beacon(beacon, configuration) { (major, minor) throws(ExitFailure) in
+                guard let folder else { return nil }
+                return try NothingFound.uuids(of: major, minor, in: FilePath(folder))
+            }
+            // A folder that was named by mistake is not one in which nobody is.
+            if let folder { _ = try NothingFound.uuids(of: identity.major, identity.minor, in: FilePath(folder)) }
             let request = ErasureRequest(identity, before: before.flatMap { VisitsTime(isUTC: utc).date($0) })
             let output = configuration?.output ?? OutputConfiguration()
             var options = Erasing.Options(FilePath(folder ?? output.directory), request)
@@ -55,8 +73,19 @@ struct EraseCommand: ParsableCommand {
                 options.conditions = ErasureSubject.conditions(that: request, of: configuration)
             }
             options.isDryRun = dryRun
-            for line in try Erasing(options).run() { Terminal.say(line) }
+            let outcome = try Erasing(options).run()
+            guard let format else { return outcome.words.forEach { Terminal.say($0) } }
+            var report = ErasureReport(
+                identity, in: options.directory, isDryRun: dryRun, before: request.before, made: .machine,
+                time: VisitsTime(isUTC: utc))
+            (report.erased, report.cleared) = (outcome.counts.erased, outcome.counts.cleared)
+            (report.damaged, report.files, report.words) = (outcome.counts.damaged, outcome.files, outcome.words)
+            try report.write(format)
         }
+    }
+
+    private var format: ErasureReport.Format? {
+        json ? .json : csv ? .csv : html.map { .page(FilePath($0)) }
     }
 
     /// What is named has to be there; what is not may be missing where a folder says all.

@@ -26,7 +26,17 @@ struct ExplainCommand: ParsableCommand {
     @Flag(help: "A JSON object.")
     var json = false
 
+    @Option(help: ArgumentHelp("Write a page into this file; - is standard output.", valueName: "file"))
+    var html: String?
+
+    // An explanation is no table; whoever looks for it is told.
+    @Flag(help: .hidden) var csv = false
+
     func validate() throws {
+        if csv {
+            throw ValidationError("an explanation is no table: --json has what it rests on, `visits --csv` the visits")
+        }
+        if json, html != nil { throw ValidationError("--json and --html exclude each other") }
         if let at, zone.time.date(at) == nil {
             throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
         }
@@ -40,7 +50,9 @@ struct ExplainCommand: ParsableCommand {
             let explain = try Explain(
                 Explain.Target(event, at: at.flatMap { time.date($0) }), paths: places.paths, time: time,
                 directory: places.directory)
-            for remark in try explain.run(json ? .json : .text) { Terminal.say(remark) }
+            for remark in try explain.run(json ? .json : html.map { .page(FilePath($0)) } ?? .text) {
+                Terminal.say(remark)
+            }
         }
     }
 }

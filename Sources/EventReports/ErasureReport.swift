@@ -1,0 +1,117 @@
+package import BeaconMonitoring
+package import BluetoothLE
+package import CommandSupport
+import EventLog
+import JSON
+import OperatorMessages
+package import SystemPackage
+
+/// What an erasure did, or would do, to be handed to whoever asked for it: as JSON, CSV, or a page. It has the beacon by its
+/// numbers, and never by a name.
+package struct ErasureReport {
+    /// In which form it is told.
+    package enum Format: Sendable {
+        /// A JSON object on one line.
+        case json
+        /// RFC 4180: headings, and one record.
+        case csv
+        /// A page in this file; `-`: on standard output.
+        case page(FilePath)
+    }
+
+    /// Who is forgotten.
+    package var beacon: BeaconIdentity
+    /// Where.
+    package var folder: FilePath
+    /// Whether nothing was touched.
+    package var isDryRun: Bool
+    /// What was before then alone; absent: everything.
+    package var before: WallDate?
+    /// Lines of its own.
+    package var erased = 0
+    /// Lines of others that named it.
+    package var cleared = 0
+    /// Files that were written anew.
+    package var files = 0
+    /// Damaged places that named it.
+    package var damaged = 0
+    /// What was done, and what is not reached, a sentence each.
+    package var words: [String] = []
+    /// When it was done.
+    package var made: WallDate
+    /// How dates are told.
+    package var time: VisitsTime
+
+    /// Of an erasure that found nothing.
+    package init(
+        _ beacon: BeaconIdentity, in folder: FilePath, isDryRun: Bool, before: WallDate?, made: WallDate,
+        time: VisitsTime
+    ) {
+        (self.beacon, self.folder, self.isDryRun) = (beacon, folder, isDryRun)
+        (self.before, self.made, self.time) = (before, made, time)
+    }
+
+    /// Writes it.
+    ///
+    /// - Throws: ``ExitFailure`` where that can't be.
+    package func write(_ format: Format) throws(ExitFailure) {
+        do throws(EventLogError) {
+            switch format {
+            case .page(let path):
+                try PageFile.write(path) { output throws(EventLogError) in writePage(into: &output.buffer) }
+            case .json, .csv:
+                var output = LineOutput.standardOutput
+                if case .json = format { writeObject(into: &output.buffer) } else { writeRecord(into: &output.buffer) }
+                try output.flush()
+            }
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    private func writeObject(into buffer: inout LineBuffer) {
+        VisitsWriter.line("erasure", into: &buffer) { buffer in
+            buffer.object("beacon") { $0.write(beacon) }
+            buffer.write("folder", folder.string)
+            buffer.write("dryRun", isDryRun)
+            buffer.write("before", before)
+            buffer.write("erased", erased)
+            buffer.write("cleared", cleared)
+            buffer.write("files", files)
+            buffer.write("damaged", damaged)
+            buffer.write("date", made)
+            buffer.write("text", words)
+        }
+    }
+
+    private func writeRecord(into buffer: inout LineBuffer) {
+        buffer.append("uuid,major,minor,folder,dry_run,before,erased,cleared,files,damaged,made\r\n")
+        let fields = [
+            "\(beacon.uuid)", "\(beacon.major)", "\(beacon.minor)", PlainText.csv(folder.string),
+            isDryRun ? "true" : "false", before.map { time.text($0) } ?? "", "\(erased)", "\(cleared)", "\(files)",
+            "\(damaged)", time.text(made),
+        ]
+        buffer.append(fields.joined(separator: ",") + "\r\n")
+    }
+
+    private func writePage(into buffer: inout LineBuffer) {
+        let parts = PageParts(time)
+        let heading = isDryRun ? "What would be erased" : "What was erased"
+        parts.begin(heading, heading: heading, into: &buffer)
+        parts.writeProofs([], made: made, into: &buffer)
+        buffer.append("<table class=\"facts\"><thead><tr><th>What</th><th>How much</th></tr></thead><tbody>\n")
+        var rows = [("Beacon", "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"), ("Folder", folder.string)]
+        if let before { rows.append(("Before", time.text(before))) }
+        rows += [
+            ("Lines of its own", "\(erased)"), ("Lines of others, cleared of it", "\(cleared)"),
+            ("Files written anew", "\(files)"), ("Damaged places", "\(damaged)"),
+        ]
+        for (name, value) in rows {
+            buffer.append("<tr><th scope=\"row\">\(PlainText.html(name))</th><td>\(PlainText.html(value))</td></tr>\n")
+        }
+        buffer.append("</tbody></table>\n<ul>\n")
+        for sentence in words { buffer.append("<li>\(PlainText.html(sentence))</li>\n") }
+        buffer.append("</ul>\n")
+        parts.end(into: &buffer)
+    }
+}
