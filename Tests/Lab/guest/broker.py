@@ -3,7 +3,7 @@
 
     broker.py RECORD [DEVICE]
 
-Each line of the event files that arrives goes to RECORD, its payload alone. On DEVICE a mark is written for it before it is
+Each line of the event files that arrives goes to RECORD, its payload alone, and what `availability` is, to RECORD.availability. On DEVICE a mark is written for it before it is
 acknowledged, past the stack of the disk's cache (O_DIRECT): in a log of the disk's writes the marks say what had been
 shipped by then. MQTT 3.1.1 and 5, as much of it as a publisher with QoS 0 and 1 needs. Where the environment has BROKER_PASSWORD,
 who does not give it is hung up on.
@@ -74,11 +74,12 @@ class Client:
 
     def _publish(self, first, body):
         place, qos = 2 + struct.unpack_from(">H", body)[0], first >> 1 & 3
+        topic = body[2:place]
         number, place = (body[place:place + 2], place + 2) if qos else (b"", place)
         if self._version == 5:
             size, place = length(body, place)
             place += size
-        self._take(body[place:])
+        self._take(topic, body[place:])
         if qos:
             self.connection.sendall(b"\x40\x02" + number)
 
@@ -88,11 +89,15 @@ class Record:
 
     def __init__(self, path, device):
         self._file = open(path, "ab", buffering=0)
+        self._availability = open(path + ".availability", "ab", buffering=0)
         self._device = os.open(device, os.O_WRONLY | os.O_DIRECT) if device else None
         self._page, self._count = mmap.mmap(-1, SIZE), 0  # aligned, as O_DIRECT wants it
 
-    def take(self, payload):
-        """Takes the payload of a message."""
+    def take(self, topic, payload):
+        """Takes a message."""
+        if topic.endswith(b"/availability"):
+            self._availability.write(payload + b"\n")
+            return
         try:
             line = json.loads(payload)
         except ValueError:

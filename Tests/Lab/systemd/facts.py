@@ -177,3 +177,10 @@ def warns(entries, when, wanted, bearable):
     if bearable is None:
         return wrong
     return wrong + ["%s: it warns of \u201c%s\u201d: %s" % (when, kind, text) for kind, text in said if kind not in (*wanted, *bearable)]
+
+
+def left_orderly(available):
+    """That a gateway which was told to end said so: `available` is what a broker had as its availability, in order."""
+    if "online" not in available:
+        return ["the broker never had that the gateway is online"]
+    return [] if available[-1] == "offline" else ["after an orderly end the broker has that the gateway is %s" % available[-1]]

@@ -18,9 +18,12 @@ SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
 PACKAGES = "systemd,systemd-sysv,dbus,udev,kmod,bluez,procps,python3"
 # What the gateway's package wants beyond that. What these want in turn comes with them.
 ARCHIVE = ["libmicrohttpd12", "libmosquitto1", "libyaml-0-2"]
-# What it takes to read the disk; udev and the kernel ask modprobe for the rest.
-FIRST = ["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"]
-MORE = ["virtio_console", "9pnet_virtio", "9p", "autofs4", "rfkill", "overlay", "dummy"]
+# What an installation from the sources wants.
+SOURCES = ["make"]
+# What it takes to read the disk, and to have the host's folders by the time that systemd mounts them; udev and the kernel ask
+# modprobe for the rest.
+FIRST = ["virtio_pci", "virtio_blk", "9pnet_virtio", "crc32c_generic", "ext4"]
+MORE = ["virtio_console", "9p", "autofs4", "rfkill", "overlay", "dummy"]
 SIZE = "1400M"
 # Timers would load the machine at some moment of a scenario; nobody looks at a screen.
 MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
@@ -87,7 +90,7 @@ def _add_archive(root, say):
     archive.mkdir(parents=True)
     installed = kernel.run("chroot", str(root), "dpkg-query", "-W", "-f", "${Package}\\n").split()
     wanted = kernel.run("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
-                        "--no-replaces", "--no-enhances", *ARCHIVE)
+                        "--no-replaces", "--no-enhances", *ARCHIVE, *SOURCES)
     names = sorted({line.strip() for line in wanted.splitlines() if line[:1].isalpha()} - set(installed))
     say("fetching %s" % " ".join(names))
     kernel.run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *names, cwd=archive)

@@ -85,6 +85,11 @@ class Run:
         path = self.guest.out / "broker.out"
         return payloads(path, damaged=True) if path.exists() else []
 
+    def available(self):
+        """What the broker had as `availability`, one after the other; the guest may be off."""
+        path = self.guest.out / "broker.out.availability"
+        return path.read_text().split() if path.exists() else []
+
     def now(self):
         """Seconds of the boot."""
         return float(self.guest.must("cat /proc/uptime").split()[0])

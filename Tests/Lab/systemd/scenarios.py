@@ -173,6 +173,8 @@ def boot_listening(run):
         found = run.lines()
         run.check(facts.numbers(found) + facts.stays(found, "badge"))
         run.guest.off("systemctl --no-block " + way)
+        # Whoever subscribes is told that nobody hears any more, and not by a last will that comes later.
+        run.check(facts.left_orderly(run.available()))
     run.guest.boot()
     run.listens()
     found = run.lines()

@@ -139,14 +139,20 @@ class Watchdog(unittest.TestCase):
             self.assertTrue(facts.watchdog(100, entries, 60, 10)[2])
 
 
-class Kinds(unittest.TestCase):
-    """What the journal's entries are of."""
+class Told(unittest.TestCase):
+    """What the journal's entries are of, and what a broker has at the end."""
     GONE = {"MESSAGE_ID": facts.KINDS["adapter gone"], "MESSAGE": "hci0 is gone"}
 
     def test_an_entry_without_a_kind_is_told(self):
         self.assertEqual(facts.kinds([self.GONE]), [])
         self.assertTrue(facts.kinds([self.GONE, {"MESSAGE": "something"}]))
         self.assertTrue(facts.kinds([{"MESSAGE_ID": "0" * 32, "MESSAGE": "something"}]))
+
+    def test_whoever_leaves_without_a_word_is_told_of(self):
+        self.assertEqual(facts.left_orderly(["offline", "online", "offline"]), [])
+        self.assertTrue(facts.left_orderly(["offline", "online"]))
+        self.assertTrue(facts.left_orderly(["offline"]))
+        self.assertTrue(facts.left_orderly([]))
 
     def test_what_is_missing_and_what_is_too_much_is_told(self):
         self.assertEqual(facts.warns([self.GONE], "now", ("adapter gone",), ()), [])

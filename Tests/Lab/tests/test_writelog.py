@@ -89,13 +89,13 @@ class Publishing(unittest.TestCase):
         for size in (1, 5, len(data)):
             connection, taken = self.Connection(*(data[n:n + size] for n in range(0, len(data), size))), []
 
-            def take(payload, connection=connection, taken=taken):
-                taken.append((payload, connection.sent))
+            def take(topic, payload, connection=connection, taken=taken):
+                taken.append((topic, payload, connection.sent))
 
             client = broker.Client(connection, take)
             while client.read():
                 pass
-            self.assertEqual(taken, [(b"{\"a\":1", b"\x20\x03\0\0\0")])
+            self.assertEqual(taken, [(b"a/b", b"{\"a\":1", b"\x20\x03\0\0\0")])
             self.assertEqual(connection.sent, b"\x20\x03\0\0\0\x40\x02\0\7")
 
 
