@@ -5,8 +5,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
-  install install-files install-running uninstall deb deb-twice arm64-check clean
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+  install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
 # Debian's own interpreter: the one that sees the modules of Debian's packages.
@@ -50,6 +50,9 @@ BINARY := $(BUILD_DIR)/release/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+# What is built to be shipped, or measured. What is written for debuggers does not name C's modules by what their headers' dates
+# come to: the same sources give the same octets.
+RELEASE := $(BUILD) -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs
 # What talks to brokers, as a process of its own: looked for beside the gateway's own file, then in libexec.
 PUBLISHER := $(dir $(BINARY))beacon-gateway-publisher
 # What serves pages, as one more: found in the same places.
@@ -93,7 +96,7 @@ build: deps-build ## Builds for debugging.
 
 run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
-	@set -x; $(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
+	@set -x; $(RELEASE) $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
 	if compgen -G '/sys/class/bluetooth/hci*' >/dev/null; then \
 	  say '' 'The beacons in range (q or Ctrl-C ends it). As a service: sudo make install, see README.md.' ''; \
@@ -182,9 +185,9 @@ house-write: ## Writes into docs what can be read from Package.swift and the sou
 
 bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
-	$(BUILD) -c release --static-swift-stdlib --product journal-writer $(SWIFT_FLAGS)
+	$(RELEASE) --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
-	$(BUILD) -c release --static-swift-stdlib --product gateway-cost $(SWIFT_FLAGS)
+	$(RELEASE) --product gateway-cost $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
 
@@ -195,6 +198,12 @@ flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what 
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 6.8 GB of disk.
 	$(PYTHON) Tests/Benchmark/visits $(BINARY)
+
+bench-start: deps $(if $(filter file,$(origin BINARIES)),release) deb ## Measures sizes, how soon each process is up and what it keeps in memory, beside TheengsGateway and Home Assistant from PyPI, 630 MB.
+	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
+	$(call environment,theengs,Tests/Benchmark/theengs.txt)
+	$(call environment,home-assistant,Tests/HomeAssistant/requirements.txt)
+	$(PYTHON) Tests/Benchmark/start '$(BINARIES)' "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
 
 manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of the setting table, docs/messages.md and the catalog out of the messages.
 	$(BUILD) --product settings-manual $(DEBUG_FLAGS) $(SWIFT_FLAGS)
@@ -250,23 +259,28 @@ lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests -p test_installed.py
 	$(PYTHON) Tests/Lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
 
+# A Python environment, by its name, with what a file asks of PyPI. Made whole or not at all: what is half there would be taken
+# for done.
+define environment
+cmp -s $(2) $(BUILD_DIR)/$(1)/requirements.txt || { rm -rf $(BUILD_DIR)/$(1) && $(PYTHON) -m venv $(BUILD_DIR)/$(1) && \
+	  $(BUILD_DIR)/$(1)/bin/pip install --quiet -r $(2) && cp $(2) $(BUILD_DIR)/$(1)/requirements.txt; }
+endef
+
 home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
 	$(BUILD) --product gateway-cost $(SWIFT_FLAGS)
 	$(BUILD) --product beacon-gateway $(SWIFT_FLAGS)
 	$(BUILD) --product beacon-gateway-publisher $(SWIFT_FLAGS)
-	@# Made whole or not at all: what is half there would be taken for done.
-	cmp -s Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/requirements.txt || { \
-	  rm -rf $(BUILD_DIR)/home-assistant && $(PYTHON) -m venv $(BUILD_DIR)/home-assistant && \
-	  $(BUILD_DIR)/home-assistant/bin/pip install --quiet -r Tests/HomeAssistant/requirements.txt && \
-	  cp Tests/HomeAssistant/requirements.txt $(BUILD_DIR)/home-assistant/; }
+	$(call environment,home-assistant,Tests/HomeAssistant/requirements.txt)
 	$(BUILD_DIR)/home-assistant/bin/python -B Tests/HomeAssistant/live.py --gateway $(BUILD_DIR)/debug/gateway-cost \
 	  --program $(BUILD_DIR)/debug/beacon-gateway --python $(PYTHON)
 
+# The compiler's own tables are gone through in the same order each time: the same sources give the same octets.
+release-unstripped: export SWIFT_DETERMINISTIC_HASHING := 1
 release-unstripped: deps-build
-	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
-	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
-	$(BUILD) -c release --static-swift-stdlib $(HARDENING) --product beacon-gateway-serve $(SWIFT_FLAGS)
+	$(RELEASE) $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS)
+	$(RELEASE) $(HARDENING) --product beacon-gateway-publisher $(SWIFT_FLAGS)
+	$(RELEASE) $(HARDENING) --product beacon-gateway-serve $(SWIFT_FLAGS)
 
 release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
 	@# What strip takes away, the package of symbols has; what was stripped before and not built anew has none to give.
@@ -357,6 +371,15 @@ deb: ## Makes beacon-gateway_<version>_<arch>.deb and the package of its symbols
 deb-twice: ## Makes the package twice of the same programs, in other folders, at other hours, for another user's umask: the same octets.
 	@$(call install-packages,$(DEB_PACKAGES))
 	@Tests/Package/twice '$(BINARIES)'
+
+piuparts: ## Installs, removes and purges the package that `make deb` made in a Debian of its own, which debootstrap makes; as root. Two minutes.
+	@$(call install-packages,debootstrap piuparts)
+	piuparts --distribution bookworm "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)"
+
+reproducible: deps-build ## Builds the programs twice from nothing, and their packages: the same octets. As root; some 10 min a build, 3 GB.
+	@$(call install-packages,$(DEB_PACKAGES))
+	@rm -rf $(BUILD_DIR)/reproducible
+	@Tests/Package/reproducible '$(BUILD_DIR)/reproducible'
 
 arm64-check: deps-build ## On amd64: compiles all but the command line for a 64-bit Raspberry Pi; links nothing. See Tests/Arm64/run
 	@$(call install-packages,binutils dpkg-dev python3)

@@ -46,14 +46,10 @@ public struct ConditionSettings: Sendable, Hashable {
         guard SettingBounds.enterCount.contains(enterCount) else {
             throw .settingInvalid("enter_count is \(enterCount)", "expected 1…1000")
         }
-        for (name, duration) in [("enter_window", enterWindow), ("exit_timeout", exitTimeout)]
-        where !SettingBounds.duration.contains(duration) {
-            throw .settingInvalid("\(name) is \(duration)", "expected 1ms…30d")
-        }
-        for (name, rssi) in [("enter_rssi", enterRSSI), ("exit_rssi", exitRSSI)] {
-            guard let rssi, !RSSI.settingRange.contains(Int(rssi.dBm)) else { continue }
-            throw .settingInvalid("\(name) is \(rssi.dBm)", "expected -127…20")
-        }
+        try Self.check("enter_window", enterWindow)
+        try Self.check("exit_timeout", exitTimeout)
+        try Self.check("enter_rssi", enterRSSI)
+        try Self.check("exit_rssi", exitRSSI)
         guard let exitRSSI else { return }
         guard let enterRSSI else {
             throw .settingInvalid("exit_rssi is \(exitRSSI.dBm)", "it needs an enter_rssi that is not below it")
@@ -61,6 +57,16 @@ public struct ConditionSettings: Sendable, Hashable {
         guard exitRSSI <= enterRSSI else {
             throw .settingInvalid("exit_rssi is \(exitRSSI.dBm)", "expected at most enter_rssi, \(enterRSSI.dBm)")
         }
+    }
+
+    private static func check(_ name: String, _ duration: Duration) throws(MonitorError) {
+        guard !SettingBounds.duration.contains(duration) else { return }
+        throw .settingInvalid("\(name) is \(duration)", "expected 1ms…30d")
+    }
+
+    private static func check(_ name: String, _ rssi: RSSI?) throws(MonitorError) {
+        guard let rssi, !RSSI.settingRange.contains(Int(rssi.dBm)) else { return }
+        throw .settingInvalid("\(name) is \(rssi.dBm)", "expected -127…20")
     }
 }
 
