@@ -1,0 +1,70 @@
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import BeaconMonitoring
+@testable import EventLog
+
+/// What each released program left goes on being read: its event files, its state, and how far its publisher had come.
+@Suite struct ReleasedFormatsTests {
+    private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Fixtures")
+
+    /// A copy of what a release left. Its files and folders are as a gateway's own.
+    private func folder(_ release: String) throws -> Folder {
+        let folder = try Folder()
+        for name in ["events", "state"] {
+            try FileManager.default.copyItem(
+                atPath: Self.fixtures.path + "/\(release)/\(name)", toPath: folder.path + "/" + name)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/events/current", withDestinationPath: try #require(folder.segments.last))
+        return folder
+    }
+
+    @Test(arguments: [("version-0.2.0", 21, [7, 8] as [UInt16])])
+    func `a gateway goes on behind what a release left, with who was there`(
+        release: String, last: Int, there: [UInt16]
+    ) throws {
+        let folder = try folder(release)
+        #expect(try folder.numbers == Array(1...last))
+        do {
+            let journal = try Journal(in: folder)
+            #expect(journal.recovery.sequence == last)
+            #expect(journal.recovery.damagedLines == 0)
+            let snapshot = try #require(journal.recovery.snapshot)
+            let staff = try #require(snapshot.conditions.first { $0.identifier == "staff" })
+            #expect(staff.own.state == .satisfied)
+            #expect(staff.beacons.compactMap(\.beacon?.minor).sorted() == there)
+            let ada = try #require(snapshot.conditions.first { $0.identifier == "ada" })
+            #expect(ada.own.state == .satisfied)
+            journal.event(at: 0)
+        }
+        #expect(try folder.numbers == Array(1...last + 1))
+        #expect(try Journal(in: folder).recovery.sequence == last + 1)
+    }
+
+    @Test(arguments: [("version-0.2.0", 15, 21)])
+    func `a publisher ships the line behind the last that a release's publisher had shipped, and no line twice`(
+        release: String, shipped: Int, last: Int
+    ) throws {
+        let folder = try folder(release)
+        let checkpoint = try #require(
+            try ShippingCheckpoint.read(FilePath(folder.path + "/state/" + ShippingCheckpoint.fileName)))
+        #expect(checkpoint.position.sequence == shipped)
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: checkpoint.position)
+        var (line, message): ([UInt8], LineMessage) = ([], LineMessage(prefix: "beacons"))
+        var numbers: [Int] = []
+        while try follower.next(into: &line, upTo: .max, &message) {
+            if let number = message.sequence { numbers.append(number) }
+        }
+        #expect(numbers == Array(shipped + 1...last))
+        #expect(follower.damaged == 0 && follower.missed == 0)
+    }
+
+    @Test(arguments: ["version-0.2.0"])
+    func `until when a release's gateway was alive is read`(release: String) throws {
+        let folder = try folder(release)
+        #expect(try AliveFile.read(in: FilePath(folder.path + "/events")) != nil)
+    }
+}
