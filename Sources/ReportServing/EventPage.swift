@@ -33,7 +33,8 @@ enum EventPage {
         }
         let (gateway, lastNumber) = (counts.gateway, counts.sequence)
         let types = EventStream.types(request)
-        var follower = LineFollower(directory, from: LinePosition(sequence: place), window: window)
+        var follower = LineFollower(
+            directory, from: LinePosition(sequence: place).placed(in: directory), window: window)
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
         var (told, missed) = (0, 0)

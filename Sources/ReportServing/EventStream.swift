@@ -17,14 +17,19 @@ enum EventStream {
     ///   - request: `Last-Event-ID`, or `lastEventID` in the query, says `gateway:sequence`; `types` in the query which
     ///     types of lines, with commas between them.
     ///   - directory: the folder.
-    ///   - counts: where its end is, which those begin at who have nothing.
+    ///   - gateway: whose lines they are.
+    ///   - end: where they end for now, which those begin at who have nothing.
     /// - Returns: the stream, at its beginning.
-    static func open(_ request: HTTPRequest, directory: FilePath, _ counts: LineCounts) -> HTTPStream {
-        let gateway = counts.gateway
+    static func open(
+        _ request: HTTPRequest, directory: FilePath, of gateway: String, from end: LinePosition
+    ) -> HTTPStream {
         let last = request.lastEventID ?? request["lastEventID"]
-        let position = last.flatMap { sequence($0, of: gateway) } ?? counts.sequence
+        // Where the end is known by its place too, nobody has to look for it: a segment has thousands of lines before it.
+        let number = last.flatMap { sequence($0, of: gateway) }
+        let position =
+            number.flatMap { $0 == end.sequence ? nil : LinePosition(sequence: $0).placed(in: directory) } ?? end
         let types = types(request)
-        var follower = LineFollower(directory, from: LinePosition(sequence: position), window: window)
+        var follower = LineFollower(directory, from: position, window: window)
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
         var missed = 0

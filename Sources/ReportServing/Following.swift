@@ -59,6 +59,11 @@ final class Following {
     /// Whether dates are being put right: what is shown is as it was told before.
     var isReading: Bool { !isCurrent || anew != nil }
 
+    /// The last line that is shown, and where the next one begins as far as that is known.
+    var end: LinePosition {
+        isReading ? LinePosition(sequence: state.counts.sequence) : follower.position
+    }
+
     /// When the gateway was alive beside its lines; absent where nothing says so, or what does can't be read.
     var proof: LogReader.Proof? {
         // What can't be read says nothing of life.

@@ -130,7 +130,9 @@ final class ReportServer {
             if request["limit"] != nil || request["after"] != nil {
                 return EventPage.open(request, directory: following.directory, following.state.counts)
             }
-            return .stream(EventStream.open(request, directory: following.directory, following.state.counts))
+            return .stream(
+                EventStream.open(
+                    request, directory: following.directory, of: following.state.counts.gateway, from: following.end))
         }
         if request.path == "/metrics", let daemon, !daemon.isFresh {
             let promise = HTTPPromise()

@@ -213,6 +213,21 @@ extension Configuration {
         #expect(try object(peer.events.first?.data ?? "")["sequence"] as? Int == 4)
     }
 
+    @Test func `whoever begins at the end does not go through all that was written before it`() async throws {
+        let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events")
+        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
+        world.writer.event("staff", "satisfied", 2050, seen: 2050)
+        try world.flush()
+        try await world.turn(until: "it has come") { !peer.events.isEmpty }
+        #expect(Self.numbers(peer) == [6001])
+        // It was told the place, too, and looked for nothing.
+        let end = world.served.following.end
+        #expect(end.sequence == 6001)
+        #expect(try end.offset == contents(of: world.scratch.path(end.segment)).count)
+    }
+
     @Test func `a client that was away misses nothing that the files hold, and gets nothing twice`() async throws {
         let world = try ServedWorld { for number in 0..<2000 { $0.stay("staff", Double(number), Double(number) + 1) } }
         _ = try await world.get("/api/v1/present")

@@ -14,6 +14,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
         var counts: [Call: Int] = [:]
         var names: [Handle: String] = [:]
         var synchronized: [String: Int] = [:]
+        var octetsRead = 0
     }
 
     private let state = Mutex(State())
@@ -42,6 +43,9 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     /// How long each file was, by its last name, when it was synchronised last.
     package var synchronized: [String: Int] { state.withLock { $0.synchronized } }
 
+    /// How many octets of files were read.
+    package var octetsRead: Int { state.withLock { $0.octetsRead } }
+
     private func check(_ call: Call) throws(Errno) {
         let failure = state.withLock { state in
             state.counts[call, default: 0] += 1
@@ -69,7 +73,9 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     package func read(
         _ file: Handle, at offset: Int, count: Int, appendingTo buffer: inout [UInt8]
     ) throws(Errno) -> Int {
-        try files.read(file, at: offset, count: count, appendingTo: &buffer)
+        let read = try files.read(file, at: offset, count: count, appendingTo: &buffer)
+        state.withLock { $0.octetsRead += read }
+        return read
     }
 
     package func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
