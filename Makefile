@@ -50,9 +50,10 @@ BINARY := $(BUILD_DIR)/release/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
-# What is built to be shipped, or measured. What is written for debuggers does not name C's modules by what their headers' dates
-# come to: the same sources give the same octets.
-RELEASE := $(BUILD) -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs
+# What is built to be shipped, or measured: the same sources give the same octets. What is written for debuggers does not name
+# C's modules by what their headers' dates come to, and no hash of what the compiler had in mind is written along.
+RELEASE := $(BUILD) -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs \
+  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 # What talks to brokers, as a process of its own: looked for beside the gateway's own file, then in libexec.
 PUBLISHER := $(dir $(BINARY))beacon-gateway-publisher
 # What serves pages, as one more: found in the same places.

@@ -100,10 +100,12 @@ extension Doctor {
 
     // Whole units, cut off.
     private static func size(_ octets: Int64) -> String {
-        for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] where octets >= 1 << Int64(shift) {
-            return "\(octets >> Int64(shift)) \(unit)"
+        switch octets {
+        case (1 << 30)...: "\(octets >> 30) GiB"
+        case (1 << 20)...: "\(octets >> 20) MiB"
+        case (1 << 10)...: "\(octets >> 10) KiB"
+        default: "\(max(octets, 0)) octets"
         }
-        return "\(max(octets, 0)) octets"
     }
 
     mutating func examineBroker() {

@@ -100,12 +100,14 @@ extension ScalarSyntax {
 extension Duration {
     /// The duration as a setting is written, in the largest unit that gives a whole number: `30s`, `2m`, `500ms`.
     var setting: String {
-        // Nanoseconds of a day, an hour, a minute, a second.
-        let units: [(String, Int64)] = [
-            ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
-        ]
-        for (name, unit) in units where nanoseconds >= unit && nanoseconds.isMultiple(of: unit) {
-            return "\(nanoseconds / unit)\(name)"
+        let second: Int64 = 1_000_000_000
+        func whole(_ unit: Int64, _ name: String) -> String? {
+            nanoseconds >= unit && nanoseconds.isMultiple(of: unit) ? "\(nanoseconds / unit)\(name)" : nil
+        }
+        if let text = whole(86_400 * second, "d") ?? whole(3_600 * second, "h") ?? whole(60 * second, "m")
+            ?? whole(second, "s")
+        {
+            return text
         }
         let (milliseconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
         return rest == 0 ? "\(milliseconds)ms" : "\(Double(nanoseconds) / 1e6)ms"
