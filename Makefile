@@ -32,7 +32,7 @@ BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmi
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
-BROWSER_PACKAGES := chromium faketime python3
+BROWSER_PACKAGES := chromium python3
 HOME_ASSISTANT_PACKAGES := python3-venv
 TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
   python3-jsonschema systemd tshark udev unzip zstd
@@ -161,7 +161,8 @@ browser-reports: deps ## Looks at the pages that `visits`, `occupancy`, `explain
 
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
 	@$(call install-packages,$(BROWSER_PACKAGES))
-	$(PYTHON) -B Tests/Browser/screenshots $(SERVER)
+	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/standing_clock.so Tests/Browser/standing_clock.c
+	$(PYTHON) -B Tests/Browser/screenshots $(SERVER) $(BUILD_DIR)/standing_clock.so
 
 grafana-check: deps release ## Runs every query of the dashboard docs/grafana.json against a Prometheus that scrapes a real `serve`.
 	$(PYTHON) -B Tests/Grafana/run $(SERVER)
