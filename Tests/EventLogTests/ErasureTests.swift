@@ -7,8 +7,12 @@ import Testing
 @testable import BluetoothLE
 @testable import EventLog
 
-/// `BEACON_SEED` names one world; without it, so many.
+/// `BEACON_SEED` names one world; without it, so many; `BEACON_ERASURES` says in how many an erasure is killed at every
+/// call that changes a file.
 @Suite struct ErasureTests {
+    private static let killed =
+        SeededGenerator.wanted.map { [$0] }
+        ?? Array(1...(ProcessInfo.processInfo.environment["BEACON_ERASURES"].flatMap { UInt64($0) } ?? 2))
     private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...6)
 
     private static let beacon = Sample.beacon
@@ -87,8 +91,8 @@ import Testing
         #expect(try world.journal().recovery.sequence == last, "seed \(seed)")
     }
 
-    @Test(arguments: seeds)
-    func `an erasure that is killed at any system call is finished by the next one`(seed: UInt64) throws {
+    @Test(arguments: killed)
+    func `an erasure that is killed at any call that changes a file is finished by the next one`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed, turns: 25)
         let beacon = world.random.pick(world.beacons)
         let truth = try ErasureTruth(world, beacon)
@@ -97,10 +101,10 @@ import Testing
         _ = try world.erase(ErasureRequest(beacon), files: whole)
         try truth.check(world)
         let result = try world.files()
-        let step = max(1, whole.count / 10)
-        for call in stride(from: world.random.below(step), to: whole.count, by: step) {
+        #expect(!whole.changes.isEmpty)
+        for (call, partial) in whole.changes.flatMap({ [($0, false), ($0, true)] }) {
             try world.restore(copy)
-            let dying = DyingFiles(after: call, partial: world.random.chance(50))
+            let dying = DyingFiles(after: call, partial: partial)
             #expect(throws: (any Error).self) { _ = try world.erase(ErasureRequest(beacon), files: dying) }
             // Whatever stands there is whole.
             #expect(try world.numbers() == truth.numbers, "seed \(seed), call \(call)")

@@ -169,6 +169,8 @@ final class DyingFiles: FileSystemCalls {
     private let calls: Int
     private let partial: Bool
     private(set) var count = 0
+    /// How many calls there were before each of those that change a file, or put what is changed on the disk.
+    private(set) var changes: [Int] = []
     /// What others do meanwhile.
     var meanwhile: () throws -> Void = {}
 
@@ -180,6 +182,11 @@ final class DyingFiles: FileSystemCalls {
         self.partial = partial
     }
 
+    private func change() throws(Errno) {
+        changes.append(count)
+        try live()
+    }
+
     private func live() throws(Errno) {
         do { try meanwhile() } catch { throw error as? Errno ?? .invalidArgument }
         count += 1
@@ -187,7 +194,7 @@ final class DyingFiles: FileSystemCalls {
     }
 
     func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
-        try live()
+        if isNew { try change() } else { try live() }
         return try files.open(path, isNew: isNew)
     }
     func openForReading(_ path: FilePath) throws(Errno) -> Handle {
@@ -207,7 +214,7 @@ final class DyingFiles: FileSystemCalls {
         return try files.read(file, at: offset, count: count, appendingTo: &buffer)
     }
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
-        do throws(Errno) { try live() } catch {
+        do throws(Errno) { try change() } catch {
             if partial, count == calls + 1 {
                 _ = try files.write(file, at: offset, UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]))
             }
@@ -218,22 +225,22 @@ final class DyingFiles: FileSystemCalls {
         return try files.write(file, at: offset, UnsafeRawBufferPointer(rebasing: bytes[..<part]))
     }
     func truncate(_ file: Handle, to size: Int) throws(Errno) {
-        try live()
+        try change()
         try files.truncate(file, to: size)
     }
     // Nothing here loses power.
-    func synchronize(_ file: Handle) throws(Errno) { try live() }
+    func synchronize(_ file: Handle) throws(Errno) { try change() }
     func close(_ file: Handle) { files.close(file) }
     func rename(_ path: FilePath, to other: FilePath) throws(Errno) {
-        try live()
+        try change()
         try files.rename(path, to: other)
     }
     func remove(_ path: FilePath) throws(Errno) {
-        try live()
+        try change()
         try files.remove(path)
     }
     func link(_ path: FilePath, to target: String) throws(Errno) {
-        try live()
+        try change()
         try files.link(path, to: target)
     }
     func target(of link: FilePath) throws(Errno) -> String {
@@ -245,8 +252,8 @@ final class DyingFiles: FileSystemCalls {
         return try files.names(in: directory)
     }
     func makeDirectory(_ path: FilePath) throws(Errno) {
-        try live()
+        try change()
         try files.makeDirectory(path)
     }
-    func synchronizeDirectory(_ path: FilePath) throws(Errno) { try live() }
+    func synchronizeDirectory(_ path: FilePath) throws(Errno) { try change() }
 }
