@@ -135,13 +135,17 @@ tsan: deps tsan-check ## Runs all tests with the thread sanitizer: what races is
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(SWIFT) test --scratch-path $(BUILD_DIR)/tsan --skip-build \
 	  --sanitize thread $(SWIFT_FLAGS)
 
-torture: deps torture-publisher ## Damages captures and folders of event files, sets hostile clients and brokers on it, kills the publisher, by the thousand.
+torture: deps torture-publisher ## Damages captures and folders of event files, sets hostile clients and brokers on it, kills the publisher and erasures, by the thousand.
 	@# Optimised, or it would take hours.
 	$(BUILD) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Torture/status $(BINARY)
 	$(PYTHON) Tests/Torture/serve $(SERVER)
+	@$(call install-packages,strace)
+	$(PYTHON) Tests/Torture/erase $(BINARY)
+	BEACON_ERASURES=50 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
+	  --filter ErasureTests $(SWIFT_FLAGS)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter FolderFuzzTests $(SWIFT_FLAGS)
 	BEACON_MODEL_DAYS=365 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
