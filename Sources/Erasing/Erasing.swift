@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 package import CommandSupport
 package import EventLog
+import Glibc
 package import SystemPackage
 
 /// `erase`: has a beacon forgotten, by the files and by the gateway that writes them.
@@ -18,6 +19,8 @@ package struct Erasing {
         package var isDryRun = false
         /// The conditions of the configuration that are the beacon.
         package var conditions: [String] = []
+        /// Where `serve` keeps what files that are over come to; absent where the folder is a copy.
+        package var cacheDirectory: FilePath?
         /// Whether lines are shipped to a broker.
         package var isShipped = false
 
@@ -55,11 +58,13 @@ package struct Erasing {
         guard SmallFiles.isFolder(options.directory.string) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
         }
-        var (state, running): ([String], Int?) = ([], nil)
+        var (state, running, keepsFold): ([String], Int?, Bool) = ([], nil, false)
         var locks: [StateLock] = []
         if options.isDryRun {
             state = try forgetState()
         } else {
+            // It is made anew of the files; only root may reach it, and is not root any more after this.
+            keepsFold = !dropFold()
             try FolderOwner.become(ownerOf: options.directory)
             // One at a time: each writes files anew beside themselves.
             locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
@@ -73,8 +78,21 @@ package struct Erasing {
         } catch {
             throw ExitFailure(error)
         }
+        let notReached =
+            keepsFold
+            ? ["not reached: what serve keeps in \(options.cacheDirectory?.string ?? ""), until it runs next"] : []
         return Outcome(
-            counts: erasure.counts, files: erasure.files, words: report(erasure, state: state, running: running))
+            counts: erasure.counts, files: erasure.files,
+            words: report(erasure, state: state, running: running) + notReached)
+    }
+
+    /// Takes away what `serve` has kept of the files.
+    ///
+    /// - Returns: whether nothing is there any more.
+    private func dropFold() -> Bool {
+        guard let folder = options.cacheDirectory else { return true }
+        return unsafe folder.appending("fold").withPlatformString { unsafe unlink($0) } == 0
+            || [ENOENT, ENOTDIR].contains(errno)
     }
 
     private func lock(_ body: () throws(EventLogError) -> StateLock) throws(ExitFailure) -> StateLock {

@@ -185,3 +185,55 @@ struct HearingBook {
         if silences.count < Self.silencesMax { silences.append(silence) } else { silencesLeftOut += 1 }
     }
 }
+
+extension HearingBook: Kept {
+    static var blank: HearingBook { HearingBook(of: "") }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var name = gateway
+        try octets.pass(&name)
+        if name != gateway { self = HearingBook(of: name) }
+        try octets.pass(&silences)
+        try octets.pass(&silencesLeftOut)
+        try octets.pass(&deafness)
+        try octets.pass(&adapters)
+        try octets.pass(&silent)
+        try octets.pass(&withoutAdapter)
+        try octets.pass(&takenOut)
+        try octets.pass(&hasUntold)
+        try octets.pass(&hearsBeacons)
+        try octets.pass(&isTold)
+    }
+}
+
+extension HearingBook.AdapterState: Kept {
+    static var blank: HearingBook.AdapterState { HearingBook.AdapterState(state: .gone, since: .blank) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&state)
+        try octets.pass(&since)
+        try octets.pass(&reason)
+    }
+}
+
+extension HearingBook.Silence: Kept {
+    static var blank: HearingBook.Silence { HearingBook.Silence(gateway: "", from: .blank) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&gateway)
+        try octets.pass(&adapter)
+        try octets.pass(&from)
+        try octets.pass(&to)
+        try octets.pass(&reason)
+        try octets.pass(&isVague)
+    }
+}
+
+extension HearingBook.Deafness: Kept {
+    static var blank: HearingBook.Deafness { HearingBook.Deafness(from: .blank) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&from)
+        try octets.pass(&to)
+    }
+}

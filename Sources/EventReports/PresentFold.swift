@@ -38,3 +38,12 @@ package struct PresentFold {
             presences: finder.presences(of: goingOn, goingOn: goingOn, directory))
     }
 }
+
+extension PresentFold: Kept {
+    package static var blank: PresentFold { PresentFold() }
+
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&books)
+        try octets.pass(&recent)
+    }
+}

@@ -1,5 +1,6 @@
 package import BeaconMonitoring
 package import BluetoothLE
+package import EventLog
 
 /// The stays that ended within twenty-five hours, as long as a day can be: for whoever shows somebody's day.
 package struct RecentStays: Sendable {
@@ -21,7 +22,19 @@ package struct RecentStays: Sendable {
     package static let most = 20_000
     private static let microsecondsKept: Int64 = 25 * 3600 * 1_000_000
 
-    private var entries: [(subject: Subject, stay: Stay)] = []
+    private struct Entry: Kept {
+        var subject: Subject
+        var stay: Stay
+
+        static var blank: Entry { Entry(subject: .beacon(.blank), stay: Stay(arrival: nil, departure: .blank)) }
+        mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+            try octets.pass(&subject)
+            try octets.pass(&stay.arrival)
+            try octets.pass(&stay.departure)
+        }
+    }
+
+    private var entries: [Entry] = []
     private var newest: WallDate?
     /// How many stays of the last day were given up, since there were more than ``most``.
     package private(set) var givenUp = 0
@@ -35,7 +48,7 @@ package struct RecentStays: Sendable {
         newest = max(newest ?? departure, departure)
         if entries.count >= Self.most { makeRoom() }
         let subject = stay.subject.beacon.map { Subject.beacon($0) } ?? .condition(stay.subject.identifier)
-        entries.append((subject, Stay(arrival: stay.arrival, departure: departure)))
+        entries.append(Entry(subject: subject, stay: Stay(arrival: stay.arrival, departure: departure)))
     }
 
     /// The stays that ended at `date` or later, of each who had any, in the order in which they were told.
@@ -51,5 +64,35 @@ package struct RecentStays: Sendable {
         guard entries.count >= Self.most else { return }
         entries.removeFirst(Self.most / 4)
         givenUp += Self.most / 4
+    }
+}
+
+extension RecentStays: Kept {
+    package static var blank: RecentStays { RecentStays() }
+
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&entries)
+        try octets.pass(&newest)
+        try octets.pass(&givenUp)
+        guard entries.count <= Self.most else { throw KeptOctets.Damage() }
+    }
+}
+
+extension RecentStays.Subject: Kept {
+    package static var blank: RecentStays.Subject { .beacon(.blank) }
+
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var (beacon, condition): (BeaconIdentity?, Identifier?) = (nil, nil)
+        switch self {
+        case .beacon(let identity): beacon = identity
+        case .condition(let identifier): condition = identifier
+        }
+        try octets.pass(&beacon)
+        try octets.pass(&condition)
+        switch (beacon, condition) {
+        case (let beacon?, nil): self = .beacon(beacon)
+        case (nil, let condition?): self = .condition(condition)
+        default: throw KeptOctets.Damage()
+        }
     }
 }

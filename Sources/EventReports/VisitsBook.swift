@@ -57,7 +57,21 @@ struct VisitsBook {
         var lostSight: WallDate?
     }
 
-    private struct Open {
+    private struct Open: Kept {
+        /// What a leaving event said.
+        struct Leaving: Kept {
+            var date: WallDate
+            var lastSeen: WallDate?
+            var sequence: Int?
+
+            static var blank: Leaving { Leaving(date: .blank) }
+            mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+                try octets.pass(&date)
+                try octets.pass(&lastSeen)
+                try octets.pass(&sequence)
+            }
+        }
+
         var monitor: String
         var arrival: WallDate?
         /// The number of the line that it began with.
@@ -67,7 +81,17 @@ struct VisitsBook {
         /// The last sighting that a line tells of.
         var lastHeard: WallDate?
         /// What the leaving event said, where its visit has not come.
-        var left: (date: WallDate, lastSeen: WallDate?, sequence: Int?)?
+        var left: Leaving?
+
+        static var blank: Open { Open(monitor: "") }
+        mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+            try octets.pass(&monitor)
+            try octets.pass(&arrival)
+            try octets.pass(&sequence)
+            try octets.pass(&lostSight)
+            try octets.pass(&lastHeard)
+            try octets.pass(&left)
+        }
     }
 
     private var open: [Subject: Open] = [:]
@@ -207,7 +231,8 @@ struct VisitsBook {
             open[subject]?.lostSight = nil
             open[subject]?.lastHeard = event.lastSeen.map { line.date(of: $0) }
         case .unsatisfied:
-            open[subject]?.left = (line.date, event.lastSeen.map { line.date(of: $0) }, line.sequence)
+            open[subject]?.left = Open.Leaving(
+                date: line.date, lastSeen: event.lastSeen.map { line.date(of: $0) }, sequence: line.sequence)
         case .unmonitored: open[subject] = nil
         case .unknown:
             let date = event.lastSeen.map { line.date(of: $0) } ?? line.date
@@ -262,6 +287,34 @@ struct VisitsBook {
             open[Subject(identifier: identifier, beacon: nil)] = Open(
                 monitor: change.monitor, arrival: nil, sequence: line.sequence)
         }
+    }
+}
+
+extension VisitsBook: Kept {
+    static var blank: VisitsBook { VisitsBook(gateway: "") }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var name = gateway
+        try octets.pass(&name)
+        if name != gateway { self = VisitsBook(gateway: name) }
+        try octets.pass(&open)
+        try octets.pass(&hearing)
+        try octets.pass(&exitTimeouts)
+        try octets.pass(&isStopped)
+        try octets.pass(&boot)
+        try octets.pass(&restart)
+        try octets.pass(&first)
+        try octets.pass(&last)
+        try octets.pass(&proof)
+    }
+}
+
+extension VisitsBook.Subject: Kept {
+    static var blank: VisitsBook.Subject { VisitsBook.Subject(identifier: .blank) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&identifier)
+        try octets.pass(&beacon)
     }
 }
 

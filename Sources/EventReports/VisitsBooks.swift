@@ -72,3 +72,15 @@ struct VisitsBooks {
     /// How many of those were too many.
     var silencesLeftOut: Int { books.reduce(0) { $0 + $1.hearing.silencesLeftOut } }
 }
+
+extension VisitsBooks: Kept {
+    static var blank: VisitsBooks { VisitsBooks() }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&books)
+        try octets.pass(&gateways)
+        guard books.count == gateways.count, Set(gateways).count == gateways.count else { throw KeptOctets.Damage() }
+        places = Dictionary(zip(gateways, books.indices)) { $1 }
+        latest = nil
+    }
+}

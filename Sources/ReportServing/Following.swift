@@ -17,6 +17,8 @@ final class Following {
     private static let linesPerTurn = 500
     // Writes that come one after the other are one wake.
     private static let gathering: Duration = .milliseconds(50)
+    // What is kept is marked, and only a turn later written: whoever puts files in place of others has been heard of then.
+    private static let keepingDelay: Duration = .seconds(1)
     // Where nothing can be watched yet: a folder that is still to be made.
     private static let retry: Duration = .seconds(2)
 
@@ -45,16 +47,35 @@ final class Following {
     private var line: [UInt8] = []
     private var watch: DirectoryWatch?
     private var timer: EventLoop.Timer?
+    private let file: FoldFile?
+    // What the files up to the present one came to, until it is kept; and by what these are known again.
+    private var finished: FoldFile.Fold?
+    private var marks: (segment: String, marks: [SegmentMark])?
+    private var keeping: EventLoop.Timer?
+    // The file of the line that was noted last, how many came before it, and what was known of them.
+    private var segment = ""
+    private var filesBefore = 0
+    private var (missedBefore, damagedBefore) = (0, 0)
 
-    /// Reads from the first line on once the loop turns.
-    init(_ directory: FilePath, on loop: EventLoop) {
-        (self.directory, self.loop) = (directory, loop)
-        follower = LineFollower(directory, from: LinePosition(sequence: 0))
+    /// Reads on behind what `file` has kept, else from the first line on, once the loop turns.
+    init(_ directory: FilePath, keptIn file: FoldFile? = nil, on loop: EventLoop) {
+        (self.directory, self.loop, self.file) = (directory, loop, file)
+        if let fold = file?.read() {
+            (state, dating, segment, filesBefore) = (fold.state, fold.dating, fold.position.segment, fold.files)
+            (missedBefore, damagedBefore) = (fold.missed, fold.damaged)
+            follower = LineFollower(directory, from: fold.position)
+        } else {
+            follower = LineFollower(directory, from: LinePosition(sequence: 0))
+        }
         timer = loop.makeTimer { [unowned self] _ in read() }
         if let timer { loop.set(timer, at: loop.now) }
+        if file != nil { keeping = loop.makeTimer { [unowned self] _ in keep() } }
     }
 
-    deinit { if let timer { loop.end(timer) } }
+    deinit {
+        if let timer { loop.end(timer) }
+        if let keeping { loop.end(keeping) }
+    }
 
     /// Whether dates are being put right: what is shown is as it was told before.
     var isReading: Bool { !isCurrent || anew != nil }
@@ -81,9 +102,14 @@ final class Following {
                 }
             }
             while count < Self.linesPerTurn {
+                let (before, missed, damaged) = (follower.position.sequence, follower.missed, follower.damaged)
                 guard try follower.next(into: &line, upTo: LinePosition.sequenceMax, &message) else {
                     isAtEnd = true
                     break
+                }
+                if follower.position.segment != segment {
+                    // What is missing or damaged between two files counts for neither.
+                    noteEnd(before, isClean: (missed, damaged) == (follower.missed, follower.damaged))
                 }
                 note()
                 count += 1
@@ -120,12 +146,54 @@ final class Following {
             state = read
             anew = nil
         }
-        (missed, damaged) = (follower.missed, follower.damaged)
+        (missed, damaged) = (missedBefore + follower.missed, damagedBefore + follower.damaged)
         isCurrent = true
-        guard dating.isOutdated else { return }
+        guard dating.isOutdated else {
+            if let keeping, finished != nil, loop.time(of: keeping) == nil {
+                loop.set(keeping, at: loop.now + Self.keepingDelay)
+            }
+            return
+        }
         dating.beginAnew()
         anew = State()
+        rewind()
+    }
+
+    private func rewind() {
         follower = LineFollower(directory, from: LinePosition(sequence: 0))
+        (finished, marks, segment, filesBefore, missedBefore, damagedBefore) = (nil, nil, "", 0, 0, 0)
+    }
+
+    /// The first line of another file has come, and has not been noted; `last`: the number of the last line before it.
+    private func noteEnd(_ last: Int, isClean: Bool) {
+        defer { segment = follower.position.segment }
+        guard !segment.isEmpty else { return }
+        filesBefore += 1
+        guard file != nil, isClean, !dating.isOutdated else { return }
+        finished = FoldFile.Fold(
+            state: anew ?? state, dating: dating,
+            position: LinePosition(sequence: last, segment: follower.position.segment),
+            missed: missedBefore + follower.missed, damaged: damagedBefore + follower.damaged, files: filesBefore)
+    }
+
+    /// Marks the files of what is finished, and keeps it once all who put files in place of others have been heard.
+    private func keep() {
+        guard let file, let keeping, let finished else { return }
+        if let marks, marks.segment == finished.position.segment {
+            file.write(finished, marks.marks)
+            (self.finished, self.marks) = (nil, nil)
+            return
+        }
+        let segment = finished.position.segment
+        guard let marks = (try? SegmentMark.marks(before: segment, in: directory)) ?? nil,
+            marks.count == finished.files
+        else {
+            // Some are gone, which the fold still has: it is of no files that there are.
+            self.finished = nil
+            return file.drop()
+        }
+        self.marks = (segment, marks)
+        loop.set(keeping, at: loop.now + Self.keepingDelay)
     }
 
     /// Everything from the first line: what was told before may have been erased, and is not to be shown any more.
@@ -133,7 +201,8 @@ final class Following {
         state = State()
         anew = nil
         dating = LineDating()
-        follower = LineFollower(directory, from: LinePosition(sequence: 0))
+        rewind()
+        file?.drop()
         isCurrent = false
     }
 

@@ -89,3 +89,40 @@ struct LineCounts {
         }
     }
 }
+
+extension LineCounts: Kept {
+    static var blank: LineCounts { LineCounts() }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&gateway)
+        try octets.pass(&program)
+        try octets.pass(&started)
+        try octets.pass(&lines)
+        try octets.pass(&events)
+        try octets.pass(&visits)
+        try octets.pass(&conditions)
+        try octets.pass(&undecided)
+        try octets.pass(&lastDate)
+        try octets.pass(&sequence)
+        try octets.pass(&identifiers)
+        guard identifiers.count <= Self.identifiersMax else { throw KeptOctets.Damage() }
+    }
+}
+
+extension LineCounts.Subject: Kept {
+    static var blank: LineCounts.Subject { LineCounts.Subject(identifier: "", isBeacon: false) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&identifier)
+        try octets.pass(&isBeacon)
+    }
+}
+
+extension LineCounts.EventKind: Kept {
+    static var blank: LineCounts.EventKind { LineCounts.EventKind(subject: .blank, state: .unknown) }
+
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&subject)
+        try octets.pass(&state)
+    }
+}

@@ -12,6 +12,8 @@ final class ReportServer {
     struct Source {
         /// The folder of the event files.
         var directory: FilePath
+        /// Where what the files come to is kept over restarts; absent: nowhere.
+        var cacheDirectory: FilePath?
         /// What people call beacons.
         var names = BeaconNames()
         /// The configuration's path, for the commands.
@@ -65,7 +67,8 @@ final class ReportServer {
         (names, self.loop, self.wall) = (source.names, loop, wall)
         directory = BeaconDirectory(source.names)
         orders = ReportOrders(configuration: source.configuration, time: source.time)
-        following = Following(source.directory, on: loop)
+        following = Following(
+            source.directory, keptIn: source.cacheDirectory.map { FoldFile(in: $0, of: source.directory) }, on: loop)
         runner = ReportRunner(source.program, on: loop)
         daemon = source.statusSocket.isEmpty ? nil : DaemonStatus(source.statusSocket, on: loop)
         try listen(listener, settings, access)

@@ -43,7 +43,8 @@ package enum ServeProcess {
         do throws(Errno) {
             let loop = try EventLoop()
             let source = ReportServer.Source(
-                directory: FilePath(configuration.output.directory), names: configuration.beacons, configuration: path,
+                directory: FilePath(configuration.output.directory),
+                cacheDirectory: FilePath(serve.cacheDirectory), names: configuration.beacons, configuration: path,
                 program: Companions.path("beacon-gateway"), statusSocket: configuration.output.statusSocket)
             let access = files.users.map { BasicAccess($0, on: loop) }
             var shown = settings

@@ -69,6 +69,7 @@ struct EraseCommand: ParsableCommand {
             var options = Erasing.Options(FilePath(folder ?? output.directory), request)
             if folder == nil {
                 options.stateDirectory = FilePath(output.stateDirectory)
+                options.cacheDirectory = configuration.map { FilePath($0.serve.cacheDirectory) }
                 options.isShipped = configuration?.mqtt != nil
                 options.conditions = ErasureSubject.conditions(that: request, of: configuration)
             }

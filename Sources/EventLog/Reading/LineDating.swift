@@ -56,3 +56,14 @@ package struct LineDating {
         boot = LogReader.Boot()
     }
 }
+
+extension LineDating: Kept {
+    package static var blank: LineDating { LineDating() }
+
+    /// What the `clock` lines said; not what is made of each line anew.
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&stamping)
+        try octets.pass(&clockSequence)
+        boot = LogReader.Boot()
+    }
+}

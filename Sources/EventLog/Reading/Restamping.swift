@@ -8,15 +8,29 @@ import SystemPackage
 /// The offset between wall clock and timeline is one number between steps, and a step corrects an error. So the dates of
 /// all lines of one start of the machine become right with the offset that it had last while it was synchronised, or
 /// had last where it never was.
-struct Restamping {
-    private var offsets: [String: (offset: ClockOffset, isSynchronized: Bool)] = [:]
+struct Restamping: Kept {
+    private struct Known: Kept {
+        var offset: ClockOffset
+        var isSynchronized: Bool
+
+        static var blank: Known { Known(offset: .zero, isSynchronized: false) }
+        mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+            try octets.pass(&offset)
+            try octets.pass(&isSynchronized)
+        }
+    }
+
+    private var offsets: [String: Known] = [:]
 
     init() {}
+
+    static var blank: Restamping { Restamping() }
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) { try octets.pass(&offsets) }
 
     /// Takes in a `clock` line.
     mutating func note(_ change: ClockChange, machine: String) {
         if let known = offsets[machine], known.isSynchronized, !change.isSynchronized { return }
-        offsets[machine] = (change.after, change.isSynchronized)
+        offsets[machine] = Known(offset: change.after, isSynchronized: change.isSynchronized)
     }
 
     /// What the dates of a start of the machine are to be printed with; `nil` where they are as they should be.

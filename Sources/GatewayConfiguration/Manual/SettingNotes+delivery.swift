@@ -117,6 +117,11 @@ extension ServeKey {
             SettingNote(
                 .text("address"), .words("any address may connect"),
                 "The address of the proxy that alone may connect. Who may look is for it to decide, and so is TLS.")
+        case .cacheDirectory:
+            SettingNote(
+                .path(lengthMost: SettingLimits.pathOctets), .value(ServeConfiguration().cacheDirectory),
+                "Where it keeps what event files that are over come to, so that it need not read them all when it starts; one that is not there, or can't be written to, keeps nothing."
+            )
         }
     }
 }

@@ -10,6 +10,7 @@ extension Reader {
         serve.tls = tls(section)
         serve.usersFile = setting(.usersFile, of: section, Self.path).value
         serve.trustedProxy = setting(.trustedProxy, of: section, Self.host).value
+        if let path = setting(.cacheDirectory, of: section, Self.path).value { serve.cacheDirectory = path }
         guard isWhole, let offset = address.offset, let lack = serve.lackOfProtection else { return serve }
         mistakes.report(at: offset, "serve.address is \(serve.address), \(lack.what)", hint: lack.hint)
         return serve

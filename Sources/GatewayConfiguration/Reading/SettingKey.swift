@@ -197,7 +197,7 @@ enum TLSKey: UInt8, SettingKey {
 
 /// Under `serve`.
 enum ServeKey: UInt8, SettingKey {
-    case address, port, hostName, tls, usersFile, trustedProxy
+    case address, port, hostName, tls, usersFile, trustedProxy, cacheDirectory
 
     static let names = table()
     var name: String {
@@ -208,6 +208,7 @@ enum ServeKey: UInt8, SettingKey {
         case .tls: "tls"
         case .usersFile: "users_file"
         case .trustedProxy: "trusted_proxy"
+        case .cacheDirectory: "cache_directory"
         }
     }
 }

@@ -27,6 +27,9 @@ public struct ServeConfiguration: Sendable, Hashable {
     /// The address of the proxy that alone may connect, and that lets in only who may look; absent: anybody who can may
     /// connect.
     public var trustedProxy: String?
+    /// The folder in which it keeps what the event files that are over come to, so that it begins at once; an absolute path.
+    /// One that is not there, or can't be written to, keeps nothing.
+    public var cacheDirectory = "/var/cache/beacon-gateway-serve"
 
     /// The defaults: this machine alone, port 8080.
     public init() {}

@@ -1,0 +1,76 @@
+package import BeaconMonitoring
+package import BluetoothLE
+
+extension Int: Kept {
+    package static var blank: Int { 0 }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) { try octets.pass(&self) }
+}
+
+extension String: Kept {
+    package static var blank: String { "" }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) { try octets.pass(&self) }
+}
+
+extension WallDate: Kept {
+    package static var blank: WallDate { WallDate(microseconds: 0) }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var number = microseconds
+        try octets.pass(&number)
+        self = WallDate(microseconds: number)
+    }
+}
+
+extension ClockOffset: Kept {
+    package static var blank: ClockOffset { .zero }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var number = nanoseconds
+        try octets.pass(&number)
+        self = ClockOffset(nanoseconds: number)
+    }
+}
+
+extension Duration: Kept {
+    package static var blank: Duration { .zero }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var (seconds, attoseconds) = components
+        try octets.pass(&seconds)
+        try octets.pass(&attoseconds)
+        self = Duration(secondsComponent: seconds, attosecondsComponent: attoseconds)
+    }
+}
+
+extension Identifier: Kept {
+    package static var blank: Identifier { Identifier(lookup: "") }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        // What lines name is looked up as they name it, whether it is a good name or not.
+        var text = text
+        try octets.pass(&text)
+        self = Identifier(lookup: text)
+    }
+}
+
+extension BeaconIdentity: Kept {
+    package static var blank: BeaconIdentity {
+        BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0)
+    }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        var (high, low, numbers) = (uuid.high, uuid.low, UInt64(major) << 16 | UInt64(minor))
+        try octets.pass(&high)
+        try octets.pass(&low)
+        try octets.pass(&numbers)
+        guard let numbers = UInt32(exactly: numbers) else { throw KeptOctets.Damage() }
+        self = BeaconIdentity(
+            uuid: ProximityUUID(high: high, low: low), major: UInt16(numbers >> 16),
+            minor: UInt16(truncatingIfNeeded: numbers))
+    }
+}
+
+extension LinePosition: Kept {
+    package static var blank: LinePosition { LinePosition(sequence: 0) }
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&sequence)
+        try octets.pass(&segment)
+        try octets.pass(&offset)
+        guard (0...Self.sequenceMax).contains(sequence), offset >= 0 else { throw KeptOctets.Damage() }
+    }
+}

@@ -1,0 +1,179 @@
+/// Something that is kept over restarts as octets: one function names its parts, for writing and for reading.
+package protocol Kept {
+    /// What reading begins with.
+    static var blank: Self { get }
+    /// Hands over each part, always in the same order.
+    ///
+    /// - Throws: ``KeptOctets/Damage`` where what is read is not what was written.
+    mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage)
+}
+
+/// The octets of what is ``Kept``: written, or read. Whoever keeps them says of which version they are, and knows by a
+/// digest that they are whole; here only nothing traps, and nothing takes more memory than the octets do.
+package struct KeptOctets {
+    /// What was read is not what was written.
+    package struct Damage: Error, Hashable {
+        /// Whatever it was: all of it counts for nothing.
+        package init() {}
+    }
+
+    /// All of them.
+    package private(set) var octets: [UInt8]
+    private let isReading: Bool
+    private var place = 0
+
+    /// To be written.
+    package init() { (octets, isReading) = ([], false) }
+
+    /// To be read.
+    package init(reading octets: [UInt8]) { (self.octets, isReading) = (octets, true) }
+
+    /// Whether all has been read.
+    package var isAtEnd: Bool { place == octets.count }
+
+    /// A digest of octets that tells damage, not intent: FNV-1a of 64 bits.
+    package static func digest(_ octets: ArraySlice<UInt8>) -> UInt64 {
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        for octet in octets { digest = (digest ^ UInt64(octet)) &* 0x100_0000_01B3 }
+        return digest
+    }
+
+    /// A number, in as few octets as it needs (LEB128).
+    package mutating func pass(_ value: inout UInt64) throws(Damage) {
+        if isReading {
+            value = 0
+            for shift in stride(from: UInt64(0), to: 64, by: 7) {
+                let octet = try next()
+                value |= UInt64(octet & 0x7F) << shift
+                if octet < 0x80 { return }
+            }
+            throw Damage()
+        }
+        var rest = value
+        while rest >= 0x80 {
+            octets.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        octets.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// A number with a sign: small ones are short, whatever the sign.
+    package mutating func pass(_ value: inout Int64) throws(Damage) {
+        var folded = UInt64(bitPattern: value << 1 ^ value >> 63)
+        try pass(&folded)
+        value = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
+    }
+
+    /// A number of the machine's own size, as 64 bits.
+    package mutating func pass(_ value: inout Int) throws(Damage) {
+        var number = Int64(value)
+        try pass(&number)
+        value = Int(number)
+    }
+
+    /// Yes or no.
+    package mutating func pass(_ value: inout Bool) throws(Damage) {
+        var number: UInt64 = value ? 1 : 0
+        try pass(&number)
+        guard number < 2 else { throw Damage() }
+        value = number == 1
+    }
+
+    /// One of some, by its number.
+    package mutating func pass<Value: RawRepresentable<UInt8>>(_ value: inout Value) throws(Damage) {
+        var number = UInt64(value.rawValue)
+        try pass(&number)
+        guard let raw = UInt8(exactly: number), let known = Value(rawValue: raw) else { throw Damage() }
+        value = known
+    }
+
+    /// Words.
+    package mutating func pass(_ value: inout String) throws(Damage) {
+        let count = try passCount(value.utf8.count)
+        guard isReading else { return octets.append(contentsOf: value.utf8) }
+        guard let text = String(validating: octets[place..<place + count], as: UTF8.self) else { throw Damage() }
+        value = text
+        place += count
+    }
+
+    /// What consists of parts.
+    package mutating func pass<Value: Kept>(_ value: inout Value) throws(Damage) { try value.pass(&self) }
+
+    /// What may be absent.
+    package mutating func pass<Value: Kept>(_ value: inout Value?) throws(Damage) {
+        var isThere = value != nil
+        try pass(&isThere)
+        guard isThere else { return value = nil }
+        var part = value ?? .blank
+        try part.pass(&self)
+        value = part
+    }
+
+    /// Several, in their order.
+    package mutating func pass<Value: Kept>(_ values: inout [Value]) throws(Damage) {
+        let count = try passCount(values.count)
+        if isReading { values = [] }
+        for index in 0..<count {
+            var part = isReading ? .blank : values[index]
+            try part.pass(&self)
+            if isReading { values.append(part) }
+        }
+    }
+
+    /// Several, in no order: the same ones are the same octets.
+    package mutating func pass<Value: Kept & Hashable>(_ values: inout Set<Value>) throws(Damage) {
+        let count = try passCount(values.count)
+        guard isReading else { return try write(values) { part, octets throws(Damage) in try octets.pass(&part) } }
+        values = []
+        for _ in 0..<count {
+            var part = Value.blank
+            try part.pass(&self)
+            values.insert(part)
+        }
+    }
+
+    /// What is found by a key, in no order: the same is the same octets.
+    package mutating func pass<Key: Kept & Hashable, Value: Kept>(_ values: inout [Key: Value]) throws(Damage) {
+        let count = try passCount(values.count)
+        guard isReading else {
+            return try write(values) { part, octets throws(Damage) in
+                try octets.pass(&part.key)
+                try octets.pass(&part.value)
+            }
+        }
+        values = [:]
+        for _ in 0..<count {
+            var (key, value) = (Key.blank, Value.blank)
+            try key.pass(&self)
+            try value.pass(&self)
+            values[key] = value
+        }
+    }
+
+    private mutating func write<Parts: Sequence>(
+        _ parts: Parts, _ body: (inout Parts.Element, inout KeptOctets) throws(Damage) -> Void
+    ) throws(Damage) {
+        var written: [[UInt8]] = []
+        for part in parts {
+            var (part, octets) = (part, KeptOctets())
+            try body(&part, &octets)
+            written.append(octets.octets)
+        }
+        written.sort { $0.lexicographicallyPrecedes($1) }
+        for part in written { octets += part }
+    }
+
+    /// How many follow: each takes an octet at least, so no more are made room for than are there.
+    private mutating func passCount(_ count: Int) throws(Damage) -> Int {
+        var number = UInt64(count)
+        try pass(&number)
+        guard !isReading || number <= UInt64(octets.count - place) else { throw Damage() }
+        return Int(number)
+    }
+
+    private mutating func next() throws(Damage) -> UInt8 {
+        guard place < octets.count else { throw Damage() }
+        defer { place += 1 }
+        return octets[place]
+    }
+}

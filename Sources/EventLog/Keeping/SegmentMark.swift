@@ -1,0 +1,48 @@
+import Glibc
+package import SystemPackage
+
+/// By what an event file is known again: whoever wrote it anew, put another one in its place, cut it or copied it, made
+/// another one of it.
+package struct SegmentMark: Sendable, Hashable, Kept {
+    private var name = ""
+    private var inode: UInt64 = 0
+    private var size: Int64 = 0
+    // Digests of when its octets were changed last, and of when whatever is known of it was (st_mtim, st_ctim of stat(2)).
+    private var modified: UInt64 = 0
+    private var changed: UInt64 = 0
+
+    package static var blank: SegmentMark { SegmentMark() }
+
+    package mutating func pass(_ octets: inout KeptOctets) throws(KeptOctets.Damage) {
+        try octets.pass(&name)
+        try octets.pass(&inode)
+        try octets.pass(&size)
+        try octets.pass(&modified)
+        try octets.pass(&changed)
+    }
+
+    /// The event files of a folder that come before the one that is called `name`, in the order of their lines.
+    ///
+    /// - Returns: `nil` where that one is not there.
+    /// - Throws: `Errno` of what reads folders, and of lstat(2).
+    package static func marks(before name: String, in directory: FilePath) throws(Errno) -> [SegmentMark]? {
+        var list = SegmentList()
+        let segments = try list.read(directory, SystemFiles())
+        guard let end = segments.firstIndex(where: { $0.name == name }) else { return nil }
+        var marks: [SegmentMark] = []
+        for segment in segments[..<end] { marks.append(try mark(segment.name, in: directory)) }
+        return marks
+    }
+
+    private static func mark(_ name: String, in directory: FilePath) throws(Errno) -> SegmentMark {
+        var status = stat()
+        let result = unsafe directory.appending(name).withPlatformString { unsafe lstat($0, &status) }
+        guard result == 0 else { throw Errno(rawValue: errno) }
+        func digest(_ time: timespec) -> UInt64 {
+            unsafe withUnsafeBytes(of: time) { unsafe KeptOctets.digest(Array($0)[...]) }
+        }
+        return SegmentMark(
+            name: name, inode: UInt64(status.st_ino), size: Int64(status.st_size),
+            modified: digest(status.st_mtim), changed: digest(status.st_ctim))
+    }
+}

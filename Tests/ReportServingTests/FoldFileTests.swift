@@ -1,0 +1,255 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import Foundation
+import Polling
+import ProgramSupport
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import ReportServing
+
+/// What is kept of event files that are over, so that a start need not read them all.
+@Suite struct FoldFileTests {
+    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...8)
+
+    @Test(arguments: seeds)
+    func `a start on what is kept comes to what all lines come to, wherever a file ended`(seed: UInt64) async throws {
+        var generator = SeededGenerator(state: seed)
+        let world = try FoldedWorld(&generator)
+        var kept = 0
+        for count in 2...world.files.count {
+            try world.clear()
+            for file in world.files[..<count] { try world.write(file) }
+            do {
+                let before = try await world.follow(keeping: true)
+                try await world.keep(before)
+            }
+            // What a clock put right is kept with the dates that it put right, or not at all.
+            let fold = world.file.read()
+            if let fold {
+                kept += 1
+                #expect(fold.files == count - 1)
+                #expect(fold.position.segment == world.files[count - 1].name)
+            }
+            for file in world.files[count...] { try world.write(file) }
+            let begun = Following(world.directory, keptIn: world.file, on: world.loop)
+            #expect(
+                begun.state.counts.sequence == fold?.position.sequence ?? 0, "nothing of what is kept is read again")
+            try await world.turn(begun)
+            let whole = try await world.follow(keeping: false)
+            #expect(try world.octets(begun) == world.octets(whole), "seed \(seed), \(count) files")
+            #expect((begun.missed, begun.damaged) == (whole.missed, whole.damaged))
+        }
+        #expect(kept > 0)
+    }
+
+    @Test func `what is kept of files counts for nothing where they are others`() async throws {
+        var generator = SeededGenerator(state: 3)
+        let world = try FoldedWorld(&generator)
+        func path(_ place: Int) -> String { "\(world.directory)/\(world.files[place].name)" }
+        let manager = FileManager.default
+        // Each as an operator, an erasure, retention or a crash leaves them.
+        let changes: [(String, () throws -> Void)] = [
+            (
+                "one was written anew, with the same octets",
+                {
+                    try manager.copyItem(atPath: path(1), toPath: path(1) + ".erasing.new")
+                    #expect(rename(path(1) + ".erasing.new", path(1)) == 0)
+                }
+            ),
+            ("the first is gone", { try manager.removeItem(atPath: path(0)) }),
+            ("one was cut", { truncate(path(1), off_t(world.files[1].text.utf8.count - 1)) }),
+            (
+                "an octet of one was changed in its place",
+                {
+                    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path(1)))
+                    try handle.seek(toOffset: 3)
+                    try handle.write(contentsOf: Data("v".utf8))
+                    try handle.close()
+                }
+            ),
+            (
+                "another has come between",
+                {
+                    try manager.copyItem(
+                        atPath: path(0), toPath: path(0).replacing("20261121T000000Z", with: "20261121T000001Z"))
+                }
+            ),
+            ("the one that was next is gone", { try manager.removeItem(atPath: path(world.files.count - 1)) }),
+            ("what is kept was damaged", { try world.damage { $0[$0.count / 2] ^= 1 } }),
+            ("what is kept ends too early", { try world.damage { $0.removeLast() } }),
+            ("what is kept is empty", { try world.damage { $0.removeAll() } }),
+            ("what is kept has more behind it", { try world.damage { $0.append(0) } }),
+        ]
+        for (what, change) in changes {
+            try world.clear()
+            for file in world.files { try world.write(file) }
+            do {
+                let following = try await world.follow(keeping: true)
+                try await world.keep(following)
+            }
+            #expect(world.file.read() != nil, "\(what): it was kept")
+            #expect(FoldFile(in: world.cache, of: world.directory, version: "0.0.0").read() == nil)
+            #expect(FoldFile(in: world.cache, of: FilePath("/elsewhere")).read() == nil)
+            try change()
+            #expect(world.file.read() == nil, "\(what)")
+            let begun = Following(world.directory, keptIn: world.file, on: world.loop)
+            #expect(begun.state.counts.sequence == 0, "\(what)")
+        }
+    }
+
+    @Test func `who is erased while a page is served is not kept either`() async throws {
+        var generator = SeededGenerator(state: 4)
+        let world = try FoldedWorld(&generator)
+        for file in world.files { try world.write(file) }
+        let following = try await world.follow(keeping: true)
+        try await world.keep(following)
+        let beacon = Array("F7826DA6".utf8)
+        #expect(world.file.read() != nil)
+        for file in world.files {
+            // What stands there instead tells of nobody.
+            let path = "\(world.directory)/\(file.name)"
+            let text = file.text.replacing("F7826DA6", with: "00000000")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path + ".erasing.new"))
+            #expect(rename(path + ".erasing.new", path) == 0)
+        }
+        try await world.turn(following) { following.state.counts.sequence < world.last }
+        #expect(world.file.read() == nil)
+        try await world.turn(following)
+        try await world.keep(following)
+        let fold = try #require(world.file.read())
+        #expect(try FoldedWorld.octets(fold).firstRange(of: beacon) == nil)
+        #expect(following.state.counts.sequence == world.last)
+    }
+
+    @Test func `what is kept nowhere changes nothing`() async throws {
+        var generator = SeededGenerator(state: 5)
+        let world = try FoldedWorld(&generator)
+        for file in world.files { try world.write(file) }
+        try FileManager.default.removeItem(atPath: world.cache.string)
+        let following = try await world.follow(keeping: true)
+        try await world.keep(following)
+        #expect(!FileManager.default.fileExists(atPath: world.cache.string))
+        #expect(following.state.counts.sequence == world.last)
+    }
+
+    @Test(arguments: seeds)
+    func `damaged octets of what is kept are told or read, and trap nothing`(seed: UInt64) async throws {
+        var generator = SeededGenerator(state: seed)
+        let world = try FoldedWorld(&generator)
+        for file in world.files { try world.write(file) }
+        let following = try await world.follow(keeping: false)
+        let octets = try world.octets(following)
+        for _ in 0..<500 {
+            var damaged = octets
+            for _ in 0...generator.below(4) {
+                damaged[generator.below(damaged.count)] = UInt8(truncatingIfNeeded: generator.next())
+            }
+            if generator.chance(20) { damaged.removeLast(generator.below(damaged.count)) }
+            var reading = KeptOctets(reading: damaged)
+            var fold = FoldFile.Fold()
+            do throws(KeptOctets.Damage) { try fold.pass(&reading) } catch { continue }
+        }
+        // Each beginning of what was written lacks its end.
+        for count in stride(from: 0, to: octets.count, by: 7) {
+            var reading = KeptOctets(reading: Array(octets[..<count]))
+            var fold = FoldFile.Fold()
+            #expect(throws: KeptOctets.Damage.self) { try fold.pass(&reading) }
+        }
+    }
+}
+
+/// A day of a gateway in several event files, that is followed by a clock of its own.
+private final class FoldedWorld {
+    let files: [(name: String, text: String)]
+    let last: Int
+    let directory: FilePath
+    let cache: FilePath
+    let loop: EventLoop
+    private let scratch: Scratch
+    private let clock: HandClock
+
+    private final class HandClock { var now = Instant(nanoseconds: 1) }
+
+    var file: FoldFile { FoldFile(in: cache, of: directory) }
+
+    init(_ generator: inout SeededGenerator) throws {
+        scratch = try Scratch()
+        let clock = HandClock()
+        self.clock = clock
+        loop = try EventLoop(clock: { clock.now })
+        directory = FilePath(scratch.path("events"))
+        cache = FilePath(scratch.path("cache"))
+        var writer = LineWriter()
+        OneFoldTests.lines(&generator, &writer)
+        var files: [(String, String)] = []
+        var begin = 0
+        while begin < writer.lines.count {
+            // Four at least, so that there are ends between them.
+            let end = min(writer.lines.count, begin + 1 + generator.below(max(1, writer.lines.count / 4)))
+            let text = writer.lines[begin..<end].map { $0 + "\n" }.joined()
+            files.append((String(format: "events-%012d-20261121T000000Z.jsonl", begin + 1), text))
+            begin = end
+        }
+        self.files = files
+        last = writer.sequence
+        try clear()
+    }
+
+    /// Neither event files nor anything kept.
+    func clear() throws {
+        for folder in [directory.string, cache.string] {
+            try? FileManager.default.removeItem(atPath: folder)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+    }
+
+    func write(_ file: (name: String, text: String)) throws {
+        try Data(file.text.utf8).write(to: URL(fileURLWithPath: "\(directory)/\(file.name)"))
+    }
+
+    /// One that has read all that there is.
+    func follow(keeping: Bool) async throws -> Following {
+        let following = Following(directory, keptIn: keeping ? file : nil, on: loop)
+        try await turn(following)
+        return following
+    }
+
+    func turn(_ following: Following) async throws { try await turn(following) { !following.isReading } }
+
+    func turn(_ following: Following, until isSo: () -> Bool) async throws {
+        try await until("all is read") {
+            clock.now = clock.now + .milliseconds(100)
+            try loop.turn(waits: false)
+            return isSo()
+        }
+    }
+
+    /// As long as keeping takes.
+    func keep(_ following: Following) async throws {
+        for _ in 0..<40 {
+            clock.now = clock.now + .milliseconds(100)
+            try loop.turn(waits: false)
+        }
+    }
+
+    func damage(_ body: (inout [UInt8]) -> Void) throws {
+        let url = URL(fileURLWithPath: cache.appending(FoldFile.name).string)
+        var octets = [UInt8](try Data(contentsOf: url))
+        body(&octets)
+        try Data(octets).write(to: url)
+    }
+
+    /// All that a fold is, as it would be kept: the same is the same octets.
+    func octets(_ following: Following) throws -> [UInt8] {
+        try Self.octets(FoldFile.Fold(state: following.state))
+    }
+
+    static func octets(_ fold: FoldFile.Fold) throws -> [UInt8] {
+        var (octets, fold) = (KeptOctets(), fold)
+        try fold.pass(&octets)
+        return octets.octets
+    }
+}
