@@ -39,9 +39,10 @@ struct SiteForms {
     private let utc = ISO8601DateFormatter()
 
     init() throws {
+        let zone: TimeZone = try #require(TimeZone(identifier: SiteFolders.zone))
         local = DateFormatter()
         local.locale = Locale(identifier: "en_US_POSIX")
-        local.timeZone = try #require(TimeZone(identifier: SiteFolders.zone))
+        local.timeZone = zone
         local.dateFormat = "yyyy-MM-dd HH:mm:ss"
     }
 
