@@ -200,6 +200,8 @@ let package = Package(
             swiftSettings: ours),
         // What a site's log is asked, whatever keeps it: no network, no file, no clock.
         .target(name: "SiteLog", dependencies: ["BluetoothLE"], swiftSettings: ours),
+        // What gateways send to it: no network, no file, no clock.
+        .target(name: "SiteBatch", dependencies: ["BluetoothLE", "SiteLog"], swiftSettings: ours),
         .target(
             name: "SiteLogFiles",
             dependencies: [
@@ -335,6 +337,8 @@ let package = Package(
         .target(
             name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
+        .testTarget(
+            name: "SiteBatchTests", dependencies: ["BluetoothLE", "SiteBatch", "SiteLog"]),
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [
