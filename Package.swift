@@ -338,7 +338,7 @@ let package = Package(
             name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
         .testTarget(
-            name: "SiteBatchTests", dependencies: ["BluetoothLE", "SiteBatch", "SiteLog"]),
+            name: "SiteBatchTests", dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [

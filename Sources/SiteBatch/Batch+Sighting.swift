@@ -34,7 +34,8 @@ extension Batch {
             self.time = time.wholeMicroseconds
             self.adapter = adapter
             self.advertiser = advertiser
-            self.rssi = rssi
+            // What says 127 says that nobody knows (``RSSI/init(reported:)``).
+            self.rssi = rssi.flatMap { RSSI(reported: RSSI.octet($0)) }
         }
     }
 
@@ -105,7 +106,7 @@ extension Batch {
         package init(first: Sighting, last time: Instant, rssi: RSSI?, between: Between) throws(BatchError) {
             self.first = first
             lastTime = time.wholeMicroseconds
-            lastRSSI = rssi
+            lastRSSI = rssi.flatMap { RSSI(reported: RSSI.octet($0)) }
             self.between = between
             let second = BatchBounds.runTime.nanoseconds
             guard first.time <= lastTime, first.time.nanoseconds / second == lastTime.nanoseconds / second else {
@@ -120,7 +121,9 @@ extension Batch.Advertiser: Comparable {
     package static func < (left: Self, right: Self) -> Bool {
         guard left.beacon == right.beacon else { return left.beacon < right.beacon }
         guard left.measuredPower == right.measuredPower else { return left.measuredPower < right.measuredPower }
-        return DeviceAddress.packed(left.address) < DeviceAddress.packed(right.address)
+        guard let one = left.address else { return false }
+        guard let other = right.address else { return true }
+        return one.kind == other.kind ? one.value < other.value : one.kind.rawValue < other.kind.rawValue
     }
 }
 

@@ -1,11 +1,11 @@
 /// The cyclic redundancy check of Ethernet and zip (ISO/IEC 8802-3; reflected polynomial EDB88320).
-enum CRC32 {
+package enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
     }
 
     /// That of some octets: of `123456789` it is CBF43926.
-    static func of(_ octets: some Sequence<UInt8>) -> UInt32 {
+    package static func of(_ octets: some Sequence<UInt8>) -> UInt32 {
         ~octets.reduce(~0) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ ($0 >> 8) }
     }
 }
