@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -189,13 +189,23 @@ house: ## Holds what documents say against what is there, and the sources agains
 house-write: ## Writes into docs what can be read from Package.swift and the sources, and the index of decisions.
 	$(PYTHON) Tests/House/check --write
 
-bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker; see Tests/Benchmark.
+bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker, and what bench-serve does; see Tests/Benchmark.
 	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
 	$(RELEASE) --product journal-writer $(SWIFT_FLAGS)
 	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
 	$(RELEASE) --product gateway-cost $(SWIFT_FLAGS)
 	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
 	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
+	$(MAKE) bench-serve
+
+bench-serve: deps release ## Measures `serve` over a month and a year of a busy site beside a page of Flask's, which it installs: 6.8 GB of disk.
+	@$(call install-packages,python3-venv)
+	@# Made whole or not at all: what is half there would be taken for done.
+	cmp -s Tests/Benchmark/flask/requirements.txt $(BUILD_DIR)/flask/requirements.txt || { \
+	  rm -rf $(BUILD_DIR)/flask && $(PYTHON) -m venv $(BUILD_DIR)/flask && \
+	  $(BUILD_DIR)/flask/bin/pip install --quiet -r Tests/Benchmark/flask/requirements.txt && \
+	  cp Tests/Benchmark/flask/requirements.txt $(BUILD_DIR)/flask/; }
+	$(PYTHON) Tests/Benchmark/serve $(SERVER) $(BUILD_DIR)/flask/bin/python
 
 flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
 	@# What it would write without the bound, and what it writes with the live default.
