@@ -57,7 +57,10 @@ package final class HTTPPromise {
 package struct HTTPResponse: Sendable, Hashable {
     package var status: UInt16
     package var contentType: String
-    package var body: [UInt8]
+    package let body: [UInt8]
+    /// The tag: a hash of the octets (FNV-1a, 64 bits), which need not withstand anybody. It is made once, since a page is
+    /// told to many.
+    let tag: String
     /// Seconds after which to ask again, where that is said.
     package var retryAfter: Int?
     /// Whether it has a tag by which the client finds that nothing has changed.
@@ -69,6 +72,9 @@ package struct HTTPResponse: Sendable, Hashable {
 
     package init(status: UInt16 = 200, contentType: String, body: [UInt8]) {
         (self.status, self.contentType, self.body) = (status, contentType, body)
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for octet in body { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01B3 }
+        tag = "\"\(String(hash, radix: 16))\""
     }
 
     /// A sentence in plain words.
@@ -77,13 +83,6 @@ package struct HTTPResponse: Sendable, Hashable {
             status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
         response.hasTag = false
         return response
-    }
-
-    /// The tag: a hash of the octets (FNV-1a, 64 bits), which need not withstand anybody.
-    var tag: String {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for octet in body { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01B3 }
-        return "\"\(String(hash, radix: 16))\""
     }
 
     /// Whether the tags of an `If-None-Match` header have this answer's.

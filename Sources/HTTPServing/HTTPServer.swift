@@ -108,12 +108,14 @@ package import SystemPackage
     /// Goes on counting where another server of the same socket has ended.
     package func takeOver(_ counters: HTTPServerCounters) { self.counters = counters }
 
-    /// Has all streams ask for what they have not sent yet.
+    /// Has all streams of lines ask for what they have not sent yet.
     package func wakeStreams() {
         var isWoken = false
         for connection in connections.values {
             // Those that wait for a turn have one coming.
-            guard let stream = connection.stream, stream.isSuspended, !stream.isInQueue else { continue }
+            guard let stream = connection.stream, stream.isWokenForLines, stream.isSuspended, !stream.isInQueue else {
+                continue
+            }
             stream.wake()
             isWoken = true
         }

@@ -18,6 +18,8 @@ import CMicrohttpd
     package var contentType = "text/event-stream; charset=utf-8"
     /// Whether a sign of life is sent while nothing comes, as event streams have it.
     package var hasHeartbeat = true
+    /// Whether ``HTTPServer/wakeStreams()`` has it ask again; ``goOn()`` does in any case.
+    package var isWokenForLines = false
     /// The name of the file that a browser saves it as; it is shown where there is none.
     package var fileName: String?
     /// Whether it is a page that brings its own style, and nothing else that is active.

@@ -3,62 +3,120 @@ import HTTPServing
 import JSON
 import SystemPackage
 
-/// The lines as server-sent events (HTML, 9.2), each client with a place of its own in the files: whoever was away goes on
-/// behind the last that he has, as long as the files hold it.
-enum EventStream {
+/// The lines as server-sent events (HTML, 9.2), each client with a place of its own in them: whoever was away goes on behind
+/// the last that he has, as long as the files hold it. Who is near the end is told what was read for all.
+final class EventStream {
     // Lines that nobody asked for are read too; so many are a piece, whatever is in them.
     private static let linesPerPiece = 64
-    // Each client has a reader of its own.
+    // Each client that is behind has a reader of its own.
     private static let window = 16_384
 
-    /// A stream of lines of `directory`.
-    ///
-    /// - Parameters:
-    ///   - request: `Last-Event-ID`, or `lastEventID` in the query, says `gateway:sequence`; `types` in the query which
-    ///     types of lines, with commas between them.
-    ///   - directory: the folder.
-    ///   - gateway: whose lines they are.
-    ///   - end: where they end for now, which those begin at who have nothing.
-    /// - Returns: the stream, at its beginning.
-    static func open(
-        _ request: HTTPRequest, directory: FilePath, of gateway: String, from end: LinePosition
-    ) -> HTTPStream {
-        let last = request.lastEventID ?? request["lastEventID"]
-        // Where the end is known by its place too, nobody has to look for it: a segment has thousands of lines before it.
-        let number = last.flatMap { sequence($0, of: gateway) }
-        let position =
-            number.flatMap { $0 == end.sequence ? nil : LinePosition(sequence: $0).placed(in: directory) } ?? end
-        let types = types(request)
-        var follower = LineFollower(directory, from: position, window: window)
+    private let following: Following
+    private let gateway: String
+    private let types: Set<[UInt8]>?
+    // Where the client is: the number of the last line that he was told, or that is not for him.
+    private var position: LinePosition
+    private var files: FileLines?
+    private var isBegun = false
+
+    /// Where one reads who is behind.
+    private final class FileLines {
+        var follower: LineFollower
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
         var missed = 0
-        var isBegun = false
-        return HTTPStream { octets in
-            if !isBegun {
-                isBegun = true
-                // How long a client waits before it comes again, in milliseconds.
-                octets += Array("retry: 2000\n\n".utf8)
-            }
-            for _ in 0..<linesPerPiece where octets.count < HTTPStream.pieceMax {
-                // What can't be read now is read when the files change; the page says that they can't be.
-                guard (try? follower.next(into: &line, upTo: LinePosition.sequenceMax, &message)) == true else {
-                    return
-                }
-                guard let sequence = message.sequence else { continue }
-                if follower.missed > missed {
-                    octets += Array("event: missed\ndata: {\"lines\":\(follower.missed - missed)}\n\n".utf8)
-                    missed = follower.missed
-                }
-                let payload = line[message.payload]
-                guard message.isPublished, isWanted(payload, types) else { continue }
-                octets += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
-                octets += payload
-                octets += [0x0A, 0x0A]
-            }
-            // There is more, of what nobody asked for perhaps: the connection stays awake for it.
-            if octets.isEmpty { octets += Array(":\n\n".utf8) }
+
+        init(_ directory: FilePath, from position: LinePosition) {
+            follower = LineFollower(directory, from: position, window: EventStream.window)
         }
+    }
+
+    private init(_ request: HTTPRequest, _ following: Following) {
+        self.following = following
+        let gateway = following.state.counts.gateway
+        self.gateway = gateway
+        types = Self.types(request)
+        let end = following.end
+        let last = request.lastEventID ?? request["lastEventID"]
+        let number = last.flatMap { Self.sequence($0, of: gateway) }
+        // Where the end is known by its place too, nobody has to look for it.
+        position = number.flatMap { $0 == end.sequence ? nil : LinePosition(sequence: $0) } ?? end
+    }
+
+    /// A stream of the lines that are followed.
+    ///
+    /// - Parameters:
+    ///   - request: `Last-Event-ID`, or `lastEventID` in the query, says `gateway:sequence`; `types` in the query which
+    ///     types of lines, with commas between them. Who says nothing begins at the end.
+    ///   - following: whose lines they are.
+    /// - Returns: the stream, at its beginning.
+    static func open(_ request: HTTPRequest, _ following: Following) -> HTTPStream {
+        let events = EventStream(request, following)
+        let stream = HTTPStream { octets in events.write(&octets) }
+        stream.isWokenForLines = true
+        return stream
+    }
+
+    private func write(_ octets: inout [UInt8]) {
+        if !isBegun {
+            isBegun = true
+            // How long a client waits before it comes again, in milliseconds.
+            octets += Array("retry: 2000\n\n".utf8)
+        }
+        for _ in 0..<Self.linesPerPiece where octets.count < HTTPStream.pieceMax {
+            guard writeNext(&octets) else { return }
+        }
+        // There is more, of what nobody asked for perhaps: the connection stays awake for it.
+        if octets.isEmpty { octets += Array(":\n\n".utf8) }
+    }
+
+    /// Goes on by a line.
+    ///
+    /// - Returns: whether there was one.
+    private func writeNext(_ octets: inout [UInt8]) -> Bool {
+        guard let tail = following.tail, tail.knowsAll(behind: position.sequence) else {
+            return writeNextOfFiles(&octets)
+        }
+        files = nil
+        guard let line = tail.first(behind: position.sequence) else {
+            position = LinePosition(sequence: max(position.sequence, tail.end))
+            return false
+        }
+        position = LinePosition(sequence: line.sequence)
+        write(missed: line.missedBefore, &octets)
+        write(line.payload[...], line.sequence, &octets)
+        return true
+    }
+
+    private func writeNextOfFiles(_ octets: inout [UInt8]) -> Bool {
+        let files =
+            self.files
+            ?? FileLines(
+                following.directory,
+                from: position.segment.isEmpty ? position.placed(in: following.directory) : position)
+        self.files = files
+        // What can't be read now is read when the files change; the page says that they can't be.
+        guard (try? files.follower.next(into: &files.line, upTo: LinePosition.sequenceMax, &files.message)) == true
+        else {
+            return false
+        }
+        guard let sequence = files.message.sequence else { return true }
+        position = files.follower.position
+        write(missed: files.follower.missed - files.missed, &octets)
+        files.missed = files.follower.missed
+        if files.message.isPublished { write(files.line[files.message.payload], sequence, &octets) }
+        return true
+    }
+
+    private func write(missed lines: Int, _ octets: inout [UInt8]) {
+        if lines > 0 { octets += Array("event: missed\ndata: {\"lines\":\(lines)}\n\n".utf8) }
+    }
+
+    private func write(_ payload: ArraySlice<UInt8>, _ sequence: Int, _ octets: inout [UInt8]) {
+        guard Self.isWanted(payload, types) else { return }
+        octets += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
+        octets += payload
+        octets += [0x0A, 0x0A]
     }
 
     /// The types of lines that are asked for; all where absent.

@@ -33,7 +33,7 @@ final class Following {
     private(set) var damaged = 0
     /// Another one whenever what is to be shown is.
     private(set) var version = 0
-    /// Called when lines have come.
+    /// Called when lines have come, or can't be read any more.
     var changed: () -> Void = {}
 
     /// The folder.
@@ -43,6 +43,8 @@ final class Following {
     private var dating = LineDating()
     // What is read anew, since a `clock` line put dates right; what was read before is shown meanwhile.
     private var anew: State?
+    // The lines that came last, since all was read for the first time.
+    private var latest = LineTail(after: 0)
     private var message = LineMessage(prefix: "")
     private var line: [UInt8] = []
     private var watch: DirectoryWatch?
@@ -85,6 +87,9 @@ final class Following {
         isReading ? LinePosition(sequence: state.counts.sequence) : follower.position
     }
 
+    /// The lines that came last; absent while files are read again, where others may stand by then.
+    var tail: LineTail? { isReading ? nil : latest }
+
     /// When the gateway was alive beside its lines; absent where nothing says so, or what does can't be read.
     var proof: LogReader.Proof? {
         // What can't be read says nothing of life.
@@ -112,6 +117,7 @@ final class Following {
                     noteEnd(before, isClean: (missed, damaged) == (follower.missed, follower.damaged))
                 }
                 note()
+                if isCurrent { latest.note(line, message, missed: follower.missed - missed) }
                 count += 1
             }
             trouble = nil
@@ -147,6 +153,7 @@ final class Following {
             anew = nil
         }
         (missed, damaged) = (missedBefore + follower.missed, damagedBefore + follower.damaged)
+        if !isCurrent { latest = LineTail(after: follower.position.sequence) }
         isCurrent = true
         guard dating.isOutdated else {
             if let keeping, finished != nil, loop.time(of: keeping) == nil {

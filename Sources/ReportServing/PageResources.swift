@@ -38,9 +38,11 @@ enum PageResources {
           const local = () => { for (const time of document.querySelectorAll("time")) {
             const date = new Date(time.dateTime);
             if (!isNaN(date)) { time.title = time.textContent; time.textContent = date.toLocaleString(); } } };
-          let waiting = false, isLive = false;
+          let isLive = false, isLoading = false, isDue = false;
           const load = async () => {
-            waiting = false;
+            if (isLoading) { isDue = true; return; }
+            isLoading = true;
+            isDue = false;
             try {
               const answer = await fetch(location.pathname, { cache: "no-cache" });
               if (!answer.ok) throw new Error(answer.status);
@@ -50,13 +52,14 @@ enum PageResources {
               local();
               say(isLive ? "It changes by itself." : "The connection is lost: this is how it was.");
             } catch { say("The server does not answer: this is how it was."); }
+            isLoading = false;
+            if (isDue) load();
           };
-          const soon = () => { if (!waiting) { waiting = true; setTimeout(load, 200); } };
-          const events = new EventSource("/api/v1/events");
-          events.onopen = () => { isLive = true; soon(); };
-          events.onmessage = soon;
-          events.onerror = () => { isLive = false; say("The connection is lost: this is how it was."); };
-          setInterval(soon, 60000);
+          const changes = new EventSource("/api/v1/changes");
+          changes.onopen = () => { isLive = true; load(); };
+          changes.onmessage = load;
+          changes.onerror = () => { isLive = false; say("The connection is lost: this is how it was."); };
+          setInterval(load, 60000);
           local();
         })();
 

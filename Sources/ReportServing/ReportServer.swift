@@ -41,6 +41,8 @@ final class ReportServer {
     let runner: ReportRunner
     /// What the gateway says of itself; absent where it is not asked.
     private let daemon: DaemonStatus?
+    // What open pages wait for.
+    private let changes: ChangeStreams
     private let loop: EventLoop
     private let wall: () -> WallDate
     private let orders: ReportOrders
@@ -69,10 +71,17 @@ final class ReportServer {
         orders = ReportOrders(configuration: source.configuration, time: source.time)
         following = Following(
             source.directory, keptIn: source.cacheDirectory.map { FoldFile(in: $0, of: source.directory) }, on: loop)
+        changes = ChangeStreams(on: loop)
         runner = ReportRunner(source.program, on: loop)
         daemon = source.statusSocket.isEmpty ? nil : DaemonStatus(source.statusSocket, on: loop)
         try listen(listener, settings, access)
-        following.changed = { [unowned self] in server?.wakeStreams() }
+        following.changed = { [unowned self] in
+            server?.wakeStreams()
+            changes.note(
+                ChangeStreams.Shown(
+                    sequence: following.state.counts.sequence, trouble: following.trouble, missed: following.missed,
+                    damaged: following.damaged))
+        }
     }
 
     /// Serves at `listener` from now on, with other settings: connections of before are ended.
@@ -96,16 +105,22 @@ final class ReportServer {
         server?.stop()
     }
 
+    private static let style = HTTPResponse(
+        contentType: "text/css; charset=utf-8", body: Array(PageResources.style.utf8))
+    private static let script = HTTPResponse(
+        contentType: "text/javascript; charset=utf-8", body: Array(PageResources.script.utf8))
+    private static let icon = HTTPResponse(contentType: "image/svg+xml", body: Array(PageResources.icon.utf8))
+
     private func answer(_ request: HTTPRequest) -> HTTPAnswer {
         switch request.path {
         case "/style.css":
-            return .whole(HTTPResponse(contentType: "text/css; charset=utf-8", body: Array(PageResources.style.utf8)))
+            return .whole(Self.style)
         case "/live.js":
-            return .whole(
-                HTTPResponse(contentType: "text/javascript; charset=utf-8", body: Array(PageResources.script.utf8)))
+            return .whole(Self.script)
         case "/icon.svg", "/favicon.ico":
-            return .whole(HTTPResponse(contentType: "image/svg+xml", body: Array(PageResources.icon.utf8)))
-        case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events":
+            return .whole(Self.icon)
+        case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events",
+            "/api/v1/changes":
             return held(request)
         default:
             do throws(PageBounds.Mistake) {
@@ -133,10 +148,9 @@ final class ReportServer {
             if request["limit"] != nil || request["after"] != nil {
                 return EventPage.open(request, directory: following.directory, following.state.counts)
             }
-            return .stream(
-                EventStream.open(
-                    request, directory: following.directory, of: following.state.counts.gateway, from: following.end))
+            return .stream(EventStream.open(request, following))
         }
+        if request.path == "/api/v1/changes" { return .stream(changes.open()) }
         if request.path == "/metrics", let daemon, !daemon.isFresh {
             let promise = HTTPPromise()
             daemon.ask { [unowned self] in promise.fulfil(.whole(known(request.path))) }

@@ -9,11 +9,13 @@ import Testing
         var waiting: [UInt8] = []
         var asked = 0
         func stream() -> HTTPStream {
-            HTTPStream { [self] octets in
+            let stream = HTTPStream { [self] octets in
                 asked += 1
                 octets += waiting
                 waiting = []
             }
+            stream.isWokenForLines = true
+            return stream
         }
     }
 

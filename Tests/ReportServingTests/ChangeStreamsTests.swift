@@ -1,0 +1,103 @@
+import BluetoothLE
+import Polling
+import Testing
+
+@testable import HTTPServing
+@testable import ReportServing
+
+@Suite struct ChangeStreamsTests {
+    /// Pages that are open, in a loop whose clock is moved by hand.
+    private final class World {
+        var now = Instant(nanoseconds: 1)
+        let loop: EventLoop
+        let changes: ChangeStreams
+
+        init() throws {
+            final class Clock { var now = Instant(nanoseconds: 1) }
+            let clock = Clock()
+            loop = try EventLoop(clock: { clock.now })
+            changes = ChangeStreams(on: loop)
+            move = { clock.now = $0 }
+        }
+
+        private let move: (Instant) -> Void
+
+        func pass(_ duration: Duration) throws {
+            now = now + duration
+            move(now)
+            try loop.turn(waits: false)
+        }
+
+        func read(_ stream: HTTPStream) -> String {
+            var octets = [UInt8](repeating: 0, count: 4096)
+            var text = ""
+            while true {
+                let count = octets.withUnsafeMutableBytes { stream.take(into: $0) }
+                guard count > 0 else { return text }
+                text += String(decoding: octets[..<count], as: UTF8.self)
+            }
+        }
+    }
+
+    @Test func `after a rest a change is told at once, and many in a row once in a while, the last of them too`() throws
+    {
+        let world = try World()
+        world.changes.note(.init(sequence: 1))
+        let pages = [world.changes.open(), world.changes.open()]
+        // A page is as it was loaded: what came before is nothing new.
+        for page in pages { #expect(world.read(page) == "retry: 2000\n\n") }
+        world.changes.note(.init(sequence: 2))
+        for page in pages { #expect(world.read(page) == "data: {\"sequence\":2}\n\n") }
+        for number in 3...50 {
+            world.changes.note(.init(sequence: number))
+            try world.pass(.milliseconds(10))
+            #expect(pages.allSatisfy { $0.isSuspended }, "\(number)")
+        }
+        try world.pass(ChangeStreams.pause)
+        for page in pages { #expect(world.read(page) == "data: {\"sequence\":50}\n\n") }
+        // Nothing is left to be told, and nobody wakes for it.
+        try world.pass(ChangeStreams.pause)
+        try world.pass(.seconds(3600))
+        #expect(pages.allSatisfy { $0.isSuspended })
+        #expect(world.changes.rest == nil)
+        world.changes.note(.init(sequence: 51))
+        #expect(world.read(pages[0]) == "data: {\"sequence\":51}\n\n")
+    }
+
+    @Test func `nothing new is not told, and what changes beside the lines is`() throws {
+        let world = try World()
+        world.changes.note(.init(sequence: 1))
+        let page = world.changes.open()
+        _ = world.read(page)
+        world.changes.note(.init(sequence: 1))
+        #expect(page.isSuspended)
+        world.changes.note(.init(sequence: 1, trouble: "the disk is gone"))
+        #expect(!page.isSuspended)
+        #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
+        try world.pass(ChangeStreams.pause)
+        world.changes.note(.init(sequence: 1, missed: 3))
+        #expect(world.read(page) == "data: {\"sequence\":1}\n\n")
+    }
+
+    @Test func `a page that was closed is forgotten`() throws {
+        let world = try World()
+        world.changes.note(.init(sequence: 1))
+        let page = world.changes.open()
+        _ = world.read(page)
+        page.forget()
+        world.changes.note(.init(sequence: 2))
+        // Nobody is left to be told: no clock runs.
+        #expect(world.changes.rest == nil)
+    }
+
+    @Test func `a page's server says what has changed`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        _ = try await world.get("/api/v1/present")
+        #expect(try await world.get("/live.js").body.contains("new EventSource(\"/api/v1/changes\")"))
+        let page = try world.open("/api/v1/changes")
+        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
+        world.writer.event("staff", "satisfied", 50, minor: 8, seen: 50)
+        try world.flush()
+        try await world.turn(until: "it is told") { page.hasRead("data: {\"sequence\":4}\n\n") }
+    }
+}

@@ -1,0 +1,131 @@
+import EventLog
+import Foundation
+import ProgramSupport
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+@testable import ReportServing
+
+@Suite struct LineTailTests {
+    static func tail(after sequence: Int, _ lines: [String]) -> LineTail {
+        var tail = LineTail(after: sequence)
+        var message = LineMessage(prefix: "")
+        for line in lines where message.parse(Array(line.utf8)) { tail.note(Array(line.utf8), message, missed: 0) }
+        return tail
+    }
+
+    @Test func `each line behind a number is found, in order`() {
+        var writer = LineWriter()
+        for number in 0..<40 { writer.stay("staff", Double(number), Double(number) + 1) }
+        let tail = Self.tail(after: 60, writer.lines)
+        #expect((tail.begin, tail.end) == (60, 120))
+        for number in 60..<120 { #expect(tail.first(behind: number)?.sequence == number + 1) }
+        #expect(tail.first(behind: 120) == nil)
+        // What came before is not known: the files have it.
+        #expect(!tail.knowsAll(behind: 59) && tail.knowsAll(behind: 60) && tail.knowsAll(behind: 121))
+    }
+
+    @Test func `it holds no more than its bounds, and knows what it let go`() {
+        var writer = LineWriter()
+        for number in 0..<2 * LineTail.linesMax { writer.event("staff", "satisfied", Double(number), minor: 1) }
+        var tail = Self.tail(after: 0, writer.lines)
+        #expect((tail.begin, tail.end) == (LineTail.linesMax, 2 * LineTail.linesMax))
+        // Lines that are long: fewer of them.
+        let long = String(repeating: "x", count: LineTail.octetsMax / 5)
+        var message = LineMessage(prefix: "")
+        for _ in 0..<8 {
+            writer.event(long, "satisfied", 5000, minor: 1)
+            let line = Array(writer.lines.last!.utf8)
+            let isLine = message.parse(line)
+            #expect(isLine)
+            tail.note(line, message, missed: 0)
+        }
+        #expect(tail.begin == tail.end - 4)
+        #expect(tail.first(behind: tail.begin)?.sequence == tail.end - 3)
+    }
+
+    @Test func `a line that was read again is there once`() {
+        var writer = LineWriter()
+        for number in 0..<200 { writer.event("staff", "satisfied", Double(number), minor: 1) }
+        let tail = Self.tail(after: 0, writer.lines + writer.lines)
+        // Twice as many would not have found room.
+        #expect(tail.begin == 0)
+        var numbers: [Int] = []
+        var last = 0
+        while let line = tail.first(behind: last) {
+            numbers.append(line.sequence)
+            last = line.sequence
+        }
+        #expect(numbers == Array(1...200))
+    }
+
+    @Test func `who looks at the end opens no file, however many they are`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        _ = try await world.get("/api/v1/present")
+        let before = try Self.openFiles(of: world)
+        let peers = try (0..<20).map { _ in try world.open("/api/v1/events") }
+        try await world.turn(until: "the streams wait") { world.served.server?.streamCount == peers.count }
+        for number in 0..<5 {
+            world.writer.event("staff", "satisfied", Double(50 + number), minor: 8, seen: 50)
+            try world.flush()
+            try await world.turn(until: "it has come") {
+                peers.allSatisfy { EventStreamTests.numbers($0).last == world.writer.sequence }
+            }
+            #expect(try Self.openFiles(of: world) == before)
+        }
+        #expect(peers.allSatisfy { EventStreamTests.numbers($0) == Array(4...8) })
+    }
+
+    private static func openFiles(of world: ServedWorld) throws -> Int {
+        let files = FileManager.default
+        return try files.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+            // Another test may have closed it meanwhile.
+            let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            return target?.hasPrefix(world.scratch.url.path + "/") == true
+        }
+    }
+
+    @Test(arguments: 0..<6) func `each client gets each line once, wherever he begins`(seed: Int) async throws {
+        var random = SeededGenerator(state: UInt64(seed))
+        let world = try ServedWorld { for number in 0..<200 { $0.stay("staff", Double(number), Double(number) + 1) } }
+        _ = try await world.get("/api/v1/present")
+        var clients: [(peer: Peer, begin: Int)] = []
+        for _ in 0..<12 {
+            let end = world.writer.sequence
+            if random.chance(60) {
+                let begin = random.below(end + 1)
+                clients.append((try world.open("/api/v1/events", "Last-Event-ID: g:\(begin)"), begin))
+                let count = clients.count
+                try await world.turn(until: "he is in") { world.served.server?.streamCount == count }
+            }
+            for _ in 0..<random.pick([1, 3, 100, 400]) {
+                world.writer.event("staff", "satisfied", 1000, minor: random.below(9))
+            }
+            try world.flush()
+            for _ in 0..<random.below(50) { try world.loop.turn(waits: false) }
+        }
+        for (number, client) in clients.enumerated() {
+            try await world.turn(until: "client \(number) has all") {
+                client.peer.hasRead("id: g:\(world.writer.sequence)\n")
+            }
+            try await world.turn(until: "the last is whole") {
+                client.peer.events.count >= world.writer.sequence - client.begin
+            }
+            #expect(EventStreamTests.numbers(client.peer) == Array(client.begin + 1...world.writer.sequence))
+        }
+    }
+
+    @Test func `numbers whose lines are missing are told to who looks at the end, too`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20, minor: 7) }
+        _ = try await world.get("/api/v1/present")
+        let peer = try world.open("/api/v1/events")
+        try await world.turn(until: "the stream waits") { world.served.server?.streamCount == 1 }
+        world.writer.sequence += 4
+        world.writer.event("staff", "satisfied", 50, minor: 8)
+        try world.flush()
+        try await world.turn(until: "it has come") { !EventStreamTests.numbers(peer).isEmpty }
+        #expect(EventStreamTests.numbers(peer) == [8])
+        #expect(peer.dechunked.contains("event: missed\ndata: {\"lines\":4}\n\nid: g:8\n"))
+    }
+}
