@@ -2,9 +2,12 @@
 #define CMICROHTTPD_SHIM_H
 
 // What microhttpd.h needs, and does not bring.
+#include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -85,6 +88,13 @@ static inline int cmicrohttpd_epoll(struct MHD_Daemon *daemon) {
 static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
+}
+
+/* Whether a socket's peer has closed it, or sends no more. (POLLRDHUP of poll(2) has the same value, and is for GNU sources
+   alone.) */
+static inline bool cmicrohttpd_is_closed(int socket) {
+    struct pollfd state = {.fd = socket, .events = EPOLLRDHUP, .revents = 0};
+    return poll(&state, 1, 0) == 1 && (state.revents & (EPOLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 #endif

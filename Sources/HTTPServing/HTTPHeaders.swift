@@ -20,6 +20,15 @@ enum HTTPHeaders {
         unsafe add(fileName: answer.fileName, to: response)
     }
 
+    /// What an answer that goes on says of itself.
+    static func add(of stream: HTTPStream, to response: OpaquePointer) {
+        unsafe add("Content-Type", stream.contentType, to: response)
+        unsafe add(fileName: stream.fileName, to: response)
+        unsafe add("Cache-Control", "no-store", to: response)
+        // Nginx would wait for more (X-Accel-Buffering).
+        unsafe add("X-Accel-Buffering", "no", to: response)
+    }
+
     /// Has a browser save the answer as a file; nothing where it has no name.
     static func add(fileName: String?, to response: OpaquePointer) {
         if let fileName {

@@ -9,17 +9,6 @@ package import SystemPackage
 /// What is not asked by GET or HEAD, has a body, or comes by a name or from a page of others is refused here, before
 /// anybody's handler. It belongs to the loop's thread, and is ended by ``stop()``.
 @safe package final class HTTPServer {
-    private struct Connection {
-        var socket: Int32
-        var address: InternetAddress?
-        /// Its place in the order in which they came.
-        var number: Int
-        /// When it is dropped; absent for a stream, which has rules of its own.
-        var deadline: Instant?
-        var stream: HTTPStream?
-        var promise: HTTPPromise?
-    }
-
     private static let roomForComing = 32
 
     /// What it has done.
@@ -35,7 +24,7 @@ package import SystemPackage
     private let settings: HTTPServerSettings
     private let handler: (HTTPRequest) -> HTTPAnswer
     // By their places in the library's memory: what these are pointers to is the library's own.
-    private var connections: [UInt: Connection] = [:]
+    private var connections: [UInt: HTTPConnection] = [:]
     private var daemon: OpaquePointer?
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
@@ -46,6 +35,7 @@ package import SystemPackage
     // Of the connection that is just being taken on.
     private var latestAddress: InternetAddress?
     private var isRunning = false
+    private var isTurnDue = false
     private var isStopping = false
 
     /// Serves at a socket that listens, which it closes when it is stopped.
@@ -148,6 +138,7 @@ package import SystemPackage
     private func run() {
         guard let daemon = unsafe daemon, !isRunning else { return }
         isRunning = true
+        isTurnDue = false
         piecesLeft = settings.piecesPerTurn
         let turn = waiting.prefix(settings.piecesPerTurn)
         waiting.removeFirst(turn.count)
@@ -159,11 +150,18 @@ package import SystemPackage
         isRunning = false
         var milliseconds: UInt64 = 0
         var isWaiting = unsafe MHD_get_timeout(daemon, &milliseconds) == .YES
-        if !waiting.isEmpty { (isWaiting, milliseconds) = (true, 0) }
+        // What was woken in this turn, the library finds in the next.
+        if !waiting.isEmpty || isTurnDue { (isWaiting, milliseconds) = (true, 0) }
         if let timer {
             loop.set(timer, at: isWaiting ? loop.now + .milliseconds(Int64(clamping: min(milliseconds, 60_000))) : nil)
         }
         if let tick, !connections.isEmpty, loop.time(of: tick) == nil { loop.set(tick, at: loop.now + .seconds(1)) }
+    }
+
+    /// Has the library look once more, behind the turn that it is in perhaps.
+    private func takeTurn() {
+        isTurnDue = true
+        if let timer { loop.set(timer, at: loop.now) }
     }
 
     /// Once a second, while there are connections: drops those whose time is over.
@@ -213,7 +211,7 @@ package import SystemPackage
             return
         }
         counters.connections += 1
-        connections[connection] = Connection(
+        connections[connection] = HTTPConnection(
             socket: socket, address: latestAddress, number: counters.connections,
             deadline: loop.now + settings.requestTime)
         counters.connectionsMost = max(counters.connectionsMost, connections.count)
@@ -312,7 +310,7 @@ package import SystemPackage
         promise.resume = { [weak self, unowned promise] in
             guard let self, unsafe daemon != nil, connections[place]?.promise === promise else { return }
             unsafe MHD_resume_connection(connection)
-            if let timer { loop.set(timer, at: loop.now) }
+            takeTurn()
         }
         unsafe MHD_suspend_connection(connection)
         return .YES
@@ -332,7 +330,12 @@ package import SystemPackage
     }
 
     private func send(_ stream: HTTPStream, on connection: OpaquePointer) -> MHD_Result {
-        guard streamCount < settings.streamsMax else {
+        if streamCount >= settings.streamsMax {
+            // The library does not look at those that wait: somebody else would be turned away for who is gone.
+            for entry in connections.values { entry.stream?.end(ifClosedAt: entry.socket) }
+            takeTurn()
+        }
+        guard connections.values.count(where: { $0.stream?.isOver == false }) < settings.streamsMax else {
             var response = HTTPResponse.words(503, "Too many look at the events already.")
             response.retryAfter = 10
             stream.forget()
@@ -349,9 +352,7 @@ package import SystemPackage
             piecesLeft -= 1
             return true
         }
-        stream.woken = { [unowned self] in
-            if let timer { loop.set(timer, at: loop.now) }
-        }
+        stream.woken = { [unowned self] in takeTurn() }
         let context = unsafe Unmanaged.passRetained(stream).toOpaque()
         let made = unsafe MHD_create_response_from_callback(
             UInt64.max, 4096,
@@ -369,11 +370,7 @@ package import SystemPackage
             return .NO
         }
         defer { unsafe MHD_destroy_response(made) }
-        unsafe HTTPHeaders.add("Content-Type", stream.contentType, to: made)
-        unsafe HTTPHeaders.add(fileName: stream.fileName, to: made)
-        unsafe HTTPHeaders.add("Cache-Control", "no-store", to: made)
-        // Nginx would wait for more (X-Accel-Buffering).
-        unsafe HTTPHeaders.add("X-Accel-Buffering", "no", to: made)
+        unsafe HTTPHeaders.add(of: stream, to: made)
         let result = unsafe queue(made, 200, bringsStyle: stream.bringsStyle, on: connection)
         if result == .YES, var entry = connections[place] {
             entry.deadline = nil

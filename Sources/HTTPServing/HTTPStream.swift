@@ -117,6 +117,11 @@ import CMicrohttpd
         wake()
     }
 
+    /// Ends it where it waits, and its client has closed that socket, or sends no more.
+    func end(ifClosedAt socket: Int32) {
+        if isSuspended, !isOver, cmicrohttpd_is_closed(socket) { end() }
+    }
+
     /// The connection is gone.
     func forget() {
         isOver = true

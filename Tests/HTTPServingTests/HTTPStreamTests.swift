@@ -97,6 +97,24 @@ import Testing
         #expect(try await world.get("/").hasSuffix("here\n"))
     }
 
+    @Test func `clients that are gone take nobody's place, though nothing was sent since`() async throws {
+        var settings = HTTPServerSettings()
+        settings.streamsMax = 2
+        let world = try ServerWorld(settings)
+        world.answer = { _ in .stream(Source().stream()) }
+        var clients = try (0..<2).map { _ in try Client(world.port) }
+        for client in clients { try client.send(Self.head) }
+        try await world.turn(until: "both wait") { world.server.streamCount == 2 }
+        clients = []
+        // Nobody looks at those that wait.
+        for _ in 0..<100 { try world.turn() }
+        #expect(world.server.streamCount == 2)
+        let next = try Client(world.port)
+        try next.send(Self.head)
+        try await world.turn(until: "he is in their place") { world.server.streamCount == 1 }
+        #expect(world.server.counters.answers == [200: 3])
+    }
+
     @Test func `a server that is stopped ends its streams`() async throws {
         let world = try ServerWorld()
         world.answer = { _ in .stream(Source().stream()) }
