@@ -208,6 +208,13 @@ let package = Package(
                 "BluetoothLE", "EventLog", "SiteLog", .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // In which order a site's engine is told of what its gateways heard: a value, and no more below it.
+        .target(
+            name: "SiteOrdering",
+            dependencies: [
+                "BluetoothLE", "SiteBatch", "SiteLog", .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
@@ -345,6 +352,9 @@ let package = Package(
                 "BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "SiteLogSupport", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(
+            name: "SiteOrderingTests",
+            dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
         .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",
