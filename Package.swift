@@ -345,7 +345,8 @@ let package = Package(
             name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
         .testTarget(
-            name: "SiteBatchTests", dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
+            name: "SiteBatchTests",
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [

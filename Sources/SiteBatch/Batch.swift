@@ -10,8 +10,8 @@ package import SiteLog
 package struct Batch: Sendable, Hashable {
     /// The site that it is sent to.
     package let site: LogName
-    /// Who sends it, in which start of his machine, and which batch of that start it is: 1 is the first, and without
-    /// ``Span/isStart`` none is left out.
+    /// Who sends it, in which start of his machine, and which batch of that start it is: one more than the batch before, but for
+    /// the first of a process (``Span/isStart``), which may leave numbers out.
     package let key: BatchKey
     /// From when to when it tells, and when it was cut.
     package let span: Span
