@@ -28,14 +28,14 @@ BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
-BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libnats-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
 BROWSER_PACKAGES := chromium python3
 HOME_ASSISTANT_PACKAGES := python3-venv
-TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
-  python3-jsonschema systemd tshark udev unzip zstd
+TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients nats-server openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+  python3-jsonschema python3-venv systemd tshark udev unzip zstd
 
 # The libraries that are products.
 DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
@@ -110,7 +110,10 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter, a 
 	$(BINARY) replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
 	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
+# The newest server of NATS, beside Debian's: a site runs on either.
+test: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
 test: deps ## Builds and runs all tests.
+	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(DEBUG_FLAGS) $(SWIFT_FLAGS)
 	@test -z '$(COVERAGE)' || $(PYTHON) Tests/House/coverage "$$($(SWIFT) test --scratch-path $(BUILD_DIR) --show-codecov-path $(SWIFT_FLAGS))"

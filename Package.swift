@@ -49,6 +49,7 @@ let package = Package(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libgnutls28-dev", "libmicrohttpd-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -202,6 +203,14 @@ let package = Package(
         .target(name: "SiteLog", dependencies: ["BluetoothLE"], swiftSettings: ours),
         // What gateways send to it: no network, no file, no clock.
         .target(name: "SiteBatch", dependencies: ["BluetoothLE", "SiteLog"], swiftSettings: ours),
+        // The one target with libnats below it; no process that hears has it.
+        .target(
+            name: "SiteLogNATS",
+            dependencies: [
+                "BluetoothLE", "CNATS", "JSON", "Polling", "SiteLog",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         .target(
             name: "SiteLogFiles",
             dependencies: [
@@ -347,6 +356,9 @@ let package = Package(
         .testTarget(
             name: "SiteBatchTests",
             dependencies: ["BeaconMonitoring", "BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
+        .testTarget(
+            name: "SiteLogNATSTests",
+            dependencies: ["BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogNATS", "SiteLogSupport", "TestSupport"]),
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [

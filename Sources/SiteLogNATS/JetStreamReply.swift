@@ -1,0 +1,108 @@
+import BluetoothLE
+import JSON
+import SiteLog
+
+/// What a server's JetStream answers, in JSON.
+struct JetStreamReply {
+    /// Numbers of errors (server/errors.json of nats-server).
+    enum Code {
+        static let noMessage = 10_037
+        static let noStream = 10_059
+        static let wrongLast = 10_071
+        static let full: Set<Int> = [10_077, 10_023, 10_028, 10_047]
+        static let noLeader: Set<Int> = [10_008, 10_009, 10_076, 10_118]
+    }
+
+    private let text: JSONText
+    /// The number of the error, and its words; absent where it is none.
+    let error: (code: Int, words: String)?
+
+    /// Absent where it is no JSON.
+    init?(_ octets: [UInt8]) {
+        var text = JSONText(octets)
+        guard text.parse() else { return nil }
+        if let place = text.find("error", in: 0) {
+            error = (
+                text.integer(text.find("err_code", in: place)) ?? 0,
+                text.string(text.find("description", in: place)) ?? "it names no reason"
+            )
+        } else {
+            error = nil
+        }
+        self.text = text
+    }
+
+    /// The number that a message was stored by.
+    var sequence: UInt64? { text.integer(text.find("seq", in: 0), as: UInt64.self) }
+    /// Whether the message was there before.
+    var isDuplicate: Bool { text.bool(text.find("duplicate", in: 0)) ?? false }
+    /// A consumer's name.
+    var name: String? { text.string(text.find("name", in: 0)) }
+
+    /// After ``Code/wrongLast``: which is the last one.
+    var wrongLast: UInt64? {
+        guard let error, error.code == Code.wrongLast else { return nil }
+        return UInt64(error.words.split(separator: " ").last ?? "")
+    }
+
+    /// How a stream stands.
+    var state: (messages: UInt64, octets: UInt64, first: UInt64, last: UInt64)? {
+        guard let state = text.find("state", in: 0) else { return nil }
+        func number(_ key: StaticString) -> UInt64? { text.integer(text.find(key, in: state), as: UInt64.self) }
+        guard let messages = number("messages"), let last = number("last_seq") else { return nil }
+        return (messages, number("bytes") ?? 0, messages == 0 ? last + 1 : number("first_seq") ?? 1, last)
+    }
+
+    /// A message that was got: its number, and its octets.
+    var message: (sequence: UInt64, octets: [UInt8])? {
+        guard let message = text.find("message", in: 0),
+            let sequence = text.integer(text.find("seq", in: message), as: UInt64.self)
+        else { return nil }
+        let data = text.find("data", in: message).map { Base64.decoded(text.octets($0)) } ?? []
+        return data.map { (sequence, $0) }
+    }
+
+    /// The configuration's number of replicas, and the version of the server that made the stream, since 2.11.
+    var making: (replicas: Int?, version: String?) {
+        guard let configuration = text.find("config", in: 0) else { return (nil, nil) }
+        let version = text.find("metadata", in: configuration).flatMap { text.find("_nats.ver", in: $0) }
+        return (text.integer(text.find("num_replicas", in: configuration)), text.string(version))
+    }
+
+    /// What an error is, as a log says it.
+    func trouble(_ what: String) -> LogTrouble {
+        guard let error else { return .refused("\(what): the answer says nothing that is known") }
+        if Code.full.contains(error.code) { return .full("\(what): \(error.words)") }
+        if Code.noLeader.contains(error.code) { return .unavailable("\(what): \(error.words)") }
+        if error.code == Code.noStream { return .missing(what) }
+        return .refused("\(what): \(error.words) (\(error.code))")
+    }
+}
+
+/// RFC 4648 §4.
+enum Base64 {
+    private static let values: [UInt8: UInt32] = {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        return Dictionary(uniqueKeysWithValues: letters.enumerated().map { ($1, UInt32($0)) })
+    }()
+
+    // The padding, the quotes around a text of JSON, and what may stand before a slash in it.
+    private static let skipped = Array("=\"\\".utf8)
+
+    /// Absent where it is none. A text in JSON may have `\/` for `/`.
+    static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(text.count / 4 * 3)
+        var (value, bits): (UInt32, Int) = (0, 0)
+        for letter in text where !skipped.contains(letter) {
+            guard let digit = values[letter] else { return nil }
+            value = value << 6 | digit
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                octets.append(UInt8(truncatingIfNeeded: value >> UInt32(bits)))
+            }
+        }
+        return octets
+    }
+}

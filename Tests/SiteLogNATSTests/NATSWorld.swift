@@ -1,0 +1,80 @@
+import BluetoothLE
+import Glibc
+import SiteLog
+import SiteLogNATS
+import SiteLogSupport
+import TestSupport
+
+/// A site of its own on real servers, in real time.
+final class NATSWorld: LogWorld {
+    private let servers: [String]
+    private let replicas: Int
+    private let site: LogName
+    private var limits = LogLimits()
+    private var isMade = false
+
+    /// A site that no other test has.
+    ///
+    /// - Parameters:
+    ///   - servers: their addresses.
+    ///   - replicas: on how many of them each message is kept.
+    ///   - site: its name.
+    /// - Throws: ``LogTrouble`` of a name that none can have.
+    init(_ servers: [String], replicas: Int, site: String) throws {
+        self.servers = servers
+        self.replicas = replicas
+        self.site = try LogName(site)
+        // The servers let a lease run out by their own clock: long enough for a machine that is busy with other tests.
+        limits.leaseTime = .seconds(4)
+        limits.answerTime = .seconds(120)
+    }
+
+    var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    func client() async throws -> any SightingLog {
+        if !isMade { try await make() }
+        return try await connected(limits)
+    }
+
+    private func connected(_ limits: LogLimits) async throws -> NATSLog {
+        let log = try NATSLog(NATSOptions(servers: servers, name: site), site: site, limits: limits)
+        try await until("a server is reached") {
+            turn(log)
+            _ = log.answers(at: now)
+            return log.isConnected
+        }
+        return log
+    }
+
+    /// Has the streams made. A cluster that has no leader yet does not answer at all: it is asked again, which changes nothing.
+    private func make() async throws {
+        var impatient = limits
+        impatient.answerTime = .seconds(2)
+        let log = try await connected(impatient)
+        try await until("the streams are made") {
+            let tickets = log.make(replicas: replicas, at: now)
+            var answers: [LogAnswer] = []
+            try await until("the servers answer") {
+                turn(log)
+                answers += log.answers(at: now)
+                return answers.count >= tickets.count
+            }
+            isMade = answers.allSatisfy { $0.result == .success(.stored) }
+            return isMade
+        }
+    }
+
+    func turn(_ log: any SightingLog) {
+        guard let log = log as? NATSLog else { return }
+        let wait = log.nextDeadline.map { ($0 - now).nanoseconds / 1_000_000 } ?? 10
+        var descriptor = pollfd(fd: log.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+        poll(&descriptor, 1, Int32(max(0, min(10, wait))))
+    }
+
+    /// There is no other way to have a server's clock go on.
+    func outliveLease() async throws { try await Task.sleep(for: .seconds(5)) }
+}
