@@ -224,6 +224,14 @@ let package = Package(
                 "BluetoothLE", "SiteBatch", "SiteLog", .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: ours),
+        // From a gateway to its site's log, whatever keeps that: bounded, on the disk where it lasts.
+        .target(
+            name: "SiteSending",
+            dependencies: [
+                "BluetoothLE", "EventLog", "SiteBatch", "SiteLog",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
@@ -359,6 +367,13 @@ let package = Package(
         .testTarget(
             name: "SiteLogNATSTests",
             dependencies: ["BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogNATS", "SiteLogSupport", "TestSupport"]),
+        .testTarget(
+            name: "SiteSendingTests",
+            dependencies: [
+                "BluetoothLE", "BrokerSupport", "EventLog", "SiteBatch", "SiteLog", "SiteLogSupport", "SiteSending",
+                "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [

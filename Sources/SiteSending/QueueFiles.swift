@@ -1,0 +1,238 @@
+import EventLog
+import SiteBatch
+import SiteLog
+import SystemPackage
+
+/// Where a batch stands on the disk.
+struct QueuePlace: Sendable, Hashable {
+    /// Which file.
+    let file: UInt64
+    /// At which octet it begins.
+    let offset: Int
+    let count: Int
+}
+
+/// Batches in files of a folder, one behind the other: `waiting-00000000000000000001.batches` has the oldest.
+///
+/// A file begins with `BGSQ` and the version of the format; before each batch stands how long it is, and that once more with
+/// each bit the other way, 32 bits each, the lowest octet first. A batch has a check of its own. What a kill or a power cut
+/// has left at the end is passed over. A file is never written in again after a start, and goes when nothing in it is wanted.
+struct QueueFiles {
+    /// A batch that stood there at the start.
+    struct Found {
+        let key: BatchKey
+        let site: LogName
+        let place: QueuePlace
+    }
+
+    private struct File {
+        let number: UInt64
+        var end: Int
+        // How many of its batches are wanted.
+        var wanted = 0
+    }
+
+    private static let head: [UInt8] = Array("BGSQ".utf8) + [1, 0, 0, 0]
+    private static let lengthOctets = 8
+    // Nothing bigger is in a log; a length beyond it is damage.
+    private static let batchOctetsMax = 8 << 20
+
+    private let directory: FilePath
+    private let fileOctetsMax: Int
+    private let files: any FileSystemCalls
+    // By their numbers.
+    private var all: [File] = []
+    // The last of them is written in.
+    private var isOpen = false
+    private var nextNumber: UInt64 = 1
+
+    /// How many octets they have together.
+    private(set) var octets = 0
+
+    init(_ directory: FilePath, fileOctetsMax: Int, files: any FileSystemCalls) {
+        self.directory = directory
+        self.fileOctetsMax = fileOctetsMax
+        self.files = files
+    }
+
+    // MARK: At the start
+
+    /// Finds what is there, in its order.
+    ///
+    /// - Returns: the batches, and how many files end in something that is none.
+    mutating func open() throws(Errno) -> (found: [Found], damaged: Int) {
+        try files.makeDirectory(directory)
+        var found: [Found] = []
+        var damaged = 0
+        for number in try files.names(in: directory).compactMap(Self.number).sorted() {
+            nextNumber = max(nextNumber, number &+ 1)
+            let before = found.count
+            do throws(Errno) {
+                let (end, isDamaged) = try scan(number, into: &found)
+                if isDamaged { damaged += 1 }
+                all.append(File(number: number, end: end, wanted: found.count - before))
+                octets += end
+            } catch {
+                // It stays for who can read it.
+                found.removeSubrange(before...)
+                damaged += 1
+            }
+        }
+        sweep()
+        return (found, damaged)
+    }
+
+    private func scan(_ number: UInt64, into found: inout [Found]) throws(Errno) -> (end: Int, isDamaged: Bool) {
+        let file = try files.openForReading(path(of: number))
+        defer { files.close(file) }
+        let size = try files.size(of: file)
+        guard try read(file, at: 0, Self.head.count) == Self.head else { return (size, size > 0) }
+        var place = Self.head.count
+        var isDamaged = false
+        while place < size {
+            let head = try read(file, at: place, Self.lengthOctets)
+            guard let count = Self.length(head), place + Self.lengthOctets + count <= size else { return (size, true) }
+            let octets = try read(file, at: place + Self.lengthOctets, count)
+            let offset = place + Self.lengthOctets
+            do throws(BatchFormatError) {
+                let batch = try Batch(octets: octets)
+                let place = QueuePlace(file: number, offset: offset, count: count)
+                found.append(Found(key: batch.key, site: batch.site, place: place))
+            } catch { isDamaged = true }
+            place = offset + count
+        }
+        return (size, isDamaged)
+    }
+
+    // MARK: What is kept
+
+    /// Puts batches on the disk, behind those that are there.
+    ///
+    /// - Returns: where each of them is, in their order; all of them are on the disk then.
+    mutating func append(_ batches: [[UInt8]]) throws(Errno) -> [QueuePlace] {
+        do throws(Errno) { return try write(batches) } catch {
+            // What of it is on the disk, nobody can say: the next goes into another file.
+            isOpen = false
+            sweep()
+            throw error
+        }
+    }
+
+    private mutating func write(_ batches: [[UInt8]]) throws(Errno) -> [QueuePlace] {
+        if !isOpen || all[all.count - 1].end >= fileOctetsMax { try begin() }
+        let last = all.count - 1
+        let file = try files.open(path(of: all[last].number), isNew: false)
+        defer { files.close(file) }
+        var places: [QueuePlace] = []
+        var octets: [UInt8] = []
+        for batch in batches {
+            let length = UInt32(batch.count)
+            for number in [length, ~length] {
+                for shift in stride(from: 0, to: 32, by: 8) {
+                    octets.append(UInt8(truncatingIfNeeded: number >> shift))
+                }
+            }
+            places.append(
+                QueuePlace(file: all[last].number, offset: all[last].end + octets.count, count: batch.count))
+            octets += batch
+        }
+        try write(octets, on: file, at: all[last].end)
+        try files.synchronize(file)
+        all[last].end += octets.count
+        all[last].wanted += batches.count
+        self.octets += octets.count
+        return places
+    }
+
+    private mutating func begin() throws(Errno) {
+        isOpen = false
+        sweep()
+        try files.makeDirectory(directory)
+        let number = nextNumber
+        nextNumber += 1
+        let file = try files.open(path(of: number), isNew: true)
+        defer { files.close(file) }
+        all.append(File(number: number, end: Self.head.count))
+        octets += Self.head.count
+        try write(Self.head, on: file, at: 0)
+        try files.synchronizeDirectory(directory)
+        isOpen = true
+    }
+
+    /// A batch that is there; absent where it can't be read.
+    func batch(at place: QueuePlace) -> [UInt8]? {
+        do throws(Errno) {
+            let file = try files.openForReading(path(of: place.file))
+            defer { files.close(file) }
+            let octets = try read(file, at: place.offset, place.count)
+            return octets.count == place.count ? octets : nil
+        } catch { return nil }
+    }
+
+    /// A batch is not wanted any more.
+    mutating func release(_ place: QueuePlace) {
+        guard let index = all.firstIndex(where: { $0.number == place.file }) else { return }
+        all[index].wanted -= 1
+        if all[index].wanted == 0 { sweep() }
+    }
+
+    /// The number of the file with the oldest batches.
+    var oldest: UInt64? { all.first { $0.wanted > 0 }?.number }
+
+    /// Takes away the files in which nothing is wanted, but for the one that is written in and has room.
+    private mutating func sweep() {
+        let last = all.last
+        let written = isOpen ? last.flatMap { $0.end < fileOctetsMax ? $0.number : nil } : nil
+        for file in all where file.wanted == 0 && file.number != written {
+            // One that stays is found at the next start, and its batches are known by what they are.
+            do throws(Errno) { try files.remove(path(of: file.number)) } catch {}
+            octets -= file.end
+        }
+        all.removeAll { $0.wanted == 0 && $0.number != written }
+        if all.isEmpty { isOpen = false }
+    }
+
+    // MARK: Files
+
+    private func path(of number: UInt64) -> FilePath {
+        let digits = String(number)
+        return directory.appending("waiting-\(String(repeating: "0", count: 20 - digits.count))\(digits).batches")
+    }
+
+    private static func number(_ name: String) -> UInt64? {
+        guard name.hasPrefix("waiting-"), name.hasSuffix(".batches") else { return nil }
+        let digits = name.dropFirst(8).dropLast(8)
+        guard digits.utf8.count == 20, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt64(digits)
+    }
+
+    private static func length(_ head: [UInt8]) -> Int? {
+        guard head.count == lengthOctets else { return nil }
+        let (length, other) = (number(head[..<4]), number(head[4...]))
+        return length == ~other && length <= batchOctetsMax ? Int(length) : nil
+    }
+
+    private static func number(_ octets: ArraySlice<UInt8>) -> UInt32 {
+        octets.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(Errno) -> [UInt8] {
+        var octets: [UInt8] = []
+        while octets.count < count {
+            let more = try files.read(
+                file, at: place + octets.count, count: count - octets.count, appendingTo: &octets)
+            if more == 0 { break }
+        }
+        return octets
+    }
+
+    private func write(_ octets: [UInt8], on file: FileSystemCalls.Handle, at place: Int) throws(Errno) {
+        var written = 0
+        while written < octets.count {
+            let from = written
+            written += try unsafe octets.span.bytes.withUnsafeBytes { bytes throws(Errno) in
+                try unsafe files.write(file, at: place + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
+            }
+        }
+    }
+}
