@@ -8,6 +8,7 @@ struct JetStreamReply {
     enum Code {
         static let noMessage = 10_037
         static let noStream = 10_059
+        static let otherConfiguration = 10_058
         static let wrongLast = 10_071
         static let full: Set<Int> = [10_077, 10_023, 10_028, 10_047]
         static let noLeader: Set<Int> = [10_008, 10_009, 10_076, 10_118]
@@ -67,6 +68,32 @@ struct JetStreamReply {
         guard let configuration = text.find("config", in: 0) else { return (nil, nil) }
         let version = text.find("metadata", in: configuration).flatMap { text.find("_nats.ver", in: $0) }
         return (text.integer(text.find("num_replicas", in: configuration)), text.string(version))
+    }
+
+    /// What is said of a stream.
+    var stream: StreamState? {
+        guard let state, let configuration = text.find("config", in: 0),
+            let name = text.string(text.find("name", in: configuration))
+        else { return nil }
+        func bound(_ key: StaticString) -> Int? {
+            // -1 and 0 are none.
+            text.integer(text.find(key, in: configuration)).flatMap { $0 > 0 ? $0 : nil }
+        }
+        let group = text.find("cluster", in: 0)
+        let followers = group.map { text.elements(of: text.find("replicas", in: $0)) } ?? []
+        return StreamState(
+            name: name, messages: state.messages, octets: state.octets, octetsMax: bound("max_bytes"),
+            ageMax: bound("max_age").map { .nanoseconds($0) },
+            refusesNew: text.isText("new", at: text.find("discard", in: configuration)),
+            replicas: bound("num_replicas"),
+            leader: group.flatMap { text.string(text.find("leader", in: $0)) },
+            followers: followers.map { place in
+                StreamState.Follower(
+                    name: text.string(text.find("name", in: place)) ?? "",
+                    isCurrent: text.bool(text.find("current", in: place)) ?? false,
+                    isAway: text.bool(text.find("offline", in: place)) ?? false,
+                    lag: text.integer(text.find("lag", in: place)) ?? 0)
+            }, serverVersion: making.version)
     }
 
     /// What an error is, as a log says it.

@@ -1,81 +1,116 @@
 import BluetoothLE
 import CNATS
 import Glibc
+import Polling
 import SiteLog
-import SystemPackage
 
 /// One connection to a site's servers, over libnats' own threads, which only hand over what they heard (``NATSInbox``).
 ///
-/// No call waits: what is sent while no server is reached is kept by the library up to a bound, and the answers say what
-/// became of it. It belongs to one thread.
-@safe final class NATSConnection {
+/// While no server is reached, what is sent is kept by the library up to a bound, and the answers say what became of it. The
+/// library connects anew where a server is gone. Where one refuses it (another password, a certificate that has expired), it
+/// closes the connection for good, and tells nobody why: ``NATSLink`` makes a new one then, whose making says it.
+@safe final class NATSConnection: Sendable {
     /// What it hears.
     let inbox: NATSInbox
-    /// Where answers are to go: each to a word behind this and a point.
-    let address: String
 
-    private let handle: OpaquePointer
-    private let subscription: OpaquePointer
+    // The library's objects, which may be used in any thread, by their addresses.
+    private let handle: UInt
+    private let subscription: UInt
     private let servers: String
 
-    /// Begins to connect.
+    /// Connects, and waits until that is done: for each server at most two seconds.
     ///
-    /// - Throws: ``LogTrouble/unavailable(_:)`` for what the library refuses, such as a file of credentials that is not there.
-    init(_ options: NATSOptions) throws(LogTrouble) {
+    /// - Parameters:
+    ///   - options: where, and as whom.
+    ///   - address: answers go to a word behind this and a point.
+    ///   - wake: what wakes the loop.
+    /// - Throws: ``LogTrouble``: why no server lets in.
+    init(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(LogTrouble) {
         servers = options.servers.joined(separator: ", ")
-        let servers = servers
-        do throws(Errno) { inbox = try NATSInbox() } catch {
-            throw .unavailable("no descriptor is left for the connection to \(servers): \(error)")
-        }
-        // The library's threads may call for a while after the connection was destroyed: what says that it is closed comes last
-        // of what the connection has said, and of the subscription that it is complete. Each has a reference of its own.
-        let context = unsafe Unmanaged.passRetained(inbox)
-        do throws(LogTrouble) {
-            (unsafe handle, unsafe subscription, address) = unsafe try Self.connect(options, context, servers)
-        } catch {
-            unsafe context.release()
-            throw error
-        }
+        inbox = NATSInbox(wake)
+        (handle, subscription) = try Self.connect(options, address, inbox)
     }
 
     deinit {
-        unsafe natsSubscription_Destroy(subscription)
-        unsafe natsConnection_Destroy(handle)
+        unsafe natsSubscription_Destroy(OpaquePointer(bitPattern: subscription))
+        unsafe natsConnection_Destroy(OpaquePointer(bitPattern: handle))
     }
 
-    /// Sends a message.
+    /// Sends a message whose answer goes to `answer`.
     ///
-    /// The answer's subject ends with `word`.
-    ///
-    /// - Throws: ``LogTrouble/unavailable(_:)``: it was not sent, as where too much waits for a server.
+    /// - Throws: ``LogTrouble``: it was not sent, as where it is bigger than the servers take, or too much waits for a server.
     func send(
-        _ octets: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)? = nil
+        _ octets: [UInt8], to subject: String, answer: String, header: (name: String, value: String)? = nil
     ) throws(LogTrouble) {
+        let handle = unsafe OpaquePointer(bitPattern: handle)
         var message: OpaquePointer?
         var status = unsafe octets.span.bytes.withUnsafeBytes { bytes in
             unsafe natsMsg_Create(
-                &message, subject, "\(address).\(word)", bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
-                Int32(bytes.count))
+                &message, subject, answer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
         }
         defer { unsafe natsMsg_Destroy(message) }
         if status == NATS_OK, let header { status = unsafe natsMsgHeader_Set(message, header.name, header.value) }
         if status == NATS_OK { status = unsafe natsConnection_PublishMsg(handle, message) }
-        guard status == NATS_OK else { throw .unavailable("\(servers): \(Self.words(status))") }
+        switch status {
+        case NATS_OK: break
+        case NATS_MAX_PAYLOAD:
+            // It would be refused as often as it is sent.
+            let most = Int(unsafe natsConnection_GetMaxPayload(handle))
+            throw .tooBig("what is sent to \(subject), with its header,", octets: octets.count, most: most)
+        case NATS_INSUFFICIENT_BUFFER:
+            throw .unavailable("\(servers): no server is reached, and too much waits for one")
+        default: throw .unavailable("\(servers): \(NATSRefusal.words(status))")
+        }
     }
 
     // MARK: Connecting
 
     private static func connect(
-        _ options: NATSOptions, _ context: Unmanaged<NATSInbox>, _ servers: String
-    ) throws(LogTrouble) -> (OpaquePointer, OpaquePointer, String) {
+        _ options: NATSOptions, _ address: String, _ inbox: NATSInbox
+    ) throws(LogTrouble) -> (UInt, UInt) {
         func check(_ status: natsStatus) throws(LogTrouble) {
-            guard status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
-                throw .unavailable("\(servers): \(words(status))")
-            }
+            guard status == NATS_OK else { throw NATSRefusal(status, options).trouble }
         }
         var made: OpaquePointer?
         try check(unsafe natsOptions_Create(&made))
         defer { unsafe natsOptions_Destroy(made) }
+        try unsafe set(options, made, check)
+        // The library's threads may call for a while after the connection was destroyed: what says that it is closed comes last
+        // of what the connection has said, and of the subscription that it is complete. Each has a reference of its own.
+        let context = unsafe Unmanaged.passRetained(inbox)
+        let closure = unsafe context.toOpaque()
+        var connection: OpaquePointer?
+        do throws(LogTrouble) {
+            try check(unsafe natsOptions_SetReconnectedCB(made, heardConnected, closure))
+            try check(unsafe natsOptions_SetDisconnectedCB(made, heardDisconnected, closure))
+            try check(unsafe natsOptions_SetClosedCB(made, heardClosed, closure))
+            try check(unsafe natsOptions_SetErrorHandler(made, heardError, closure))
+            try check(unsafe natsConnection_Connect(&connection, made))
+        } catch {
+            // There is no connection that could say that it is closed.
+            unsafe context.release()
+            throw error
+        }
+        var subscription: OpaquePointer?
+        do throws(LogTrouble) {
+            try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(address).>", heardMessage, closure))
+            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, heardLast, context.retain().toOpaque())
+            if status != NATS_OK { unsafe context.release() }
+            try check(status)
+            try check(
+                unsafe natsSubscription_SetPendingLimits(
+                    subscription, Int32(NATSInbox.messagesMax), Int32(NATSInbox.octetsMax)))
+        } catch {
+            unsafe natsSubscription_Destroy(subscription)
+            unsafe natsConnection_Destroy(connection)
+            throw error
+        }
+        return (UInt(bitPattern: connection), UInt(bitPattern: subscription))
+    }
+
+    private static func set(
+        _ options: NATSOptions, _ made: OpaquePointer?, _ check: (natsStatus) throws(LogTrouble) -> Void
+    ) throws(LogTrouble) {
         let list = unsafe options.servers.map { unsafe strdup($0) }
         defer { unsafe list.forEach { unsafe free($0) } }
         var pointers: [UnsafePointer<CChar>?] = unsafe list.map { unsafe UnsafePointer($0) }
@@ -93,44 +128,9 @@ import SystemPackage
                 try check(unsafe natsOptions_LoadCertificatesChain(made, certificate, key))
             }
         }
-        let closure = unsafe context.toOpaque()
         try check(unsafe natsOptions_SetMaxReconnect(made, -1))
         try check(unsafe natsOptions_SetReconnectBufSize(made, Int32(options.bufferOctetsMax)))
-        try check(unsafe natsOptions_SetRetryOnFailedConnect(made, true, heardConnected, closure))
-        try check(unsafe natsOptions_SetReconnectedCB(made, heardConnected, closure))
-        try check(unsafe natsOptions_SetDisconnectedCB(made, heardDisconnected, closure))
-        try check(unsafe natsOptions_SetClosedCB(made, heardClosed, closure))
-        try check(unsafe natsOptions_SetErrorHandler(made, heardError, closure))
         try check(unsafe natsOptions_SetCustomReconnectDelay(made, delay, nil))
-        var connection: OpaquePointer?
-        let status = unsafe natsConnection_Connect(&connection, made)
-        try check(status)
-        var inbox: UnsafeMutablePointer<CChar>?
-        var subscription: OpaquePointer?
-        var word = ""
-        do throws(LogTrouble) {
-            try check(unsafe natsInbox_Create(&inbox))
-            word = unsafe inbox.map { unsafe String(cString: $0) } ?? ""
-            unsafe natsInbox_Destroy(inbox)
-            try check(unsafe natsConnection_Subscribe(&subscription, connection, "\(word).>", heardMessage, closure))
-            let status = unsafe natsSubscription_SetOnCompleteCB(subscription, heardLast, context.retain().toOpaque())
-            if status != NATS_OK { unsafe context.release() }
-            try check(status)
-            try check(unsafe natsSubscription_SetPendingLimits(subscription, 65_536, 64 << 20))
-        } catch {
-            unsafe natsConnection_Destroy(connection)
-            throw error
-        }
-        // With a server that was there at once nobody else says so.
-        if status == NATS_OK { unsafe context.takeUnretainedValue().note(.connected) }
-        guard let connection = unsafe connection, let subscription = unsafe subscription else {
-            throw .unavailable("\(servers): the library made no connection")
-        }
-        return unsafe (connection, subscription, word)
-    }
-
-    private static func words(_ status: natsStatus) -> String {
-        unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "status \(status.rawValue)"
     }
 
     // MARK: What the library's threads call
@@ -156,7 +156,9 @@ import SystemPackage
 
     private static let heardError: natsErrHandler = { _, _, status, closure in
         let detail = unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? ""
-        unsafe inbox(closure)?.note(error: detail.isEmpty ? words(status) : "\(words(status)): \(detail)")
+        if status == NATS_NOT_PERMITTED { unsafe inbox(closure)?.note(denial: detail) }
+        let words = NATSRefusal.words(status)
+        unsafe inbox(closure)?.note(error: detail.isEmpty ? words : "\(words): \(detail)")
     }
 
     private static let heardMessage: natsMsgHandler = { _, _, message, closure in
@@ -174,7 +176,7 @@ import SystemPackage
 
     /// As everywhere here: doubled from a quarter of a second to half a minute.
     private static let delay: natsCustomReconnectDelayHandler = { _, attempts, _ in
-        BackOff(first: .milliseconds(250), most: .seconds(30), failures: Int(attempts) - 1).pause.nanoseconds
+        BackOff(first: NATSLink.pauseFirst, most: NATSLink.pauseMost, failures: Int(attempts) - 1).pause.nanoseconds
             / 1_000_000
     }
 }

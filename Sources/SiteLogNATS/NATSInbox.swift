@@ -1,6 +1,5 @@
 import Polling
 import Synchronization
-import SystemPackage
 
 /// What a connection heard, handed from the library's threads to the loop that drives it.
 ///
@@ -24,38 +23,47 @@ final class NATSInbox: Sendable {
         var messages: [Message] = []
         var octets = 0
         var dropped = 0
-        var standing = Standing.connecting
-        var connections = 0
+        var standing = Standing.connected
         var lastError: String?
+        var denials: [String] = []
     }
 
-    private static let octetsMax = 64 << 20
+    /// How much it holds.
+    static let octetsMax = 64 << 20
+    static let messagesMax = 65_536
+    // A server says it again for each message, of few subjects.
+    private static let denialsMax = 256
 
     private let state = Mutex(State())
     private let wake: WakeUp
 
-    init() throws(Errno) { wake = try WakeUp() }
-
-    /// What the loop watches.
-    var descriptor: FileDescriptor { wake.descriptor }
+    /// - Parameter wake: what wakes the loop.
+    init(_ wake: WakeUp) { self.wake = wake }
 
     /// Takes what came, the oldest first.
     func take() -> [Message] {
-        wake.clear()
-        return state.withLock { state in
+        state.withLock { state in
             defer { (state.messages, state.octets) = ([], 0) }
             return state.messages
         }
     }
 
-    /// How it stands, how often it was connected, and what the library last said of an error.
-    var standing: (standing: Standing, connections: Int, lastError: String?, dropped: Int) {
-        state.withLock { ($0.standing, $0.connections, $0.lastError, $0.dropped) }
+    /// Takes what the servers did not permit, in their words.
+    func takeDenials() -> [String] {
+        state.withLock { state in
+            defer { state.denials = [] }
+            return state.denials
+        }
+    }
+
+    /// How it stands, what the library last said of an error, and how many messages did not fit.
+    var standing: (standing: Standing, lastError: String?, dropped: Int) {
+        state.withLock { ($0.standing, $0.lastError, $0.dropped) }
     }
 
     func note(_ message: Message) {
         state.withLock { state in
-            guard state.octets + message.octets.count <= Self.octetsMax else {
+            guard state.octets + message.octets.count <= Self.octetsMax, state.messages.count < Self.messagesMax else {
                 state.dropped += 1
                 return
             }
@@ -66,15 +74,20 @@ final class NATSInbox: Sendable {
     }
 
     func note(_ standing: Standing) {
-        state.withLock { state in
-            if standing == .connected { state.connections += 1 }
-            state.standing = standing
-        }
+        state.withLock { $0.standing = standing }
         wake.signal()
     }
 
     func note(error: String) {
         state.withLock { $0.lastError = error }
+        wake.signal()
+    }
+
+    func note(denial: String) {
+        state.withLock { state in
+            guard state.denials.count < Self.denialsMax, !state.denials.contains(denial) else { return }
+            state.denials.append(denial)
+        }
         wake.signal()
     }
 }

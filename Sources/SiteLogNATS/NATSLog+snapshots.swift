@@ -47,7 +47,7 @@ extension NATSLog {
     func write(_ piece: SnapshotPiece, _ ticket: LogTicket) {
         let begun = piece.index == 0 ? nil : unfinished[piece.name]
         let generation =
-            begun?.generation ?? "\(connection.address.split(separator: ".").last ?? "x")-\(ticket.number)"
+            begun?.generation ?? "\(ownWord)-\(ticket.number)"
         let count = begun?.count ?? 0
         // The one that was written last may come again: nobody said that it had come.
         guard piece.index == count || (begun != nil && piece.index == count - 1) else {

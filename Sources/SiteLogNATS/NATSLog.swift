@@ -9,7 +9,7 @@ package import SystemPackage
 package final class NATSLog: SightingLog {
     package let limits: LogLimits
     let streams: SiteStreams
-    let connection: NATSConnection
+    private let link: NATSLink
 
     // What waits: the request, until when, and how far it is.
     private struct Pending {
@@ -18,14 +18,22 @@ package final class NATSLog: SightingLog {
         let trouble: LogTrouble
     }
 
+    private struct Listener {
+        let ticket: LogTicket
+        let subject: String
+        let heard: (NATSInbox.Message) -> Void
+    }
+
     private var pending: [LogTicket: Pending] = [:]
     private var ready: [LogAnswer] = []
     private var count: UInt64 = 0
     // Who waits for an answer to which word; and for what a consumer hands over.
-    private var listeners: [String: (ticket: LogTicket, heard: (NATSInbox.Message) -> Void)] = [:]
+    private var listeners: [String: Listener] = [:]
     private var words: UInt64 = 0
     var consumers: [String: (NATSInbox.Message) -> Void] = [:]
     var positions: [SiteStreams.Stream: (name: String, next: UInt64)] = [:]
+    /// How each of the site's streams stood when it was last looked at (``look(at:)``).
+    package internal(set) var streamStates: [String: StreamState] = [:]
     var unfinished: [SnapshotName: (generation: String, count: Int)] = [:]
 
     /// Begins to connect.
@@ -34,22 +42,37 @@ package final class NATSLog: SightingLog {
     package init(_ options: NATSOptions, site: LogName, limits: LogLimits = LogLimits()) throws(LogTrouble) {
         self.limits = limits
         streams = SiteStreams(site: site)
-        connection = try NATSConnection(options)
+        link = try NATSLink(options)
     }
 
     /// What the loop watches: there may be answers when it can be read.
-    package var descriptor: FileDescriptor { connection.inbox.descriptor }
+    package var descriptor: FileDescriptor { link.descriptor }
 
     /// Whether a server is reached.
-    package var isConnected: Bool { connection.inbox.standing.standing == .connected }
+    package var isConnected: Bool { link.isConnected }
 
-    /// Has the site's streams made, where they are not there; each is answered with ``LogResponse/stored``.
-    package func make(replicas: Int, at now: Instant) -> [LogTicket] {
+    /// Why none is; absent where one is. It is tried again by itself, later and later up to half a minute.
+    package var trouble: LogTrouble? { link.trouble }
+
+    /// How many messages were thrown away because nobody had taken those before them.
+    package var droppedMessages: Int { link.dropped }
+
+    /// What the name of a snapshot's pieces begins with: no other client has it.
+    var ownWord: String { link.address.split(separator: ".").last.map(String.init) ?? "x" }
+
+    /// Has the site's streams made, or changed to be as they are to be; each is answered with ``LogResponse/stored``.
+    package func make(_ bounds: StreamBounds, at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
             let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
-            let text = streams.configuration(stream, replicas: replicas, limits: limits)
-            ask("$JS.API.STREAM.CREATE.\(streams.name(stream))", Array(text.utf8), for: ticket) { [self] reply in
-                finish(ticket, reply.error == nil ? .success(.stored) : .failure(reply.trouble(streams.name(stream))))
+            let (name, text) = (streams.name(stream), streams.configuration(stream, bounds, limits: limits))
+            ask("$JS.API.STREAM.CREATE.\(name)", Array(text.utf8), for: ticket) { [self] reply in
+                guard let error = reply.error else { return finish(ticket, .success(.stored)) }
+                guard error.code == JetStreamReply.Code.otherConfiguration else {
+                    return finish(ticket, .failure(reply.trouble(name)))
+                }
+                ask("$JS.API.STREAM.UPDATE.\(name)", Array(text.utf8), for: ticket) { [self] reply in
+                    finish(ticket, reply.error == nil ? .success(.stored) : .failure(reply.trouble(name)))
+                }
             }
             return ticket
         }
@@ -72,14 +95,19 @@ package final class NATSLog: SightingLog {
     }
 
     package func answers(at now: Instant) -> [LogAnswer] {
-        for message in connection.inbox.take() { hear(message) }
+        let came = link.take(at: now)
+        for message in came.messages { hear(message) }
+        for denial in came.denials { refuse(denial) }
         for (ticket, one) in pending where one.end <= now { finish(ticket, .failure(one.trouble)) }
         let answers = ready.prefix(limits.requestsMax).sorted { $0.ticket < $1.ticket }
         ready.removeFirst(answers.count)
         return answers
     }
 
-    package var nextDeadline: Instant? { ready.isEmpty ? pending.values.lazy.map(\.end).min() : .earliest }
+    package var nextDeadline: Instant? {
+        guard ready.isEmpty else { return .earliest }
+        return [pending.values.lazy.map(\.end).min(), link.nextDeadline].compactMap { $0 }.min()
+    }
 
     // MARK: For the requests
 
@@ -111,16 +139,16 @@ package final class NATSLog: SightingLog {
     ) -> String {
         let word = String(words, radix: 36)
         words += 1
-        listeners[word] = (ticket, heard)
+        listeners[word] = Listener(ticket: ticket, subject: subject, heard: heard)
         do throws(LogTrouble) {
-            try connection.send(octets, to: subject, answer: word, header: header.map { (name: $0.0, value: $0.1) })
+            try link.send(octets, to: subject, answer: word, header: header.map { (name: $0.0, value: $0.1) })
         } catch {
             finish(ticket, .failure(error))
         }
         return word
     }
 
-    private func begin(octets: Int, until end: Instant, _ trouble: LogTrouble) -> LogTicket {
+    func begin(octets: Int, until end: Instant, _ trouble: LogTrouble) -> LogTicket {
         let ticket = LogTicket(count)
         count += 1
         pending[ticket] = Pending(octets: octets, end: end, trouble: trouble)
@@ -128,13 +156,27 @@ package final class NATSLog: SightingLog {
     }
 
     private func hear(_ message: NATSInbox.Message) {
-        let prefix = connection.address + "."
+        let prefix = link.address + "."
         if message.subject.hasPrefix(prefix) {
             listeners.removeValue(forKey: String(message.subject.dropFirst(prefix.count)))?.heard(message)
         } else if let reply = message.reply {
             // $JS.ACK.<stream>.<consumer>.…
             let parts = reply.split(separator: ".")
             if parts.count > 3 { consumers[String(parts[3])]?(message) }
+        }
+    }
+
+    /// A server does not let us do something, and answers nothing else: `Permissions Violation for Publish to "<subject>"`, or
+    /// `… for Subscription to "<subject>"`, which is where all answers go.
+    private func refuse(_ denial: String) {
+        let parts = denial.split(separator: "\"")
+        let subject = parts.count > 1 ? String(parts[1]) : denial
+        if denial.contains("Subscription") {
+            for ticket in pending.keys { finish(ticket, .failure(.notPermitted("take answers at \(subject)"))) }
+        } else {
+            for one in listeners.values where one.subject == subject {
+                finish(one.ticket, .failure(.notPermitted("publish to \(subject)")))
+            }
         }
     }
 }

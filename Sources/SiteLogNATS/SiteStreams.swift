@@ -17,24 +17,31 @@ struct SiteStreams {
     func piece(_ generation: String, _ index: Int) -> String { "\(site).snapshot.piece.\(generation).\(index)" }
 
     /// How a stream is to be, in the words of `$JS.API.STREAM.CREATE`.
-    func configuration(_ stream: Stream, replicas: Int, limits: LogLimits) -> String {
+    func configuration(_ stream: Stream, _ bounds: StreamBounds, limits: LogLimits) -> String {
+        func kept(_ octets: Int?, _ age: Duration?) -> String {
+            "\"max_bytes\":\(octets ?? -1),\"max_age\":\(age?.nanoseconds ?? 0)"
+        }
         let (subject, more): (String, String) =
             switch stream {
             case .batches:
-                ("\(site).batch.*", "\"discard\":\"new\",\"duplicate_window\":\(limits.repeatWindow.nanoseconds)")
-            case .events: (event, "\"discard\":\"new\"")
+                (
+                    "\(site).batch.*",
+                    kept(bounds.batchOctetsMax, bounds.batchAgeMax)
+                        + ",\"discard\":\"new\",\"duplicate_window\":\(limits.repeatWindow.nanoseconds)"
+                )
+            case .events: (event, kept(bounds.eventOctetsMax, nil) + ",\"discard\":\"new\"")
             case .lease:
                 (
                     lease,
-                    "\"max_msgs_per_subject\":1,\"max_age\":\(limits.leaseTime.nanoseconds),\"duplicate_window\":"
+                    kept(nil, limits.leaseTime) + ",\"max_msgs_per_subject\":1,\"duplicate_window\":"
                         + "\(min(limits.leaseTime, limits.repeatWindow).nanoseconds)"
                 )
-            case .values: ("\(site).value.*", "\"max_msgs_per_subject\":1")
-            case .snapshots: ("\(site).snapshot.>", "\"max_msgs_per_subject\":1")
+            case .values: ("\(site).value.*", kept(nil, nil) + ",\"max_msgs_per_subject\":1")
+            case .snapshots: ("\(site).snapshot.>", kept(bounds.snapshotOctetsMax, nil) + ",\"max_msgs_per_subject\":1")
             }
         return """
             {"name":"\(name(stream))","subjects":["\(subject)"],"retention":"limits","storage":"file",\
-            "num_replicas":\(replicas),"max_consumers":-1,"max_msgs":-1,"max_bytes":-1,\(more)}
+            "num_replicas":\(bounds.replicas),"max_consumers":-1,"max_msgs":-1,\(more)}
             """
     }
 }

@@ -23,6 +23,7 @@ final class NATSServers {
 
     private let program: Program
     private let folder: TestFolder
+    private var more: String
     private var children: [Child?] = []
     private var clientPorts: [Int] = []
     private var routePorts: [Int] = []
@@ -32,9 +33,11 @@ final class NATSServers {
     /// - Parameters:
     ///   - program: which.
     ///   - count: how many; several are a cluster.
+    ///   - more: what else stands in the configuration of each.
     /// - Throws: what keeps a server from starting, with what it said.
-    init(_ program: Program, _ count: Int) async throws {
+    init(_ program: Program, _ count: Int, more: String = "") async throws {
         self.program = program
+        self.more = more
         folder = try TestFolder()
         // Servers of a cluster have to know of each other before they listen, and somebody else may have taken a port by then.
         try await until("a cluster stands") {
@@ -62,6 +65,25 @@ final class NATSServers {
     /// What a server said, for whoever looks why something failed.
     func said(_ index: Int) -> [String] { children[index]?.said.suffix(10) ?? [] }
 
+    /// Sends one a signal: SIGSTOP, or SIGCONT.
+    func signal(_ index: Int, _ number: Int32) { children[index]?.signal(number) }
+
+    /// Ends one without its doing, wherever it is.
+    func kill(_ index: Int) {
+        children[index]?.end(SIGKILL)
+        children[index] = nil
+    }
+
+    /// Starts one again, with another configuration where one is given, and waits until it listens where it did.
+    func restart(_ index: Int, more: String? = nil) async throws {
+        kill(index)
+        self.more = more ?? self.more
+        try await until("server \(index) is back") {
+            try start(index)
+            return try await port(index) != nil
+        }
+    }
+
     private func start(_ index: Int) throws {
         let work = folder.file("\(index)")
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
@@ -72,6 +94,7 @@ final class NATSServers {
             server_name: s\(index)
             ports_file_dir: "\(work)"
             jetstream { store_dir: "\(work)" }
+            \(more)
 
             """
         if !routePorts.isEmpty {

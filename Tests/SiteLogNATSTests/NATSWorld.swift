@@ -7,8 +7,10 @@ import TestSupport
 
 /// A site of its own on real servers, in real time.
 final class NATSWorld: LogWorld {
-    private let servers: [String]
-    private let replicas: Int
+    /// As whom its clients connect.
+    var options: NATSOptions
+    /// How much its streams keep.
+    var bounds: StreamBounds
     private let site: LogName
     private var limits = LogLimits()
     private var isMade = false
@@ -19,14 +21,15 @@ final class NATSWorld: LogWorld {
     ///   - servers: their addresses.
     ///   - replicas: on how many of them each message is kept.
     ///   - site: its name.
+    ///   - answerTime: after how long without an answer there is none.
     /// - Throws: ``LogTrouble`` of a name that none can have.
-    init(_ servers: [String], replicas: Int, site: String) throws {
-        self.servers = servers
-        self.replicas = replicas
+    init(_ servers: [String], replicas: Int, site: String, answerTime: Duration = .seconds(120)) throws {
+        bounds = StreamBounds(replicas: replicas)
         self.site = try LogName(site)
+        options = NATSOptions(servers: servers, name: self.site)
         // The servers let a lease run out by their own clock: long enough for a machine that is busy with other tests.
         limits.leaseTime = .seconds(4)
-        limits.answerTime = .seconds(120)
+        limits.answerTime = answerTime
     }
 
     var now: Instant {
@@ -35,13 +38,16 @@ final class NATSWorld: LogWorld {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// A client that has reached nobody yet.
+    func newLog() throws -> NATSLog { try NATSLog(options, site: site, limits: limits) }
+
     func client() async throws -> any SightingLog {
         if !isMade { try await make() }
         return try await connected(limits)
     }
 
     private func connected(_ limits: LogLimits) async throws -> NATSLog {
-        let log = try NATSLog(NATSOptions(servers: servers, name: site), site: site, limits: limits)
+        let log = try NATSLog(options, site: site, limits: limits)
         try await until("a server is reached") {
             turn(log)
             _ = log.answers(at: now)
@@ -56,7 +62,7 @@ final class NATSWorld: LogWorld {
         impatient.answerTime = .seconds(2)
         let log = try await connected(impatient)
         try await until("the streams are made") {
-            let tickets = log.make(replicas: replicas, at: now)
+            let tickets = log.make(bounds, at: now)
             var answers: [LogAnswer] = []
             try await until("the servers answer") {
                 turn(log)

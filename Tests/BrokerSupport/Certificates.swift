@@ -1,25 +1,23 @@
-import BrokerSupport
 import Foundation
-import Testing
 
 /// An authority and what it vouches for, made anew for each test with openssl.
-final class Certificates {
-    let folder: TestFolder
+package final class Certificates {
+    package let folder: TestFolder
 
-    init(_ folder: TestFolder) throws {
+    package init(_ folder: TestFolder) throws {
         self.folder = folder
         try authority("ca")
     }
 
-    func path(_ name: String) -> String { folder.file(name) }
+    package func path(_ name: String) -> String { folder.file(name) }
 
     private func openssl(_ arguments: String...) throws {
         let child = try Child(BrokerTools.openssl, arguments)
-        try #require(child.wait() == 0, "openssl \(arguments): \(child.said)")
+        guard child.wait() == 0 else { throw NothingCame(description: "openssl \(arguments): \(child.said)") }
     }
 
     /// `<name>.pem` and `<name>.key`.
-    func authority(_ name: String) throws {
+    package func authority(_ name: String) throws {
         try openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-subj", "/CN=\(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem"),
@@ -27,7 +25,7 @@ final class Certificates {
     }
 
     /// `<name>.pem` and `<name>.key`, for `names` such as `DNS:broker.test,IP:127.0.0.1`.
-    func certificate(_ name: String, for names: String, by authority: String = "ca", days: Int = 2) throws {
+    package func certificate(_ name: String, for names: String, by authority: String = "ca", days: Int = 2) throws {
         try openssl(
             "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)",
             "-keyout", path("\(name).key"), "-out", path("\(name).csr"))
@@ -39,7 +37,7 @@ final class Certificates {
     }
 
     /// What a broker says in its configuration to be `name`.
-    func listener(_ name: String, more: String = "") -> String {
+    package func listener(_ name: String, more: String = "") -> String {
         "cafile \(path("ca.pem"))\ncertfile \(path("\(name).pem"))\nkeyfile \(path("\(name).key"))\n\(more)"
     }
 }

@@ -1,0 +1,145 @@
+import BluetoothLE
+import CNATS
+import Glibc
+import Polling
+import SiteLog
+import Synchronization
+import SystemPackage
+
+/// One try to reach a site's servers, in a thread of its own: the library waits for each of them in turn.
+private final class NATSAttempt: Sendable {
+    private let outcome = Mutex(Result<NATSConnection, LogTrouble>?.none)
+
+    /// Begins.
+    static func begin(_ options: NATSOptions, address: String, _ wake: WakeUp) throws(Errno) -> NATSAttempt {
+        let attempt = NATSAttempt()
+        _ = try OwnThread(named: "site-log") {
+            // Nobody waits for its end.
+            pthread_detach(pthread_self())
+            let outcome: Result<NATSConnection, LogTrouble>
+            do throws(LogTrouble) {
+                outcome = .success(try NATSConnection(options, address: address, wake))
+            } catch {
+                outcome = .failure(error)
+            }
+            attempt.outcome.withLock { $0 = outcome }
+            wake.signal()
+        }
+        return attempt
+    }
+
+    /// What became of it; absent before.
+    var result: Result<NATSConnection, LogTrouble>? { outcome.withLock { $0 } }
+}
+
+/// The connection of a site's log: one that stands, or the next try for one, the later the more often it failed.
+final class NATSLink {
+    static let pauseFirst = Duration.milliseconds(250)
+    static let pauseMost = Duration.seconds(30)
+
+    private enum State {
+        case waiting(until: Instant)
+        case trying(NATSAttempt)
+        case standing(NATSConnection)
+    }
+
+    /// Where answers go: each to a word behind this and a point.
+    let address: String
+    private let options: NATSOptions
+    private let wake: WakeUp
+    private var state: State
+    private var backOff = BackOff(first: pauseFirst, most: pauseMost)
+    private var failure: LogTrouble?
+    // Of connections that are closed.
+    private var droppedBefore = 0
+
+    /// Begins to connect.
+    ///
+    /// - Throws: ``LogTrouble/unavailable(_:)``: no descriptor is left, or no thread.
+    init(_ options: NATSOptions) throws(LogTrouble) {
+        self.options = options
+        var word: UnsafeMutablePointer<CChar>?
+        guard unsafe natsInbox_Create(&word) == NATS_OK, let made = unsafe word else {
+            throw .unavailable("the library makes no address for answers")
+        }
+        address = unsafe String(cString: made)
+        unsafe natsInbox_Destroy(made)
+        do throws(Errno) {
+            wake = try WakeUp()
+            state = .trying(try NATSAttempt.begin(options, address: address, wake))
+        } catch {
+            throw .unavailable(
+                "no descriptor or thread is left for \(options.servers.joined(separator: ", ")): \(error)")
+        }
+    }
+
+    /// What the loop watches.
+    var descriptor: FileDescriptor { wake.descriptor }
+
+    /// When there is something to do by time alone.
+    var nextDeadline: Instant? { if case .waiting(let end) = state { end } else { nil } }
+
+    /// Whether a server is reached.
+    var isConnected: Bool { connection?.inbox.standing.standing == .connected }
+
+    /// How many messages did not fit into what was held for the loop.
+    var dropped: Int { droppedBefore + (connection?.inbox.standing.dropped ?? 0) }
+
+    /// What is the matter, where something is.
+    var trouble: LogTrouble? {
+        guard let connection else { return failure ?? .unavailable("\(servers): no server has answered yet") }
+        let standing = connection.inbox.standing
+        guard standing.standing != .connected else { return nil }
+        return .unavailable("\(servers): the connection is lost" + (standing.lastError.map { "; \($0)" } ?? ""))
+    }
+
+    /// Sends a message.
+    ///
+    /// - Throws: ``LogTrouble``: it was not sent.
+    func send(
+        _ octets: [UInt8], to subject: String, answer word: String, header: (name: String, value: String)?
+    ) throws(LogTrouble) {
+        guard let connection else { throw trouble ?? .unavailable(servers) }
+        try connection.send(octets, to: subject, answer: "\(address).\(word)", header: header)
+    }
+
+    /// Takes what came, and begins what is due.
+    func take(at now: Instant) -> (messages: [NATSInbox.Message], denials: [String]) {
+        wake.clear()
+        switch state {
+        case .waiting(let end) where end <= now: tryAgain(at: now)
+        case .trying(let attempt):
+            switch attempt.result {
+            case .success(let connection)?:
+                backOff.reset()
+                failure = nil
+                state = .standing(connection)
+            case .failure(let trouble)?: fail(trouble, at: now)
+            case nil: break
+            }
+        default: break
+        }
+        guard let connection else { return ([], []) }
+        defer {
+            if connection.inbox.standing.standing == .closed {
+                droppedBefore += connection.inbox.standing.dropped
+                fail(.unavailable("\(servers): the connection was closed"), at: now)
+            }
+        }
+        return (connection.inbox.take(), connection.inbox.takeDenials())
+    }
+
+    private var servers: String { options.servers.joined(separator: ", ") }
+    private var connection: NATSConnection? { if case .standing(let connection) = state { connection } else { nil } }
+
+    private func fail(_ trouble: LogTrouble, at now: Instant) {
+        failure = trouble
+        state = .waiting(until: now + backOff.next())
+    }
+
+    private func tryAgain(at now: Instant) {
+        do throws(Errno) { state = .trying(try NATSAttempt.begin(options, address: address, wake)) } catch {
+            fail(.unavailable("no thread is left for \(servers): \(error)"), at: now)
+        }
+    }
+}

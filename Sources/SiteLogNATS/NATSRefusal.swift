@@ -1,0 +1,67 @@
+import CNATS
+import SiteLog
+
+/// Why no server of a site let in, as the library says it in the thread that asked.
+struct NATSRefusal {
+    private let status: natsStatus
+    private let detail: String
+    private let options: NATSOptions
+
+    /// What the thread's last call came to.
+    init(_ status: natsStatus, _ options: NATSOptions) {
+        self.init(status, unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? "", options)
+    }
+
+    /// The same, of words that are known.
+    init(_ status: natsStatus, _ detail: String, _ options: NATSOptions) {
+        self.status = status
+        // Before it stands where in the library that was: `(conn.c:733): `.
+        self.detail = detail.split(separator: "): ", maxSplits: 1).last.map(String.init) ?? ""
+        self.options = options
+    }
+
+    /// The same, as a log says it.
+    var trouble: LogTrouble {
+        let servers = options.servers.joined(separator: ", ")
+        switch status {
+        case NATS_CONNECTION_AUTH_FAILED:
+            return .notPermitted("connect to \(servers) (\(who) is unknown there, or proved by something else)")
+        case NATS_SSL_ERROR: return .unavailable("\(servers): \(handshake ?? detail)")
+        case NATS_SECURE_CONNECTION_WANTED:
+            return .unavailable("\(servers): no server there speaks TLS; give them certificates, or name other servers")
+        case NATS_NO_SERVER: return .unavailable("\(servers): nobody listens there, or the network keeps them apart")
+        default:
+            return .unavailable("\(servers): " + (detail.isEmpty ? Self.words(status) : detail))
+        }
+    }
+
+    private var who: String {
+        switch options.identity {
+        case .nobody: "who names no user"
+        case .user(let user, password: _): "'\(user)'"
+        case .credentials(let path): "the user of \(path)"
+        }
+    }
+
+    /// What OpenSSL's verification (X509_STORE_CTX_get_error(3)) found of the server's certificate.
+    private var handshake: String? {
+        let prefix = "SSL handshake error: "
+        guard detail.hasPrefix(prefix) else { return nil }
+        let text = detail.dropFirst(prefix.count)
+        let whose = text.split(separator: ":cert=").last.map { " (\($0.split(separator: ":issuer=")[0]))" } ?? ""
+        switch Int(text.prefix { $0 != ":" }) {
+        case 9: return "the server's certificate\(whose) is not valid yet: set the clocks right, here and there"
+        case 10: return "the server's certificate\(whose) has expired: renew it, or set the clock right"
+        case 18, 19, 20, 21:
+            let file = options.encryption?.authorities
+            let known = file.map { "\($0) does not have it" } ?? "this machine does not have it"
+            return "an authority that is unknown here vouches for the server's certificate\(whose): \(known)"
+        case 62, 64: return "the server's certificate\(whose) is for another name or address than the one in \(text)"
+        default: return nil
+        }
+    }
+
+    static func words(_ status: natsStatus) -> String {
+        unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "status \(status.rawValue)"
+    }
+}

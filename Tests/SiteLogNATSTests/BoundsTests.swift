@@ -1,0 +1,47 @@
+import BluetoothLE
+import SiteLog
+import SiteLogNATS
+import SiteLogSupport
+import TestSupport
+import Testing
+
+@Suite struct BoundsTests {
+    @Test(arguments: NATSServers.Program.all)
+    func `a full log refuses what is new, keeps what it has, and takes it once it has more room`(
+        _ program: NATSServers.Program
+    ) async throws {
+        let servers = try await NATSServers(program, 1)
+        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        world.bounds.batchOctetsMax = 64 << 10
+        world.bounds.batchAgeMax = .seconds(86_400)
+        let client = try await LogDriver(world)
+        let log = try #require(client.log as? NATSLog)
+        let lobby = try LogName("lobby")
+        func append(_ sequence: UInt64) async throws -> Result<LogResponse, LogTrouble> {
+            let key = BatchKey(gateway: lobby, boot: 1, sequence: sequence)
+            return try await client.result(client.send(.append(key, Array(repeating: 7, count: 10_000))))
+        }
+        for sequence in 1...6 as ClosedRange<UInt64> {
+            #expect(try await append(sequence) == .success(.appended(offset: sequence, isRepeat: false)))
+        }
+        guard case .failure(let trouble) = try await append(7) else {
+            Issue.record("the seventh was taken")
+            return
+        }
+        #expect(trouble.mayPass)
+        #expect(!trouble.mayBeDone)
+        #expect(trouble.description.contains("the site's log takes no more (batches"), "\(trouble)")
+        guard case .batches(let page) = try await client.ask(.readBatches(LogRange(from: 1))) else { return }
+        #expect(page.entries.map(\.number) == [1, 2, 3, 4, 5, 6])
+        // Its operator gives it more room; nothing of it goes.
+        world.bounds.batchOctetsMax = 1 << 20
+        for ticket in log.make(world.bounds, at: world.now) {
+            #expect(try await client.result(ticket) == .success(.stored))
+        }
+        #expect(try await append(7) == .success(.appended(offset: 7, isRepeat: false)))
+        for ticket in log.look(at: world.now) { _ = try await client.result(ticket) }
+        #expect(log.streamStates["batches"]?.octetsMax == 1 << 20)
+        #expect(log.streamStates["batches"]?.ageMax == .seconds(86_400))
+        #expect(log.streamStates["batches"]?.messages == 7)
+    }
+}

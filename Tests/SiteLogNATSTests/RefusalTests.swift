@@ -1,0 +1,177 @@
+import BrokerSupport
+import SiteLog
+import SiteLogNATS
+import SiteLogSupport
+import TestSupport
+import Testing
+
+/// Servers that don't let in, or don't let do, and what is said of it.
+@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.reason)")) struct RefusalTests {
+    private static func users(_ password: String) -> String {
+        """
+        authorization { users: [
+          { user: lobby, password: "\(password)",
+            permissions: { publish: ["hq.batch.lobby", "$JS.API.STREAM.INFO.hq-batches"], subscribe: ["_INBOX.>"] } },
+          { user: site, password: "\(password)" }
+        ] }
+        """
+    }
+
+    private func world(_ servers: NATSServers, _ user: String, _ password: String) throws -> NATSWorld {
+        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        world.options.identity = .user(user, password: password)
+        return world
+    }
+
+    /// What is said once it is no more than that nobody has answered.
+    private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (LogTrouble) -> Bool) async throws -> String {
+        var found: LogTrouble?
+        try await until("the trouble is said") {
+            world.turn(log)
+            _ = log.answers(at: world.now)
+            found = log.trouble.flatMap { isMeant($0) ? $0 : nil }
+            return found != nil
+        }
+        return found?.description ?? ""
+    }
+
+    private func connects(_ log: NATSLog, _ world: NATSWorld) async throws {
+        try await until("a server is reached") {
+            world.turn(log)
+            _ = log.answers(at: world.now)
+            return log.isConnected
+        }
+        #expect(log.trouble == nil)
+    }
+
+    @Test(arguments: NATSServers.Program.all)
+    func `a wrong password is said with the user and the servers, and once it is right there he is let in`(
+        _ program: NATSServers.Program
+    ) async throws {
+        let servers = try await NATSServers(program, 1, more: Self.users("right"))
+        let world = try world(servers, "lobby", "right")
+        let log = try world.newLog()
+        try await connects(log, world)
+        // While he is connected, and again and again: the library gives up for good here.
+        for _ in 0..<2 {
+            try await servers.restart(0, more: Self.users("another"))
+            let said = try await trouble(log, world) { !$0.mayPass }
+            #expect(said.contains("does not let this user connect to \(servers.addresses[0])"))
+            #expect(said.contains("'lobby'"))
+            #expect(!said.contains("right is"))
+            try await servers.restart(0, more: Self.users("right"))
+            try await connects(log, world)
+        }
+    }
+
+    @Test(arguments: NATSServers.Program.all)
+    func `a gateway that publishes as another is told that it may not, and its own batches are stored`(
+        _ program: NATSServers.Program
+    ) async throws {
+        let servers = try await NATSServers(program, 1, more: Self.users("right"))
+        // The streams are made by one who may.
+        let site = try await LogDriver(world(servers, "site", "right"))
+        let world = try world(servers, "lobby", "right")
+        let log = try world.newLog()
+        try await connects(log, world)
+        var answers: [LogTicket: Result<LogResponse, LogTrouble>] = [:]
+        func answer(_ request: LogRequest) async throws -> Result<LogResponse, LogTrouble>? {
+            let ticket = try log.send(request, at: world.now)
+            try await until("an answer") {
+                world.turn(log)
+                for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
+                return answers[ticket] != nil
+            }
+            return answers[ticket]
+        }
+        let (lab, lobby) = (try LogName("lab"), try LogName("lobby"))
+        #expect(
+            try await answer(.append(BatchKey(gateway: lab, boot: 1, sequence: 1), [1]))
+                == .failure(.notPermitted("publish to hq.batch.lab")))
+        #expect(
+            try await answer(.append(BatchKey(gateway: lobby, boot: 1, sequence: 1), [2]))
+                == .success(.appended(offset: 1, isRepeat: false)))
+        #expect(
+            try await answer(.publish([[3]], after: 0)) == .failure(.notPermitted("publish to hq.event")))
+        #expect(try await answer(.readLease) == .failure(.notPermitted("publish to $JS.API.STREAM.MSG.GET.hq-lease")))
+        #expect(
+            try await site.ask(.readEvents(LogRange(from: 1)))
+                == .events(LogPage(entries: [], first: 1, last: 0)))
+    }
+
+    @Test(arguments: NATSServers.Program.all)
+    func `what is bigger than the servers take is refused before it is sent, and the connection stands`(
+        _ program: NATSServers.Program
+    ) async throws {
+        let servers = try await NATSServers(program, 1, more: "max_payload: 65536")
+        let client = try await LogDriver(NATSWorld(servers.addresses, replicas: 1, site: "hq"))
+        let lobby = try LogName("lobby")
+        let big = try await client.result(
+            client.send(.append(BatchKey(gateway: lobby, boot: 1, sequence: 1), Array(repeating: 7, count: 65_536))))
+        guard case .failure(let trouble) = big else {
+            Issue.record("it was answered with \(big)")
+            return
+        }
+        #expect(!trouble.mayPass)
+        #expect(trouble.description.contains("65536 octets; at most 65536 are taken"))
+        #expect(
+            try await client.ask(.append(BatchKey(gateway: lobby, boot: 1, sequence: 2), [7]))
+                == .appended(offset: 1, isRepeat: false))
+    }
+
+    /// Whom a server is to be vouched for by, its certificate's names and days, and what is said.
+    struct Certificate: Sendable, CustomStringConvertible {
+        let description: String
+        var names = "IP:127.0.0.1"
+        var days = 2
+        var trusts = "ca"
+        let said: [String]
+
+        static let refused = [
+            Certificate(description: "expired", days: -1, said: ["has expired: renew it", "/CN=server"]),
+            Certificate(
+                description: "of an unknown authority", trusts: "other",
+                said: ["an authority that is unknown here vouches for", "other.pem does not have it"]),
+            Certificate(
+                description: "of another machine", names: "IP:127.0.0.2", said: ["is for another name or address"]),
+        ]
+    }
+
+    @Test(arguments: NATSServers.Program.all, Certificate.refused)
+    func `a certificate that can't be trusted is refused with its reason, and one that can be lets in`(
+        _ program: NATSServers.Program, _ certificate: Certificate
+    ) async throws {
+        let folder = try TestFolder()
+        let certificates = try Certificates(folder)
+        try certificates.authority("other")
+        func make(_ one: Certificate) throws -> String {
+            try certificates.certificate("server", for: one.names, days: one.days)
+            return
+                "tls { cert_file: \"\(certificates.path("server.pem"))\", key_file: \"\(certificates.path("server.key"))\" }"
+        }
+        let servers = try await NATSServers(program, 1, more: try make(certificate))
+        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        var encryption = NATSOptions.Encryption()
+        encryption.authorities = certificates.path("\(certificate.trusts).pem")
+        world.options.encryption = encryption
+        let log = try world.newLog()
+        let said = try await trouble(log, world) { $0.description.contains("certificate") }
+        for text in certificate.said + [servers.addresses[0]] { #expect(said.contains(text), "\(said)") }
+        // A good one lets in, by itself.
+        guard certificate.trusts == "ca" else { return }
+        try await servers.restart(0, more: try make(Certificate(description: "good", said: [])))
+        try await connects(log, world)
+    }
+
+    @Test func `servers without TLS, and a file of credentials that is not there, are named`() async throws {
+        let servers = try await NATSServers(NATSServers.Program.all[0], 1)
+        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        world.options.identity = .credentials("/nonexistent/lobby.creds")
+        var said = try await trouble(try world.newLog(), world) { $0.description.contains("lobby.creds") }
+        #expect(said.contains("No such file or directory"), "\(said)")
+        world.options.identity = .nobody
+        world.options.encryption = NATSOptions.Encryption()
+        said = try await trouble(try world.newLog(), world) { $0.description.contains("TLS") }
+        #expect(said.contains("no server there speaks TLS"), "\(said)")
+    }
+}

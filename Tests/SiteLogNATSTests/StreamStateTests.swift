@@ -1,0 +1,36 @@
+import SiteLog
+import SiteLogNATS
+import SiteLogSupport
+import TestSupport
+import Testing
+
+@Suite struct StreamStateTests {
+    @Test(arguments: NATSServers.Program.all)
+    func `each stream of a site is said as it stands, with its server's version where the server says it`(
+        _ program: NATSServers.Program
+    ) async throws {
+        let servers = try await NATSServers(program, 1)
+        let world = try NATSWorld(servers.addresses, replicas: 1, site: "hq")
+        let client = try await LogDriver(world)
+        let log = try #require(client.log as? NATSLog)
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            _ = try await client.ask(
+                .append(
+                    BatchKey(gateway: LogName("lobby"), boot: 1, sequence: sequence), Array(repeating: 7, count: 100)))
+        }
+        for ticket in log.look(at: world.now) { #expect(try await client.result(ticket) == .success(.stored)) }
+        #expect(Set(log.streamStates.keys) == ["batches", "events", "lease", "values", "snapshots"])
+        let batches = try #require(log.streamStates["batches"])
+        #expect(batches.name == "hq-batches")
+        #expect(batches.messages == 3)
+        #expect(batches.octets > 300)
+        #expect(batches.replicas == 1)
+        #expect(batches.copies == 1)
+        #expect(batches.followers.isEmpty)
+        #expect(batches.refusesNew)
+        #expect(log.streamStates["lease"]?.ageMax == .seconds(4))
+        #expect(log.streamStates["lease"]?.refusesNew == false)
+        // Debian's 2.9.10 says no version there.
+        #expect(batches.serverVersion?.hasPrefix("2.") ?? true)
+    }
+}
