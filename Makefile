@@ -179,6 +179,14 @@ torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below 
 	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublishingTests.ProcessTests $(SWIFT_FLAGS)
 	BEACON_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
+# Over so many seeds.
+SEEDS ?= 20
+site-chaos: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
+site-chaos: deps ## Kills and stops servers of a site's log while batches and events are written, over SEEDS=20: nothing acknowledged is missing, and it goes on within 10 s.
+	$(call environment,nats,Tests/Tools/nats/requirements.txt)
+	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	BEACON_SITE_SEEDS=$(SEEDS) BEACON_SITE_STALL=10 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter SiteLogNATSTests.ChaosTests $(SWIFT_FLAGS)
+
 lint: ## Checks the format of all Swift sources; changes nothing.
 	$(SWIFT) format lint --strict --parallel -r Sources Tests docs Package.swift
 
@@ -379,7 +387,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 	@if test -e $(DESTDIR)$(CONFIGURATION); then echo '$(DESTDIR)$(CONFIGURATION) stays; it is yours'; fi
 	@test -n '$(DESTDIR)' || echo 'What else stays: /var/lib/beacon-gateway, and the user beacon-gateway (userdel beacon-gateway)'
 
-.PHONY: going-back
+.PHONY: site-chaos going-back
 going-back: deps $(if $(filter file,$(origin BINARIES)),release) ## Has this version and an older one (BEFORE=package, or the newest tag, which it builds) take turns over the same files.
 	$(PYTHON) -B Tests/Package/back '$(BINARIES)' '$(BEFORE)'
 
