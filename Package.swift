@@ -232,6 +232,13 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
+        // What a process of a site makes of its log: values over the log's seam.
+        .target(
+            name: "SiteEvaluation",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteLog", "SiteOrdering",
+            ],
+            swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
@@ -383,6 +390,13 @@ let package = Package(
         .testTarget(
             name: "SiteOrderingTests",
             dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
+        .testTarget(
+            name: "SiteEvaluationTests",
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteEvaluation", "SiteLog",
+                "SiteLogSupport",
+                "SiteOrdering", "TestSupport",
+            ]),
         .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",

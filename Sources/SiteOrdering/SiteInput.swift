@@ -33,8 +33,8 @@ package struct SiteInput: Sendable, Hashable {
         /// An adapter heard a beacon, and how strongly; absent where the controller did not know.
         case sighted(Batch.Advertiser, RSSI?, by: SiteAdapterNumber)
         /// An adapter heard the last of sightings that are told together, the first of which was handed on before; and what
-        /// lay between the two.
-        indirect case ended(Batch.Run, by: SiteAdapterNumber)
+        /// lay between the two; the first was at that moment of the site's time.
+        indirect case ended(Batch.Run, since: Instant, by: SiteAdapterNumber)
         /// An adapter listens from then on, and why.
         case listens(SiteAdapterNumber, reason: String?)
         /// An adapter does not listen from then on; for rules L2 and L3 it stopped at that moment, where one is told.
@@ -55,6 +55,9 @@ package struct SiteInput: Sendable, Hashable {
 package struct SiteAdapterNumber: Sendable, Hashable {
     /// From 0 on, in the order in which batches named them.
     package let offset: Int32
+
+    /// The adapter at a place.
+    package init(offset: Int32) { self.offset = offset }
 }
 
 /// An adapter of one of a site's gateways.

@@ -64,7 +64,8 @@ extension SiteOrder {
         case .ended(let run):
             // The first of them is a sighting of its own.
             count(run.sightingCount - 1, at: time, of: place)
-            holdUnlessLate(.ended(run, by: adapter), at: time, of: place)
+            let since = Instant(nanoseconds: siteTime(run.first.time))
+            holdUnlessLate(.ended(run, since: since, by: adapter), at: time, of: place)
         case .changed(let change):
             let what: SiteInput.What
             switch change.kind {

@@ -1,0 +1,33 @@
+/// What became of a log's messages in a ``SiteEngine``, beside what its order counts.
+package struct SiteEngineCounters: Sendable, Hashable {
+    /// Messages that nobody can read.
+    package var unreadable: UInt64 = 0
+    /// Batches that were sent to another site.
+    package var foreign: UInt64 = 0
+    /// Configurations that can't be; what was monitored stays.
+    package var refusedConfigurations: UInt64 = 0
+    /// Sightings that came before there was anything to monitor.
+    package var unmonitored: UInt64 = 0
+    /// Sightings by more adapters than an engine tells apart.
+    package var unplaced: UInt64 = 0
+
+    /// Of an engine that was given no message yet.
+    package init() {}
+}
+
+/// What a ``SiteProcess`` did.
+package struct SiteProcessCounters: Sendable, Hashable {
+    /// Events that it published.
+    package var published: UInt64 = 0
+    /// Events that were held against its own lines, and were the same.
+    package var audited: UInt64 = 0
+    /// Publishings that were refused, since somebody else had published.
+    package var fenced: UInt64 = 0
+    /// Times that it got the lease.
+    package var leases: UInt64 = 0
+    /// Requests that the log did not do, or may not have done.
+    package var troubles: UInt64 = 0
+
+    /// Of a process that did nothing yet.
+    package init() {}
+}
