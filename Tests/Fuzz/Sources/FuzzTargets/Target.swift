@@ -14,6 +14,8 @@ enum Target: String, CaseIterable {
     case convert
     /// Configuration files.
     case yaml
+    /// Batches of a site's log.
+    case batch
 
     /// Whether the input is worth being kept as one to derive others from.
     func run(_ input: Span<UInt8>) -> Bool {
@@ -23,6 +25,7 @@ enum Target: String, CaseIterable {
         case .btsnoop, .pcap, .pcapng, .hcidump, .log, .compressed: return fuzzCapture(input, of: self)
         case .convert: return fuzzConversion(input)
         case .yaml: fuzzConfiguration(input)
+        case .batch: return fuzzBatch(input)
         }
         return true
     }
