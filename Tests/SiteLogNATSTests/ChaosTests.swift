@@ -75,8 +75,14 @@ import Testing
     private func compare(_ writer: StubbornWriter, _ reader: LogDriver) async throws {
         var batches: [UInt64: [UInt8]] = [:]
         let last = writer.acknowledged.values.max() ?? 0
+        var readings = 0
         try await until("\(last) batches are read") {
             let from = (batches.keys.max() ?? 0) + 1
+            readings += 1
+            guard readings < 10_000 else {
+                throw NothingCame(
+                    description: "batch \(from) was acknowledged, and is not there; the last is to be \(last)")
+            }
             for entry in try await page(reader, .readBatches(LogRange(from: from))) {
                 batches[entry.number] = entry.octets
             }

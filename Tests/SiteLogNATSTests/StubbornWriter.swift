@@ -21,6 +21,8 @@ final class StubbornWriter {
     private(set) var stall = Duration.zero
 
     private static let window = 64
+    // A leader that is about to lose does so some hundred times; one that has lost what it acknowledged, for ever.
+    private static let refusalsMax = 10_000
 
     private let world: NATSWorld
     private let log: NATSLog
@@ -140,6 +142,9 @@ final class StubbornWriter {
         case .success(.events(let page)):
             guard let entry = page.entries.first else {
                 refusals += 1
+                guard refusals < Self.refusalsMax else {
+                    throw NothingCame(description: "event \(number) is refused, and not there: \(page)")
+                }
                 return
             }
             if entry.number == number, entry.octets == Self.event(number) {
