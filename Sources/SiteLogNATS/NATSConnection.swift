@@ -129,6 +129,9 @@ import SiteLog
             }
         }
         try check(unsafe natsOptions_SetMaxReconnect(made, -1))
+        // A server that stands still holds a connection open and answers nothing: left after the third question, six seconds.
+        try check(unsafe natsOptions_SetPingInterval(made, 2_000))
+        try check(unsafe natsOptions_SetMaxPingsOut(made, 2))
         try check(unsafe natsOptions_SetReconnectBufSize(made, Int32(options.bufferOctetsMax)))
         try check(unsafe natsOptions_SetCustomReconnectDelay(made, delay, nil))
     }
