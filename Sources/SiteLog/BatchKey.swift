@@ -4,7 +4,8 @@ package struct BatchKey: Sendable, Hashable, CustomStringConvertible {
     package let gateway: LogName
     /// Which start of the gateway's machine (proc_sys_kernel(5), `random/boot_id`), as one number.
     package let boot: UInt128
-    /// Its number among the batches of that start, without gap.
+    /// Its number among the batches of that start: one more than the one before, but for the first of a process, which may
+    /// leave numbers out.
     package let sequence: UInt64
 
     /// A gateway's batch.

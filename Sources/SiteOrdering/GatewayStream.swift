@@ -100,6 +100,14 @@ struct GatewayStream: Sendable, Hashable {
         return first - next
     }
 
+    /// Goes on with the first that waits, where it is the first of the gateway's process: no number before it was used since
+    /// the last that was taken in, but by a process that is over, and what that left unsent was not sent by now.
+    /// - Returns: whether it is.
+    mutating func leapToStart() -> Bool {
+        guard let first = waiting.keys.min(), waiting[first]?.batch.span.isStart == true else { return false }
+        return giveUp() > 0
+    }
+
     /// When, on the ``LogClock``, the oldest of those came that wait; absent where none does.
     var waitingSince: Int64? { waiting.values.lazy.map(\.at).min() }
 

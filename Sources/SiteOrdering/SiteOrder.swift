@@ -95,6 +95,7 @@ package struct SiteOrder: Sendable {
         } else {
             streams[place].wait(batch, at: clock.active)
             waitingRoom += batch.room
+            if hasBegun, batch.span.isStart { takeInWaiting(of: place) }
             if hasBegun, streams[place].waiting.count > limits.waitingMax {
                 counters.pressed += 1
                 giveUpMissing(of: place)
@@ -109,10 +110,12 @@ package struct SiteOrder: Sendable {
     }
 
     private mutating func takeInWaiting(of place: Int) {
-        while let batch = streams[place].takeNext() {
-            waitingRoom -= batch.room
-            takeIn(batch, of: place)
-        }
+        repeat {
+            while let batch = streams[place].takeNext() {
+                waitingRoom -= batch.room
+                takeIn(batch, of: place)
+            }
+        } while streams[place].leapToStart()
     }
 
     /// Waits no longer for the batches before the first that has come: nobody listened there.

@@ -129,8 +129,14 @@ struct NaiveOrder {
     }
 
     private mutating func takeInWaiting(_ place: Int) {
-        while let first = streams[place].waiting.firstIndex(where: { $0.batch.key.sequence == streams[place].next }) {
-            let batch = streams[place].waiting.remove(at: first).batch
+        while let first = streams[place].waiting.indices.min(by: {
+            streams[place].waiting[$0].batch.key.sequence < streams[place].waiting[$1].batch.key.sequence
+        }) {
+            let batch = streams[place].waiting[first].batch
+            // R2: before the first batch of a process nothing is waited for.
+            guard batch.key.sequence == streams[place].next || batch.span.isStart else { return }
+            for sequence in streams[place].next..<batch.key.sequence { streams[place].givenUp.insert(sequence) }
+            streams[place].waiting.remove(at: first)
             takeIn(batch, place)
         }
     }

@@ -17,6 +17,37 @@ import Testing
         #expect(site.told("lobby").last == "20.0 sighted")
     }
 
+    @Test func `R2: a process that begins anew holds nobody up, whatever number it begins with`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        try site.batch("lab", 23, sequence: 5_000_000, from: 22, isStart: true)
+        try site.seconds(21...23, "lobby")
+        #expect(site.watermark == 23)
+        #expect(
+            site.told("lab").suffix(4) == [
+                "19.5 sighted", "20.0 stopped: nothing is told of the time until then", "22.0 listens", "22.5 sighted",
+            ])
+        #expect(site.order.counters.missingBatches == 0)
+        // What the process before it left comes too late: counted, and no news.
+        try site.batch("lab", 21, delay: 2.5)
+        #expect(site.order.counters.lateSightings == 1)
+        try site.batch("lab", 24, sequence: 5_000_001)
+        try site.batch("lobby", 24)
+        #expect(site.watermark == 24)
+    }
+
+    @Test func `R2: what lies between two that have come is waited for before a process that begins anew, too`() throws
+    {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab")
+        try site.batch("lab", 22)
+        try site.batch("lab", 25, sequence: 5_000_000, from: 24, isStart: true)
+        #expect(site.watermark == 20)
+        try site.batch("lab", 21, delay: 4.5)
+        #expect(site.watermark == 25)
+        #expect(site.order.counters.missingBatches == 0)
+    }
+
     @Test func `M3: a gateway of which nothing is stored for five seconds stopped where it was complete`() throws {
         var site = OrderScript()
         try site.seconds(1...20, "lab", "lobby")

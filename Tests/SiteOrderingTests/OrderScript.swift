@@ -16,7 +16,7 @@ struct OrderScript {
     /// `delay` after. The gateway's wall clock is `ahead` of the log's.
     mutating func batch(
         _ gateway: String, _ second: Double, sequence: UInt64? = nil, boot: UInt128 = 1, ahead: Double = 0,
-        delay: Double = 0.1, from: Double? = nil
+        delay: Double = 0.1, from: Double? = nil, isStart: Bool = false
     ) throws {
         func moment(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
         let batch = try Batch(
@@ -24,7 +24,8 @@ struct OrderScript {
             key: BatchKey(gateway: LogName(gateway), boot: boot, sequence: sequence ?? UInt64(second)),
             span: Batch.Span(
                 from: moment(from ?? second - 1), completeTo: moment(second), cut: moment(second),
-                wall: Instant(nanoseconds: Self.start + Int64((second + ahead) * 1e9)), isStart: false, isThinned: false
+                wall: Instant(nanoseconds: Self.start + Int64((second + ahead) * 1e9)), isStart: isStart,
+                isThinned: false
             ),
             adapters: [Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)],
             sightings: [

@@ -26,6 +26,8 @@ struct OrderWorld {
         var started: Int64
         var skew: Int64
         var sequence: UInt64 = 0
+        // Whether its process has cut no batch yet.
+        var isStart = true
         var toldTo: Int64?
         // Whether each of them listens, by its number.
         var adapters: [Bool]
@@ -117,13 +119,21 @@ struct OrderWorld {
         if random.chance(1) {
             // It starts again, with what it kept or without.
             gateway.boot += 1
-            gateway.sequence = 0
+            gateway.sequence = UInt64(random.below(9))
+            gateway.isStart = true
             gateway.toldTo = nil
             gateway.started = Self.start + Int64(second) * Self.second
             gateway.offUntil = second + 1 + random.below(12)
             if random.chance(50) { gateway.kept = [] }
         }
         if random.chance(1) { gateway.offUntil = second + random.below(12) }
+        if random.chance(2) {
+            // Another process: it goes on with a number of its own, and sends what was kept or has lost it.
+            gateway.sequence += UInt64(random.below(9))
+            gateway.isStart = true
+            gateway.offUntil = second + random.below(3)
+            if random.chance(50) { gateway.kept = [] }
+        }
     }
 
     private static func cut(
@@ -137,6 +147,7 @@ struct OrderWorld {
         begin = min(begin, completeTo)
         gateway.toldTo = completeTo
         gateway.sequence += 1
+        defer { gateway.isStart = false }
         // So that there are some at one time.
         func moment() -> Instant {
             Instant(nanoseconds: min(begin + Int64(random.below(20)) * second / 20, completeTo))
@@ -182,7 +193,7 @@ struct OrderWorld {
             span: Batch.Span(
                 from: Instant(nanoseconds: begin), completeTo: Instant(nanoseconds: completeTo),
                 cut: Instant(nanoseconds: sinceStart), wall: Instant(nanoseconds: cut + gateway.skew),
-                isStart: gateway.sequence == 1, isThinned: isThinned),
+                isStart: gateway.isStart, isThinned: isThinned),
             // One that does not listen need not be named.
             adapters: adapters, changes: changes, sightings: sightings.sorted(), runs: runs)
     }
