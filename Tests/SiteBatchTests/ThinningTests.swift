@@ -6,11 +6,11 @@ import SiteLog
 import TestSupport
 import Testing
 
-/// `BEACON_WORLDS` sets how many worlds, `BEACON_SEED` runs the one with that seed.
+/// `BEACON_SITE_WORLDS` sets how many worlds, `BEACON_SEED` runs the one with that seed.
 @Suite struct ThinningTests {
     private static var seeds: [UInt64] {
         if let seed = SeededGenerator.wanted { return [seed] }
-        let count = ProcessInfo.processInfo.environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 16
+        let count = ProcessInfo.processInfo.environment["BEACON_SITE_WORLDS"].flatMap { UInt64($0) } ?? 16
         return (0..<count).map { $0 }
     }
 

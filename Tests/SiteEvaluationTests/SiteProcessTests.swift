@@ -13,7 +13,7 @@ import Testing
     /// So many worlds, or the one whose seed is wanted.
     private static let worlds: ClosedRange<UInt64> = {
         if let seed = SeededGenerator.wanted { return seed...seed }
-        return 1...(ProcessInfo.processInfo.environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 12)
+        return 1...(ProcessInfo.processInfo.environment["BEACON_SITE_WORLDS"].flatMap { UInt64($0) } ?? 12)
     }()
 
     /// The events of a world's log, as text.
