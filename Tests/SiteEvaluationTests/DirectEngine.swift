@@ -6,7 +6,8 @@ import SiteBatch
 
 /// One engine that is told of sightings as they were, by nobody's log.
 enum DirectEngine {
-    /// The lines of what gateways heard that listened from their first batch on.
+    /// The lines of what gateways heard that listened from their first batch on, up to the latest moment that any of
+    /// them tells of.
     static func lines(of batches: [Batch], exit: Int) throws -> [String] {
         struct Input {
             var time: Instant
@@ -17,8 +18,10 @@ enum DirectEngine {
             var sighting: Batch.Sighting?
         }
         var inputs: [Input] = []
+        var end = Instant.earliest
         for batch in batches {
             let offset = Duration.nanoseconds(batch.span.wall.nanoseconds - batch.span.cut.nanoseconds)
+            end = max(end, batch.span.completeTo + offset)
             let (gateway, sequence) = (batch.key.gateway.description, batch.key.sequence)
             if sequence == 1 {
                 inputs.append(Input(time: batch.span.from + offset, gateway: gateway, sequence: 1, index: -1))
@@ -47,6 +50,7 @@ enum DirectEngine {
                 engine.listening(ListeningChange(.started, adapter: adapter), at: input.time, into: &actions)
             }
         }
+        engine.advance(to: end, into: &actions)
         var options = LineEncoder.Options(gateway: try Identifier("hall"))
         options.envelope = false
         var encoder = LineEncoder(options)

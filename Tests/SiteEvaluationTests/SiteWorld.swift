@@ -136,6 +136,16 @@ struct SiteWorld {
         }
     }
 
+    /// Lets a minute go by in which no gateway sends anything, and nothing goes wrong.
+    mutating func rest() {
+        log.isAway = false
+        for turn in 1...480 {
+            if turn % 8 == 0 { second += 1 }
+            now = Instant(nanoseconds: Self.start + Int64(second) * Self.second + Int64(turn % 8) * Self.second / 8)
+            for place in members.indices { members[place].process.turn(members[place].client, at: now) }
+        }
+    }
+
     private mutating func trouble() throws {
         let place = random.below(members.count)
         switch random.below(7) {
