@@ -211,11 +211,7 @@ bench: deps release ## Measures replay beside others, durability, the daemon's c
 
 bench-serve: deps release ## Measures `serve` over a month and a year of a busy site beside a page of Flask's, which it installs: 6.8 GB of disk.
 	@$(call install-packages,python3-venv)
-	@# Made whole or not at all: what is half there would be taken for done.
-	cmp -s Tests/Benchmark/flask/requirements.txt $(BUILD_DIR)/flask/requirements.txt || { \
-	  rm -rf $(BUILD_DIR)/flask && $(PYTHON) -m venv $(BUILD_DIR)/flask && \
-	  $(BUILD_DIR)/flask/bin/pip install --quiet -r Tests/Benchmark/flask/requirements.txt && \
-	  cp Tests/Benchmark/flask/requirements.txt $(BUILD_DIR)/flask/; }
+	$(call environment,flask,Tests/Benchmark/flask/requirements.txt)
 	$(PYTHON) Tests/Benchmark/serve $(SERVER) $(BUILD_DIR)/flask/bin/python
 
 flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
