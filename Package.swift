@@ -361,9 +361,9 @@ let package = Package(
             ]),
         .target(
             name: "TestSupport",
-            dependencies: ["EventLog", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: ["CLinux", "EventLog", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/TestSupport"),
-        .target(name: "BrokerSupport", path: "Tests/BrokerSupport"),
+        .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         // A site's log in memory, and what every log of a site has to do.
         .target(
             name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
@@ -402,7 +402,7 @@ let package = Package(
             name: "MQTTPublishingTests",
             dependencies: [
                 "JSON",
-                "BrokerSupport", "CLinux", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
+                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
                 "Shipping", "TestSupport",
                 "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -453,7 +453,7 @@ let package = Package(
             dependencies: [
                 "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport",
                 "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages", "Polling", "ProgramSupport",
-                "Shipping", "beacon-gateway", "beacon-gateway-publisher",
+                "Shipping", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -8,33 +8,26 @@ import Testing
 private final class LogindWorld {
     private let bus: PrivateBus
     var address: String { bus.address }
-    private var logind: Process?
-    private let input = Pipe()
-    private let output = Pipe()
+    private var logind: SpawnedProcess?
     private var rest: [UInt8] = []
 
     init() throws { bus = try PrivateBus() }
 
     deinit {
-        try? input.fileHandleForWriting.close()
-        logind?.waitUntilExit()
+        try? logind?.input?.close()
+        logind?.wait()
     }
 
     func startLogind(_ arguments: String...) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: PrivateBus.python)
-        process.arguments = [PrivateBus.script("logind_mock.py")] + arguments
-        process.environment = bus.environment
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        logind = process
+        logind = try SpawnedProcess(
+            PrivateBus.python, [PrivateBus.script("logind_mock.py")] + arguments, environment: bus.environment,
+            input: .pipe, output: .pipe)
         #expect(said() == #"{"ready": true}"#)
     }
 
     /// Has logind behave so from now on.
     func behave(_ how: String) {
-        input.fileHandleForWriting.write(Data((how + "\n").utf8))
+        logind?.input?.write(Data((how + "\n").utf8))
         #expect(said() == #"{"behaviour": "\#(how)"}"#)
     }
 
@@ -45,8 +38,7 @@ private final class LogindWorld {
                 defer { rest.removeSubrange(...end) }
                 return String(decoding: rest[..<end], as: UTF8.self)
             }
-            let data = output.fileHandleForReading.availableData
-            if data.isEmpty { return "" }
+            guard let data = logind?.output?.availableData, !data.isEmpty else { return "" }
             rest += data
         }
     }

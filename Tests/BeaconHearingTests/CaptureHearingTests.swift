@@ -5,7 +5,7 @@ import Testing
 @testable import BeaconHearing
 
 /// A monitor that hears from a recording says what a replay of it says.
-@Suite(.timeLimit(.minutes(40))) struct CaptureHearingTests {
+@Suite(.timeLimit(.minutes(6))) struct CaptureHearingTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import BeaconHearing
 
 /// What is between the thread that hears and the monitor: bounded, in order, and never silent about a loss.
-@Suite(.timeLimit(.minutes(40))) struct HandOverTests {
+@Suite(.timeLimit(.minutes(6))) struct HandOverTests {
     private static func entries(_ count: Int, adapter: Int = 0, from second: Int = 0) -> ContiguousArray<
         FrameBatch.Entry
     > {
@@ -58,7 +58,7 @@ import Testing
         let handOver = try HandOver(demand: nil)
         async let drained: Void = handOver.drain()
         var wake = pollfd(fd: handOver.wake.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-        try await until("the drain has been asked for") { poll(&wake, 1, 0) != 0 }
+        try await until("the drain has been asked for", saw: "\(wake.revents)") { poll(&wake, 1, 0) != 0 }
         let thread = try OwnThread(named: "hearing") { Hearing.run(LiveOptions([.dbus]), handOver) }
         var isAnswered = false
         while !isAnswered, let batch = await handOver.fetch() {
@@ -77,7 +77,7 @@ import Testing
         let handOver = try HandOver(demand: nil)
         async let first: Void = handOver.drain()
         var wishes = handOver.takeWishes()
-        try await until("the drain has been asked for") {
+        try await until("the drain has been asked for", saw: "\(wishes)") {
             if wishes.drains == nil { wishes = handOver.takeWishes() }
             return wishes.drains != nil
         }

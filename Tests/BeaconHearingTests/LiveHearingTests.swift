@@ -5,7 +5,7 @@ import Testing
 @testable import BeaconHearing
 
 /// A monitor with ears, on the machine's clock and by a test's radio: what is between the two is the product's.
-@Suite(.timeLimit(.minutes(40))) struct LiveHearingTests {
+@Suite(.timeLimit(.minutes(6))) struct LiveHearingTests {
     static let uuid = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)
     static let badge = BeaconIdentity(uuid: uuid, major: 1, minor: 7)
 

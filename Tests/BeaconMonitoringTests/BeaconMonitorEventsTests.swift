@@ -61,7 +61,8 @@ import Testing
         let waiting = Task {
             for try await _ in events { withUnsafeCurrentTask { $0?.cancel() } }
         }
-        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
+        let hub = site.monitor.hub
+        try await until("two have subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 2 }
         await site.sighted(at: .zero)
         try await waiting.value
         #expect(site.monitor.hub.subscribers == 1)
@@ -95,7 +96,8 @@ import Testing
         var events = site.monitor.events.makeAsyncIterator()
         await site.sighted(at: .zero)
         let waiting = Task { [events = site.monitor.events] in try await events.reduce(0) { count, _ in count + 1 } }
-        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
+        let hub = site.monitor.hub
+        try await until("two have subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 2 }
         await site.monitor.end()
         #expect(try await waiting.value == 0)
         #expect(try await events.next()?.brief == .satisfied(at: .zero))
@@ -170,7 +172,12 @@ import Testing
         try await site.lobby()
         async let one: [BeaconMonitor.Event] = collect(site.monitor.events)
         async let two: [BeaconMonitor.Event] = collect(site.monitor.events)
-        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
+        let hub = site.monitor.hub
+        try await until("two have subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 2 }
+        // It may subscribe once more than there are events left; it ends with the monitor at the latest.
+        async let brief: Void = {
+            for _ in 0..<200 { for try await _ in site.monitor.events { break } }
+        }()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for round in 0..<1000 {
@@ -180,15 +187,10 @@ import Testing
                 }
             }
             group.addTask { for round in 0..<1000 { await site.sighted(at: .seconds(40 * round)) } }
-            group.addTask {
-                for _ in 0..<200 { for try await _ in site.monitor.events { break } }
-            }
-            // The third subscribes once more than there may be events left: it ends with the monitor.
-            _ = try await group.next()
-            _ = try await group.next()
-            await site.monitor.end()
             try await group.waitForAll()
         }
+        await site.monitor.end()
+        try await brief
         let (left, right) = try await (one, two)
         #expect(left == right)
         #expect(left.filter { $0.identifier == "lobby" }.count == 1999)

@@ -6,7 +6,7 @@ import Testing
 
 /// The engine against the reference model, in generated worlds.
 ///
-/// `BEACON_WORLDS` sets how many, `BEACON_SEED` runs the one with that seed and prints it in full.
+/// `BEACON_WORLDS` sets how many (300), `BEACON_SEED` runs the one with that seed and prints it in full.
 @Suite struct ComparisonTests {
     private static let stepsPerWorld = 200
 
@@ -15,7 +15,7 @@ import Testing
         if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
             return await Self.check([seed])
         }
-        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 600
+        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 300
         // Two halves at once: each world is a computation of its own.
         await withTaskGroup(of: Void.self) { group in
             for half in 0..<2 as Range<UInt64> {

@@ -103,17 +103,18 @@ import Testing
         // It has not asked, so nobody knows that it has handled what came before.
         #expect(await last() == .unsatisfied)
         let waiting = Task { [exits] in try await exits.first { _ in true } }
-        try await until("two have subscribed") { site.monitor.hub.subscribers >= 2 }
+        let hub = site.monitor.hub
+        try await until("two have subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 2 }
         async let next = busy.next()
-        try await until("the entry is the last event handled") { await last() == .satisfied }
+        try await until("the entry is the last event handled", saw: "another state") { await last() == .satisfied }
         await site.sighted(.a(2), at: .seconds(1))
         await site.heard(at: .seconds(31))
         #expect(try await next?.brief == .unsatisfied(at: .seconds(31)))
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(31)))
         // Both wait for the next exit, or have ended; an entry concerns neither.
         let second = Task { [exits] in try await exits.first { _ in true } }
-        try await until("both have subscribed, and all but the last is handled") {
-            site.monitor.hub.unhandled <= 1 && site.monitor.hub.subscribers >= 2
+        try await until("both have subscribed, and all but the last is handled", saw: "\(hub.unhandled) unhandled") {
+            hub.unhandled <= 1 && hub.subscribers >= 2
         }
         await site.monitor.end()
         #expect(try await second.value == nil)
@@ -125,10 +126,11 @@ import Testing
         var exits = site.monitor.events
         exits.notifyOnEntry = false
         let waiting = Task { [exits] in try await exits.first { _ in true } }
-        try await until("one has subscribed") { site.monitor.hub.subscribers >= 1 }
+        let hub = site.monitor.hub
+        try await until("one has subscribed", saw: "\(hub.subscribers)") { hub.subscribers >= 1 }
         // It may have subscribed and not asked yet.
         await site.sighted(at: .zero)
-        try await until("the entry is handled") { site.monitor.hub.unhandled == 0 }
+        try await until("the entry is handled", saw: "\(hub.unhandled) unhandled") { hub.unhandled == 0 }
         #expect(await site.monitor.record(for: "lobby")?.lastEvent.state == .satisfied)
         await site.sighted(at: .seconds(40))
         #expect(try await waiting.value?.brief == .unsatisfied(at: .seconds(30)))

@@ -6,7 +6,7 @@ import Testing
 @testable import BeaconMonitoring
 
 /// A monitor with ears: what its source does to it, and it to its source.
-@Suite(.timeLimit(.minutes(40))) struct SightingSourceTests {
+@Suite(.timeLimit(.minutes(6))) struct SightingSourceTests {
     private final class Flag: Sendable {
         private let state = Mutex(false)
         var isRaised: Bool { state.withLock { $0 } }

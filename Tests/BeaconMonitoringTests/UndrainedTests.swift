@@ -6,7 +6,7 @@ import Testing
 @testable import BeaconMonitoring
 
 /// What comes while a source has still to hand over what it received, and what comes of it at the end.
-@Suite(.timeLimit(.minutes(40))) struct UndrainedTests {
+@Suite(.timeLimit(.minutes(6))) struct UndrainedTests {
     /// A source whose drain, when it is asked for, waits until a test lets it go, and then hands over one report that had
     /// been received.
     private final class Held: SightingSource {

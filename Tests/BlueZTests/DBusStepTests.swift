@@ -200,11 +200,8 @@ struct DBusStepTests {
             ["/org/bluez/hci0", "org.freedesktop.DBus.Local.Disconnected"],
         ]
         for message in forged {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-send")
-            process.arguments = ["--bus=\(world.address)", "--type=signal", "--dest=\(client)"] + message
-            try process.run()
-            process.waitUntilExit()
+            let arguments = ["--bus=\(world.address)", "--type=signal", "--dest=\(client)"] + message
+            try SpawnedProcess("/usr/bin/dbus-send", arguments).wait()
         }
         world.advertise()
         try world.until("bluetoothd is heard") { world.recorder.heard.count == 1 }

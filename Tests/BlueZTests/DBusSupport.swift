@@ -79,9 +79,7 @@ final class DBusWorld {
     private let bus: PrivateBus
     var address: String { bus.address }
     private var said: [[String: Any]] = []
-    private var mock: Process?
-    private var mockInput: FileHandle?
-    private var mockOutput: FileHandle?
+    private var mock: SpawnedProcess?
     private var watch: EventLoop.Watch?
     private var rest: [UInt8] = []
 
@@ -105,19 +103,12 @@ final class DBusWorld {
     func killBus() { bus.kill() }
 
     func startMock(_ adapters: String = #"[{"index":0}]"#) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: PrivateBus.python)
-        process.arguments = [PrivateBus.script("bluez_mock.py"), adapters]
-        process.environment = bus.environment
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
+        let process = try SpawnedProcess(
+            PrivateBus.python, [PrivateBus.script("bluez_mock.py"), adapters], environment: bus.environment,
+            input: .pipe, output: .pipe)
         mock = process
-        mockInput = input.fileHandleForWriting
-        mockOutput = output.fileHandleForReading
         rest = []
-        let descriptor = FileDescriptor(rawValue: output.fileHandleForReading.fileDescriptor)
+        let descriptor = FileDescriptor(rawValue: try #require(process.output).fileDescriptor)
         let before = calls.count
         watch = try loop.watch(descriptor, for: .read) { [weak self] _ in self?.readMock(descriptor) }
         try until("the stand-in is ready") { self.calls.dropFirst(before).contains { $0["ready"] != nil } }
@@ -127,7 +118,7 @@ final class DBusWorld {
     ///
     /// It says what it was called before it answers; the answer may be read in a turn of the loop that began before either.
     var calls: [[String: Any]] {
-        while watch != nil, let descriptor = mockOutput?.fileDescriptor {
+        while watch != nil, let descriptor = mock?.output?.fileDescriptor {
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, 0) == 1 else { break }
             readMock(FileDescriptor(rawValue: descriptor))
@@ -154,14 +145,12 @@ final class DBusWorld {
     func killMock() {
         if let watch { loop.end(watch) }
         watch = nil
-        guard let mock else { return }
-        kill(mock.processIdentifier, SIGKILL)
-        mock.waitUntilExit()
-        self.mock = nil
+        mock?.end(SIGKILL)
+        mock = nil
     }
 
     /// Has the stand-in do something.
-    func tell(_ command: String) { mockInput?.write(Data((command + "\n").utf8)) }
+    func tell(_ command: String) { mock?.input?.write(Data((command + "\n").utf8)) }
 
     /// One report of the beacon by the stand-in.
     func advertise(_ address: String = "C0:00:00:00:00:01", adapter: Int = 0, rssi: Int = -60, more: String = "") {

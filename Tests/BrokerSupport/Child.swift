@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import TestSupport
+import Testing
 
 /// Something that was waited for did not come.
 package struct NothingCame: Error, CustomStringConvertible {
@@ -16,25 +18,14 @@ package final class Child {
         var isAtEnd = false
     }
 
-    package let process = Process()
+    package let process: SpawnedProcess
     private let output = Announced(Output())
     private var taken = 0
 
     /// Starts it; `body`, where there is one, takes each line, in a thread of its own.
     package init(_ program: String, _ arguments: [String], each body: (@Sendable (String) -> Void)? = nil) throws {
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        let pipe = Foundation.Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        process.standardInput = FileHandle.nullDevice
-        // The threads that tests run in block signals, and a child would inherit that.
-        var (none, before) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try process.run()
-        let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
+        process = try SpawnedProcess(program, arguments, output: .pipe, errors: .output)
+        let descriptor = dup(process.output?.fileDescriptor ?? -1)
         let output = output
         Thread.detachNewThread {
             Self.read(descriptor) { line in
@@ -83,7 +74,7 @@ package final class Child {
     /// All lines so far.
     package var said: [String] { output.now.lines }
 
-    package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    package func signal(_ number: Int32) { process.signal(number) }
 
     /// Ends it, and gives how it ended; what it said is there then.
     @discardableResult package func end(_ number: Int32 = SIGTERM) -> Int32 {
@@ -96,8 +87,8 @@ package final class Child {
 
     /// Waits for its end.
     @discardableResult package func wait() -> Int32 {
-        process.waitUntilExit()
+        let status = process.wait()
         _ = output.wait(until: Date(timeIntervalSinceNow: 10)) { $0.isAtEnd ? true : nil }
-        return process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
+        return status
     }
 }

@@ -1,6 +1,7 @@
 import BluetoothLE
 import Captures
 import Foundation
+import TestSupport
 import Testing
 
 /// Where the fixtures and tools of the tests are.
@@ -160,10 +161,6 @@ struct Generated {
 struct ToolProblem: Error { var status: Int32 }
 
 func execute(_ tool: String, _ arguments: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: tool)
-    process.arguments = arguments
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw ToolProblem(status: process.terminationStatus) }
+    let status = try SpawnedProcess(tool, arguments).wait()
+    guard status == 0 else { throw ToolProblem(status: status) }
 }

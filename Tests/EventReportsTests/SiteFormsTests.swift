@@ -197,7 +197,7 @@ import Testing
 
 /// `beacon-gateway serve` over a folder, asked by Python's HTTP.
 final class SiteServer {
-    private let process = Process()
+    private let process: SpawnedProcess
     private let port: UInt16
 
     init(_ scratch: Scratch, folder: String) async throws {
@@ -209,17 +209,20 @@ final class SiteServer {
             "serve.yaml",
             "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
                 + "output: {directory: \(folder), status_socket: \(folder)/status.sock}\nserve: {port: \(port)}\n")
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["TZ=\(SiteFolders.zone)", Gateway.path, "serve", "--config", configuration]
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.write("said", "")))
-        try process.run()
+        process = try SpawnedProcess(
+            "/usr/bin/env", ["TZ=\(SiteFolders.zone)", Gateway.path, "serve", "--config", configuration],
+            errors: .file(scratch.path("said")))
         let address = address("/api/v1/present")
-        try await until("the files have been read") { try Self.ask(address).status == 0 }
+        var answer: Ending?
+        try await until("the files have been read", saw: answer?.errors ?? "") {
+            answer = try Self.ask(address)
+            return answer?.status == 0
+        }
     }
 
     deinit { end() }
 
-    func end() { if process.isRunning { process.terminate() } }
+    func end() { process.end() }
 
     private func address(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 

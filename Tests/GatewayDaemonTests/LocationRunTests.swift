@@ -2,6 +2,7 @@ import BrokerSupport
 import Foundation
 import Glibc
 import ProgramSupport
+import TestSupport
 import Testing
 
 /// `run` with a location source, as its own process.
@@ -109,17 +110,10 @@ import Testing
         let port = freePort()
         let location = "location: {source: gpsd, host: 127.0.0.1, port: \(port)}"
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
-        let daemon = Process()
-        daemon.executableURL = URL(fileURLWithPath: Tool.python)
-        daemon.arguments = [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(port)", nmea]
-        daemon.standardOutput = FileHandle.nullDevice
-        daemon.standardError = FileHandle.nullDevice
-        try daemon.run()
+        let daemon = try SpawnedProcess(
+            Tool.python, [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(port)", nmea], output: .null, errors: .null)
         // It ends its gpsd when it is asked to end.
-        defer {
-            kill(daemon.processIdentifier, SIGINT)
-            daemon.waitUntilExit()
-        }
+        defer { daemon.endWithDescendants(SIGINT) }
         let gateway = try RunningGateway(world, configuration: file)
         try gateway.log.line(with: "hci0 is listening")
         try gateway.until("it drove in and out") { _ in

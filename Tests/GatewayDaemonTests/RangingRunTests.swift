@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ProgramSupport
+import TestSupport
 import Testing
 
 /// `ranging` lines of a gateway that runs.
@@ -77,28 +78,18 @@ import Testing
         try gateway.until("it is connected") {
             ($0["mqtt"] as? [String: Any])?["state"] as? String == "connected"
         }
-        let subscriber = Process()
-        subscriber.executableURL = URL(fileURLWithPath: LocalBroker.subscriber)
-        subscriber.arguments = [
-            "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "60", "-t",
-            "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
-        ]
-        let output = Foundation.Pipe()
-        subscriber.standardOutput = output
-        try subscriber.run()
-        // One whose broker is gone would try for ever, and keep the tests' output open.
-        defer {
-            if subscriber.isRunning {
-                kill(subscriber.processIdentifier, SIGKILL)
-                subscriber.waitUntilExit()
-            }
-        }
+        let subscriber = try SpawnedProcess(
+            LocalBroker.subscriber,
+            [
+                "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "60", "-t",
+                "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
+            ], output: .pipe)
         // After the first, an advertisement makes no line that has a number.
         try gateway.until("a ranging came") { _ in
             world.advertise()
             return !subscriber.isRunning
         }
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let said = String(decoding: try #require(subscriber.output).readDataToEndOfFile(), as: UTF8.self)
         #expect(
             said.hasPrefix(#"0 0 beacons/lobby/ranging/staff {"version":2,"type":"ranging","gateway":"lobby""#),
             "\(said)")

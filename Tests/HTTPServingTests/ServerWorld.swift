@@ -40,7 +40,7 @@ final class ServerWorld {
 
     /// Turns until something is so.
     func turn(until what: String, _ isSo: () throws -> Bool) async throws {
-        try await until(what) {
+        try await until(what, saw: "\(asked.map(\.path).suffix(5)) asked") {
             try turn()
             return try isSo()
         }

@@ -30,18 +30,12 @@ import Testing
             body = answer.read()
             print(connection.sock.version() if connection.sock else "", answer.status, body.decode() if len(body) < 100 else f"{set(body)} {len(body)}", end="")
             """
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = ["-c", script, certificate, "\(world.port)", path]
-        let output = Pipe()
-        process.standardOutput = output
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
+        let process = try SpawnedProcess(
+            "/usr/bin/python3", ["-c", script, certificate, "\(world.port)", path], output: .pipe, errors: .pipe)
         try await world.turn(until: "the client has ended") { !process.isRunning }
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let wrong = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        return process.terminationStatus == 0 ? said : "failed: \(wrong.split(separator: "\n").last ?? "")"
+        let said = String(decoding: try #require(process.output).readDataToEndOfFile(), as: UTF8.self)
+        let wrong = String(decoding: try #require(process.errors).readDataToEndOfFile(), as: UTF8.self)
+        return process.wait() == 0 ? said : "failed: \(wrong.split(separator: "\n").last ?? "")"
     }
 
     @Test func `a client that knows the certificate is answered, and one that does not goes`() async throws {

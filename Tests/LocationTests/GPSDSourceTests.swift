@@ -35,7 +35,7 @@ import Testing
     /// A gpsd of the test's own, until it is ended.
     private final class Daemon {
         let port: UInt16
-        private let process = Process()
+        private let process: SpawnedProcess
         private let folder: URL
 
         init(port: UInt16) throws {
@@ -44,29 +44,15 @@ import Testing
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let file = folder.appendingPathComponent("ride.nmea")
             try GPSDSourceTests.log(seconds: 40).write(to: file, atomically: true, encoding: .ascii)
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-            process.arguments = [GPSDSourceTests.gpsfake, "-n", "-q", "-c", "0.02", "-P", "\(port)", file.path]
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
+            process = try SpawnedProcess(
+                "/usr/bin/python3",
+                [GPSDSourceTests.gpsfake, "-n", "-q", "-c", "0.02", "-P", "\(port)", file.path], output: .null,
+                errors: .null)
         }
 
         func end() {
-            guard process.isRunning else { return }
             // gpsfake ends its gpsd when it is asked to end.
-            process.interrupt()
-            let end = Date(timeIntervalSinceNow: 10)
-            while process.isRunning, Date() < end { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
-            if process.isRunning {
-                for child in children { kill(child, SIGKILL) }
-                kill(process.processIdentifier, SIGKILL)
-            }
-        }
-
-        private var children: [pid_t] {
-            let pid = process.processIdentifier
-            let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
-            return text.split(separator: " ").compactMap { pid_t($0) }
+            process.endWithDescendants(SIGINT)
         }
 
         deinit {

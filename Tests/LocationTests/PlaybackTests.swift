@@ -3,12 +3,13 @@ import BluetoothLE
 import Foundation
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Location
 
 /// Providers whose run ends, or is asked for what it received, when that is least convenient.
-@Suite(.timeLimit(.minutes(40))) struct PlaybackTests {
+@Suite(.timeLimit(.minutes(6))) struct PlaybackTests {
     /// A resolver of which no server answers, until a test lets it.
     private final class Resolver: Sendable {
         private let answer = DispatchSemaphore(value: 0)
@@ -69,9 +70,9 @@ import Testing
         let (first, second) = (feed(), feed())
         let clock = TurnedClock()
         let one = Task { try await first.run(.scripted(script), clock: clock) }
-        await script.mailbox.waits(for: 1)
+        try await script.mailbox.waits(for: 1)
         let other = Task { try await second.run(.scripted(script), clock: clock) }
-        await script.mailbox.waits(for: 2)
+        try await script.mailbox.waits(for: 2)
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         // The other plays on.
@@ -101,7 +102,7 @@ import Testing
 
 extension LocationMailbox {
     /// Returns when so many wait for what comes.
-    fileprivate func waits(for count: Int) async {
-        while waiterCount < count { await Task.yield() }
+    fileprivate func waits(for count: Int) async throws {
+        try await until("\(count) wait", saw: "\(waiterCount)") { waiterCount >= count }
     }
 }

@@ -23,14 +23,16 @@ final class TurnedClock: MonitorClock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isOver = hands.withLock { hands in
-                    guard hands.now < instant, !Task.isCancelled else { return true }
+                let result = hands.withLock { hands -> Result<Void, any Error>? in
+                    // A sleep that ends without an error in a cancelled task has its caller sleep again at once, for ever.
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if hands.now >= instant { return .success(()) }
                     hands.sleepers[id] = (instant, continuation)
                     for watcher in hands.watchers where watcher.until == instant { watcher.continuation.resume() }
                     hands.watchers.removeAll { $0.until == instant }
-                    return false
+                    return nil
                 }
-                if isOver { continuation.resume() }
+                if let result { continuation.resume(with: result) }
             }
         } onCancel: {
             hands.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MQTTPublishing
@@ -57,18 +58,14 @@ enum HomeAssistantSimulator {
         // Files, not pipes: nobody has to empty them meanwhile.
         let files = ["in", "out", "err"].map { folder.appendingPathComponent($0) }
         for file in files { try Data(input.utf8).write(to: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["-B"] + arguments
-        process.standardInput = try FileHandle(forReadingFrom: files[0])
         for file in files.dropFirst() { try Data().write(to: file) }
-        process.standardOutput = try FileHandle(forWritingTo: files[1])
-        process.standardError = try FileHandle(forWritingTo: files[2])
-        try process.run()
-        process.waitUntilExit()
+        let status = try SpawnedProcess(
+            python, ["-B"] + arguments, input: .file(files[0].path), output: .file(files[1].path),
+            errors: .file(files[2].path)
+        ).wait()
         return (
             String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
-            String(decoding: try Data(contentsOf: files[2]), as: UTF8.self), process.terminationStatus
+            String(decoding: try Data(contentsOf: files[2]), as: UTF8.self), status
         )
     }
 }

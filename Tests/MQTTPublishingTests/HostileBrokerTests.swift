@@ -47,12 +47,27 @@ import Testing
                 conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
 
                 """)
+            // Swift's handler would print where it was, and end it by another signal than the one that came.
+            let quiet = ["SWIFT_BACKTRACE": "enable=no"]
             return try SpawnedProcess(
                 FaultTests.gateway,
                 [
                     "publish", folder.file("events"), "--config", folder.file("g.yaml"), "--checkpoint",
                     folder.file("mqtt.json"), "--follow",
-                ], log: folder.file("log"))
+                ], environment: ProcessInfo.processInfo.environment.merging(quiet) { $1 },
+                output: .file(folder.file("log")), errors: .output)
+        }
+
+        /// All lines that its processes have written.
+        private var said: [String] {
+            ((try? String(contentsOfFile: folder.file("log"), encoding: .utf8)) ?? "").split(separator: "\n")
+                .map(String.init)
+        }
+
+        /// Ends it in order, and gives its exit status or the negative signal number.
+        private func end() -> Int32 {
+            gateway.waitUntilItHandles(SIGTERM)
+            return gateway.end()
         }
 
         /// Starts it again where it has ended, or waits long before it tries again.
@@ -65,7 +80,7 @@ import Testing
         /// What it took up to now; and that it has not ended by a mistake of ours.
         func check() {
             if gateway.isRunning {
-                for process in Self.family(Int(gateway.identifier)) {
+                for process in gateway.family {
                     guard let (resident, processor) = Self.use(process) else { continue }
                     if resident > HostileBrokerTests.residentMiBMax { problems.append("it took \(resident) MiB") }
                     if processor > HostileBrokerTests.processorSecondsMax { problems.append("it took \(processor) s") }
@@ -74,19 +89,13 @@ import Testing
             }
             // Debian's libmosquitto ends the process by an assertion where a broker sends a property that it does not know.
             // Swift ends one by SIGILL or SIGTRAP.
-            let status = gateway.end()
-            let isLibrary = status == -SIGABRT && gateway.said.contains { $0.contains("Assertion") }
-            if status != 0, !isLibrary { problems.append("it ended with \(status): \(gateway.said.suffix(20))") }
-        }
-
-        /// It, and those that it started.
-        private static func family(_ process: Int) -> [Int] {
-            let text = (try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)) ?? ""
-            return [process] + text.split(separator: " ").compactMap { Int($0) }.flatMap(family)
+            let status = gateway.wait()
+            let isLibrary = status == -SIGABRT && said.contains { $0.contains("Assertion") }
+            if status != 0, !isLibrary { problems.append("it ended with \(status): \(said.suffix(20))") }
         }
 
         /// How many MiB it held at most (VmHWM, proc(5)), and how many seconds it used.
-        private static func use(_ process: Int) -> (Int, Double)? {
+        private static func use(_ process: pid_t) -> (Int, Double)? {
             guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
                 let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM") }),
                 let size = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) }),
@@ -102,6 +111,16 @@ import Testing
             played.wait(until: Date(timeIntervalSinceNow: seconds)) { $0 >= count ? true : nil } ?? false
         }
 
+        /// Waits until so many sessions were played. A gateway that waits long before it connects again is started again, at
+        /// most twenty times, each time with more patience.
+        func plays(_ count: Int) throws {
+            for attempt in 1...20 {
+                if plays(count, seconds: 1.2 * Double(attempt)) { return }
+                if attempt < 20 { try startAgain() }
+            }
+            problems.append("session \(count) was not played in 20 attempts: \(said.suffix(5))")
+        }
+
         /// From now on it is a good broker: it has everything, in order.
         func recovers() throws {
             isGood.change { $0 = true }
@@ -112,10 +131,10 @@ import Testing
             hasAll = hasAll || comes(all.count, seconds: 20)
             // Each at its first time, in order: what a session took before, it has.
             let came = Subscriber.distinct(broker.came.now.numbers)
-            if !hasAll || came != all { problems.append("\(came) came; \(gateway.said.suffix(5))") }
+            if !hasAll || came != all { problems.append("\(came) came; \(said.suffix(5))") }
             check()
-            let status = gateway.end()
-            if status != 0 { problems.append("it ended with \(status): \(gateway.said.suffix(5))") }
+            let status = end()
+            if status != 0 { problems.append("it ended with \(status): \(said.suffix(5))") }
             broker.close()
         }
 
@@ -153,7 +172,7 @@ import Testing
             }
             let world = try World(modes)
             for session in 1...modes.count {
-                while !world.plays(session, seconds: 1.2) { try world.startAgain() }
+                try world.plays(session)
             }
             try world.recovers()
             return world.problems.map { "seed \(seed), sessions from \(first): \($0)" }

@@ -212,11 +212,7 @@ import Testing
         let arguments = ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--follow"]
         let owner = try Child(FaultTests.gateway, arguments)
         #expect(subscriber.wait(for: 5))
-        let children = try String(
-            contentsOfFile: "/proc/\(owner.process.processIdentifier)/task/\(owner.process.processIdentifier)/children",
-            encoding: .utf8
-        ).split(separator: " ").compactMap { Int32($0) }
-        let child = try #require(children.first)
+        let child = try #require(owner.process.family.dropFirst().first)
         #expect(try String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8).hasPrefix("beacon-gateway-"))
         owner.end(SIGKILL)
         // The lock is free as soon as it is gone: who ships next by the same checkpoint waits for that, and not for long.

@@ -56,8 +56,7 @@ package final class LiveWorld {
     private let bus: PrivateBus
     package var folder: URL { bus.folder }
     package var address: String { bus.address }
-    private let standIn = Process()
-    private let input = Foundation.Pipe()
+    private let standIn: SpawnedProcess
     private let said: LineReader
 
     package static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
@@ -65,32 +64,22 @@ package final class LiveWorld {
 
     package init() throws {
         bus = try PrivateBus()
-        standIn.executableURL = URL(fileURLWithPath: PrivateBus.python)
-        standIn.arguments = [PrivateBus.script("bluez_mock.py"), #"[{"index":0}]"#]
-        standIn.environment = bus.environment
-        let output = Foundation.Pipe()
-        standIn.standardInput = input
-        standIn.standardOutput = output
-        said = LineReader(output.fileHandleForReading)
-        try standIn.run()
+        standIn = try SpawnedProcess(
+            PrivateBus.python, [PrivateBus.script("bluez_mock.py"), #"[{"index":0}]"#], environment: bus.environment,
+            input: .pipe, output: .pipe)
+        said = LineReader(try #require(standIn.output))
         try said.line(with: "ready")
-    }
-
-    deinit {
-        guard standIn.isRunning else { return }
-        kill(standIn.processIdentifier, SIGKILL)
-        standIn.waitUntilExit()
     }
 
     /// One report of a beacon by the stand-in; with `minor`, of another beacon.
     package func advertise(_ address: String = "C0:00:00:00:00:01", minor: Int? = nil) {
         let beacon = minor.map { Self.beacon.dropLast(6) + String(format: "%04XC5", $0) } ?? Self.beacon
         let command = #"{"do":"heard","adapter":0,"address":"\#(address)","rssi":-60,"data":"\#(beacon)"}"#
-        input.fileHandleForWriting.write(Data((command + "\n").utf8))
+        tell(command)
     }
 
     /// Has the stand-in do something.
-    package func tell(_ command: String) { input.fileHandleForWriting.write(Data((command + "\n").utf8)) }
+    package func tell(_ command: String) { standIn.input?.write(Data((command + "\n").utf8)) }
 
     package func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
@@ -129,7 +118,7 @@ package final class LiveWorld {
 /// A `beacon-gateway run` of its own process.
 package final class RunningGateway {
     package let log: LineReader
-    fileprivate let process = Process()
+    fileprivate let process: SpawnedProcess
     private let world: LiveWorld
     /// Where it answers, by its configuration.
     private let socket: String
@@ -143,41 +132,26 @@ package final class RunningGateway {
         let found = text.firstMatch(of: #/status_socket: *(?<path>[^\s,}]+)/#)
         socket = found.map { String($0.output.path) } ?? world.path("status.sock")
         let arguments = ["run", "--config", configuration]
-        if let umask {
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", "umask \(umask); exec \"$0\" \"$@\"", Gateway.path] + arguments
-        } else {
-            process.executableURL = URL(fileURLWithPath: Gateway.path)
-            process.arguments = arguments
-        }
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
-        ) { $1 }
-        let errors = Foundation.Pipe()
-        process.standardError = errors
-        log = LineReader(errors.fileHandleForReading)
-        try process.run()
+        let (program, words) =
+            umask.map { ("/bin/sh", ["-c", "umask \($0); exec \"$0\" \"$@\"", Gateway.path] + arguments) }
+            ?? (Gateway.path, arguments)
+        process = try SpawnedProcess(
+            program, words,
+            environment: ProcessInfo.processInfo.environment.merging(
+                ["DBUS_SYSTEM_BUS_ADDRESS": world.address].merging(environment) { $1 }
+            ) { $1 }, errors: .pipe)
+        log = LineReader(try #require(process.errors))
     }
 
-    deinit {
-        guard process.isRunning else { return }
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+    package func signal(_ number: Int32) { process.signal(number) }
+
+    /// Sends a signal, waits for the end and returns the exit status, or the negative signal number.
+    package func end(by number: Int32 = SIGTERM, location: SourceLocation = #_sourceLocation) -> Int32 {
+        process.end(number, location: location)
     }
 
-    package func signal(_ number: Int32) { kill(process.processIdentifier, number) }
-
-    /// Asks it to end, and gives its exit code.
-    package func end(by number: Int32 = SIGTERM) -> Int32 {
-        signal(number)
-        process.waitUntilExit()
-        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    }
-
-    package func waitForEnd() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    /// Waits for the end and returns the exit status, or the negative signal number.
+    package func waitForEnd(location: SourceLocation = #_sourceLocation) -> Int32 { process.wait(location: location) }
 
     /// What it says of itself: the object that `status --json` prints.
     package func status() throws -> [String: Any] {
@@ -196,5 +170,5 @@ package final class RunningGateway {
 
 extension RunningGateway {
     /// Its number.
-    package var processID: Int32 { process.processIdentifier }
+    package var processID: Int32 { process.identifier }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Where the fixtures and tools of the tests are.
@@ -91,19 +92,14 @@ package struct Ending {
 /// Runs a program to its end; `input` is what it reads.
 package func run(_ program: String, _ arguments: [String], input: [UInt8] = []) throws -> Ending {
     let scratch = try Scratch()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
     // Files, not pipes: nobody has to empty them meanwhile.
-    process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: try scratch.write("in", input)))
     let (output, errors) = (try scratch.write("out", []), try scratch.write("err", []))
-    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-    try process.run()
-    process.waitUntilExit()
+    let status = try SpawnedProcess(
+        program, arguments, input: .file(try scratch.write("in", input)), output: .file(output), errors: .file(errors)
+    ).wait()
     return Ending(
         output: try contents(of: output), errors: String(decoding: try contents(of: errors), as: UTF8.self),
-        status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal)
+        status: abs(status), wasKilled: status < 0)
 }
 
 /// The built command.

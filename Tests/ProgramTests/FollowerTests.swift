@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import ProgramSupport
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -58,12 +59,7 @@ struct FollowerTests {
         let (events, out) = (scratch.path("events"), try scratch.write("out", ""))
         try FileManager.default.createDirectory(atPath: events, withIntermediateDirectories: true)
         let count = 320
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Tool.python)
-        process.arguments = [script, events, "\(count)"]
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: out))
-        try process.run()
-        defer { if process.isRunning { process.terminate() } }
+        let process = try SpawnedProcess(Tool.python, [script, events, "\(count)"], output: .file(out))
         func followed() throws -> [Int] {
             String(decoding: try contents(of: out), as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
         }
@@ -108,7 +104,7 @@ struct FollowerTests {
                 journal.close(snapshot, at: start)
             }
         }
-        process.waitUntilExit()
+        #expect(process.wait() == 0)
         #expect(try followed() == Array(1...count))
         #expect(try FileManager.default.contentsOfDirectory(atPath: events).count < 100)
     }

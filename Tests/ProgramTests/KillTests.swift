@@ -29,25 +29,21 @@ import Testing
         let scratch = try Scratch()
         var (acknowledged, start) = (0, 1000)
         for kill in 0..<kills {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: writer)
-            process.arguments = [scratch.url.path, "\(seed &* 1000 &+ UInt64(kill))", "\(start)"]
-            let pipe = Foundation.Pipe()
-            process.standardOutput = pipe
-            try process.run()
+            let process = try SpawnedProcess(
+                writer, [scratch.url.path, "\(seed &* 1000 &+ UInt64(kill))", "\(start)"], output: .pipe)
+            let output = try #require(process.output)
             // So many lines are told of, and then, wherever it is, it dies.
             var left = Int(random.next() % 40)
             var said = Data()
             while left > 0 {
-                let chunk = pipe.fileHandleForReading.availableData
+                let chunk = output.availableData
                 if chunk.isEmpty { break }
                 said += chunk
                 left -= chunk.count { $0 == 0x0A }
             }
-            Glibc.kill(process.processIdentifier, SIGKILL)
-            said += pipe.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            try #require(process.terminationReason == .uncaughtSignal, "it ended by itself")
+            process.signal(SIGKILL)
+            said += output.readDataToEndOfFile()
+            try #require(process.wait() == -SIGKILL, "it ended by itself")
             if let last = said.split(separator: 0x0A).last.flatMap({ Int(String(decoding: $0, as: UTF8.self)) }) {
                 acknowledged = max(acknowledged, last)
             }

@@ -220,7 +220,7 @@ private final class FoldedWorld {
     func turn(_ following: Following) async throws { try await turn(following) { !following.isReading } }
 
     func turn(_ following: Following, until isSo: () -> Bool) async throws {
-        try await until("all is read") {
+        try await until("all is read", saw: following.isReading ? "it reads" : "it waits") {
             clock.now = clock.now + .milliseconds(100)
             try loop.turn(waits: false)
             return isSo()

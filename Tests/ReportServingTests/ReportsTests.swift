@@ -176,7 +176,7 @@ import Testing
         try loop.turn(waits: false)
         #expect(promise.answer == nil && runner.runningCount == 1)
         clock.now = clock.now + .seconds(60)
-        try await until("it has been ended") {
+        try await until("it has been ended", saw: "\(runner.runningCount) running") {
             clock.now = clock.now + .milliseconds(5)
             try loop.turn(waits: false)
             return runner.runningCount == 0

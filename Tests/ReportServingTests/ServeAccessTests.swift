@@ -49,38 +49,39 @@ import Testing
         var writer = LineWriter()
         writer.event("staff", "satisfied", 10, minor: 7, seen: 10)
         _ = try scratch.write("events-000000000001-20261121T000000Z.jsonl", writer.lines.map { $0 + "\n" }.joined())
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Gateway.path)
-        process.arguments = [
-            "serve", "--config",
-            try configuration(
-                "address: 0.0.0.0, users_file: \(users), tls: {certificate_file: \(certificate), key_file: \(key)}"),
-        ]
         let errors = try scratch.write("said", "")
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-        try process.run()
-        defer { process.terminate() }
+        let process = try SpawnedProcess(
+            Gateway.path,
+            [
+                "serve", "--config",
+                try configuration(
+                    "address: 0.0.0.0, users_file: \(users), tls: {certificate_file: \(certificate), key_file: \(key)}"),
+            ], errors: .file(errors))
         func said() throws -> String { String(decoding: try contents(of: errors), as: UTF8.self) }
-        func until(_ words: String) async throws { try await TestSupport.until(words) { try said().contains(words) } }
+        func until(_ words: String) async throws {
+            try await TestSupport.until(words, saw: (try? said()) ?? "") { try said().contains(words) }
+        }
 
         try await until("at https://0.0.0.0:\(port)/")
         #expect(try fetch(nil, trusting: first.certificate) == "401")
         #expect(try fetch("ada:wrong", trusting: first.certificate) == "401")
-        try await TestSupport.until("ada is let in, once the files are read") {
-            try fetch("ada:correct horse", trusting: first.certificate) == "200"
+        var status = ""
+        try await TestSupport.until("ada is let in, once the files are read", saw: status) {
+            status = try fetch("ada:correct horse", trusting: first.certificate)
+            return status == "200"
         }
         #expect(try fetch("ada:correct horse", trusting: second.certificate).contains("CERTIFICATE_VERIFY_FAILED"))
 
         _ = try scratch.write("cert.pem", try contents(of: second.certificate))
         _ = try scratch.write("key.pem", try contents(of: second.key))
         _ = try scratch.write("users", Self.bob)
-        kill(process.processIdentifier, SIGHUP)
+        process.signal(SIGHUP)
         try await until("connections begin anew")
         #expect(try fetch("bob:correct horse", trusting: second.certificate) == "200")
         #expect(try fetch("ada:correct horse", trusting: second.certificate) == "401")
 
         _ = try scratch.write("key.pem", try contents(of: first.key))
-        kill(process.processIdentifier, SIGHUP)
+        process.signal(SIGHUP)
         try await until("stay as they were: \(key) (serve.tls.key_file) can't be used: it is not the key")
         #expect(try fetch("bob:correct horse", trusting: second.certificate) == "200")
     }

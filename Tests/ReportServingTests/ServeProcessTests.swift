@@ -25,34 +25,28 @@ import Testing
         let configuration = try scratch.write(
             "gateway.yaml",
             Self.conditions + "output: {directory: \(scratch.url.path)}\nserve: {port: \(port)}\n")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Gateway.path)
-        process.arguments = ["serve", "--config", configuration]
         let said = try scratch.write("said", "")
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: said))
-        try process.run()
-        defer { process.terminate() }
-        try await until("it serves") {
-            String(decoding: try contents(of: said), as: UTF8.self).contains("serving ")
+        let process = try SpawnedProcess(Gateway.path, ["serve", "--config", configuration], errors: .file(said))
+        var text = ""
+        try await until("it serves", saw: text) {
+            text = String(decoding: try contents(of: said), as: UTF8.self)
+            return text.contains("serving ") && text.hasSuffix("\n")
         }
-        let text = String(decoding: try contents(of: said), as: UTF8.self)
         #expect(text.contains("at http://127.0.0.1:\(port)/"), "\(text)")
         var answer = ""
-        try await until("the files have been read") {
+        try await until("the files have been read", saw: answer) {
             let peer = try Peer(port)
             peer.send("GET /api/v1/present HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-            try await until("it answers") { peer.isAnswered }
+            try await until("it answers", saw: peer.text) { peer.isAnswered }
             answer = peer.text
             return answer.hasPrefix("HTTP/1.1 200")
         }
         #expect(answer.contains("\"minor\":7"))
         // The process is the other program: no other maps a library for HTTP.
-        let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/\(process.processIdentifier)/maps"))
+        let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/\(process.identifier)/maps"))
         let maps = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
         #expect(maps.contains("libmicrohttpd") && maps.contains("/beacon-gateway-serve"))
-        process.terminate()
-        try await until("it has ended") { !process.isRunning }
-        #expect(process.terminationStatus == 0 && process.terminationReason == .exit)
+        #expect(process.end() == 0)
     }
 
     @Test(arguments: ["0.0.0.0", "192.0.2.10", "::", "presence.example"])

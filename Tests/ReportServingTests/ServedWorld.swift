@@ -93,7 +93,7 @@ final class ServedWorld {
     }
 
     func turn(until what: String, _ isSo: () throws -> Bool) async throws {
-        try await until(what) {
+        try await until(what, saw: "the line \(writer.lines.count) is the last written") {
             try loop.turn(waits: false)
             return try isSo()
         }

@@ -21,11 +21,11 @@ import Testing
     static let batches: UInt64 = 200
     static let events: UInt64 = 5
 
-    @Test(arguments: NATSServers.Program.all, seeds)
+    @Test(arguments: NATSServers.Setup.clusters, seeds)
     func `what was acknowledged is in the log, whichever servers are killed`(
-        _ program: NATSServers.Program, _ seed: Int
+        _ setup: NATSServers.Setup, _ seed: Int
     ) async throws {
-        let servers = try await NATSServers(program, 3)
+        let servers = try await NATSServers(setup.program, setup.count)
         let world = try NATSWorld(servers.addresses, replicas: 3, site: "hq", answerTime: .seconds(5))
         let log = try #require(try await world.client() as? NATSLog)
         let writer = try StubbornWriter(world, log)
@@ -66,7 +66,7 @@ import Testing
         #expect(writer.wrong == [])
         try await compare(writer, LogDriver(world))
         print(
-            "\(program), seed \(seed): \(writer.acknowledged.count) batches and \(writer.lastEvent) events acknowledged,",
+            "\(setup), seed \(seed): \(writer.acknowledged.count) batches and \(writer.lastEvent) events acknowledged,",
             "\(writer.repetitions) sent again, \(writer.refusals) refused that were not there; nothing acknowledged for at most",
             stalls.map { "\($0) \($1)" }.sorted().joined(separator: ", "))
     }
@@ -76,7 +76,7 @@ import Testing
         var batches: [UInt64: [UInt8]] = [:]
         let last = writer.acknowledged.values.max() ?? 0
         var readings = 0
-        try await until("\(last) batches are read") {
+        try await until("\(last) batches are read", saw: "\(batches.count) batches") {
             let from = (batches.keys.max() ?? 0) + 1
             readings += 1
             guard readings < 10_000 else {
@@ -92,7 +92,7 @@ import Testing
             #expect(batches[offset] == StubbornWriter.batch(sequence), "batch \(sequence) at \(offset)")
         }
         var events: [[UInt8]] = []
-        try await until("\(writer.lastEvent) events are read") {
+        try await until("\(writer.lastEvent) events are read", saw: "\(events.count) events") {
             events += try await page(reader, .readEvents(LogRange(from: UInt64(events.count) + 1))).map(\.octets)
             return events.count >= Int(writer.lastEvent)
         }

@@ -26,7 +26,7 @@ import Testing
     /// What is said once it is no more than that nobody has answered.
     private func trouble(_ log: NATSLog, _ world: NATSWorld, _ isMeant: (LogTrouble) -> Bool) async throws -> String {
         var found: LogTrouble?
-        try await until("the trouble is said") {
+        try await until("the trouble is said", saw: "\(String(describing: log.trouble))") {
             world.turn(log)
             _ = log.answers(at: world.now)
             found = log.trouble.flatMap { isMeant($0) ? $0 : nil }
@@ -36,7 +36,7 @@ import Testing
     }
 
     private func connects(_ log: NATSLog, _ world: NATSWorld) async throws {
-        try await until("a server is reached") {
+        try await until("a server is reached", saw: "\(String(describing: log.trouble))") {
             world.turn(log)
             _ = log.answers(at: world.now)
             return log.isConnected
@@ -77,7 +77,7 @@ import Testing
         var answers: [LogTicket: Result<LogResponse, LogTrouble>] = [:]
         func answer(_ request: LogRequest) async throws -> Result<LogResponse, LogTrouble>? {
             let ticket = try log.send(request, at: world.now)
-            try await until("an answer") {
+            try await until("an answer", saw: "\(answers)") {
                 world.turn(log)
                 for answer in log.answers(at: world.now) { answers[answer.ticket] = answer.result }
                 return answers[ticket] != nil

@@ -55,7 +55,7 @@ final class StubbornWriter {
     func goOn(batches: UInt64, events: UInt64) async throws {
         wantedBatches += batches
         wantedEvents += events
-        try await until("\(wantedBatches) batches and \(wantedEvents) events are acknowledged") {
+        try await until("\(wantedBatches) batches and \(wantedEvents) events are acknowledged", saw: progress) {
             try turn()
             return acknowledged.count >= wantedBatches && lastEvent >= wantedEvents
         }
@@ -71,8 +71,10 @@ final class StubbornWriter {
     }
 
     /// Until nothing that was sent is without an answer.
+    private var progress: String { "\(acknowledged.count) batches, event \(lastEvent), \(underWay.count) under way" }
+
     func finish() async throws {
-        try await until("everything sent is acknowledged") {
+        try await until("everything sent is acknowledged", saw: progress) {
             try turn()
             return underWay.isEmpty && again.isEmpty && event == nil
         }
@@ -81,7 +83,7 @@ final class StubbornWriter {
     /// How the stream of batches stands, asked anew until it is as it is wanted.
     func state(_ isWanted: (StreamState) -> Bool) async throws -> StreamState {
         var found: StreamState?
-        try await until("the stream of batches is as it is wanted") {
+        try await until("the stream of batches is as it is wanted", saw: "\(String(describing: found))") {
             let before = looks
             if lookTickets.isEmpty { lookTickets = Set(log.look(at: world.now)) }
             try turn()

@@ -55,7 +55,7 @@ package final class LogDriver {
     /// Waits for what becomes of a request.
     package func result(_ ticket: LogTicket) async throws -> Result<LogResponse, LogTrouble> {
         var result = answer(ticket)
-        try await until("an answer to request \(ticket.number)") {
+        try await until("an answer to request \(ticket.number)", saw: "\(self)") {
             if result == nil {
                 try await world.turn(log)
                 result = answer(ticket)

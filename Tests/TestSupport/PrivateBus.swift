@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A D-Bus of a test's own, with nobody on it; it ends with this value, and where the tests are killed.
 package final class PrivateBus {
@@ -16,13 +17,8 @@ package final class PrivateBus {
     package static let canRun: Bool = {
         guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.isExecutableFile(atPath: python)
         else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["-c", "import dbus, dbus.mainloop.glib; from gi.repository import GLib"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        let imports = "import dbus, dbus.mainloop.glib; from gi.repository import GLib"
+        return (try? SpawnedProcess(python, ["-c", imports], errors: .null))?.wait() == 0
     }()
 
     /// Where a stand-in's script is, by its name.
@@ -41,8 +37,7 @@ package final class PrivateBus {
     }
 
     private let policy: String
-    private var process: Process?
-    private var input: FileHandle?
+    private var process: SpawnedProcess?
 
     /// Starts one.
     ///
@@ -76,22 +71,17 @@ package final class PrivateBus {
         """.write(to: configuration, atomically: true, encoding: .utf8)
         // A killed one leaves its socket behind.
         try? FileManager.default.removeItem(atPath: folder.path + "/bus")
-        let made = Process()
         // It is killed when its input ends: by us, or because the tests were killed themselves.
-        made.executableURL = URL(fileURLWithPath: "/bin/sh")
-        made.arguments = [
-            "-c",
-            #""$0" --config-file="$1" --nofork --nopidfile --print-address=1 & cat >/dev/null; kill -9 $!; wait 2>/dev/null"#,
-            Self.daemon, configuration.path,
-        ]
-        let (toBus, fromBus) = (Pipe(), Pipe())
-        made.standardInput = toBus
-        made.standardOutput = fromBus
-        try made.run()
+        let made = try SpawnedProcess(
+            "/bin/sh",
+            [
+                "-c",
+                #""$0" --config-file="$1" --nofork --nopidfile --print-address=1 & cat >/dev/null; kill -9 $!; wait 2>/dev/null"#,
+                Self.daemon, configuration.path,
+            ], input: .pipe, output: .pipe)
         process = made
-        input = toBus.fileHandleForWriting
         // It prints its address once it listens.
-        guard !fromBus.fileHandleForReading.availableData.isEmpty else {
+        guard made.output?.availableData.isEmpty == false else {
             throw Problem(description: "dbus-daemon said no address")
         }
     }
@@ -99,8 +89,8 @@ package final class PrivateBus {
     /// Kills it.
     package func kill() {
         guard let process else { return }
-        try? input?.close()
-        process.waitUntilExit()
+        try? process.input?.close()
+        process.wait()
         self.process = nil
     }
 }

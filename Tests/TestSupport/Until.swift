@@ -1,17 +1,28 @@
-/// What a test waited for has not come to be.
+import Glibc
+
+/// A condition that a test waited for and that did not become true.
 package struct NeverSo: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Lets other tasks run until something is so that no one tells of.
+/// How long ``until(_:saw:_:)`` waits at most. It bounds a hang on a slow machine; no test expects a condition to take long.
+package let untilLimit = Duration.seconds(300)
+
+/// Lets other tasks run until a condition holds that nothing announces.
 ///
-/// The bound is for what would hang. Whoever waits has his turn after all that is ready to run, so on a busy machine a wait
-/// can be as long as all tests together: the bound is far above that.
-/// - Throws: ``NeverSo`` with `what` after forty minutes.
-package func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(2_400)
+/// - Parameters:
+///   - what: the condition, in words.
+///   - saw: what was there at the last look, for the error.
+///   - isSo: whether it holds.
+/// - Throws: ``NeverSo`` with `what` and `saw` after 300 s.
+package func until(
+    _ what: String, saw: @autoclosure () -> String, _ isSo: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + untilLimit
     while try await !isSo() {
-        guard ContinuousClock.now < end else { throw NeverSo(description: "forty minutes, and still not so: \(what)") }
+        guard ContinuousClock.now < end else {
+            throw NeverSo(description: "not so after \(untilLimit): \(what); last seen: \(saw())")
+        }
         await Task.yield()
     }
 }
