@@ -397,6 +397,12 @@ let package = Package(
                 "SiteLogSupport",
                 "SiteOrdering", "TestSupport",
             ]),
+        // The fuzzer has a package of its own, for its instrumentation; the tests have its targets read their seeds.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["BluetoothLE", "Captures", "GatewayConfiguration", "SiteBatch", "SiteLog"],
+            path: "Tests/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"]),
         .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",
