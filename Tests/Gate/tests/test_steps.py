@@ -1,0 +1,89 @@
+"""The steps of the gate: their limits, their processes and their status."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+STEPS = pathlib.Path(__file__).resolve().parent.parent / "steps"
+SCRIPT = """set -euo pipefail
+budget=%d
+. %s
+grace=1
+%s
+[[ ${1-} != --do ]] || run_function "$@"
+trap 'stop_group; rm -rf "$work"' EXIT
+%s
+print_table
+"""
+
+
+def run(functions, steps, budget=60):
+    """The exit status and the output of a script with these functions and steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder, "script")
+        script.write_text(SCRIPT % (budget, STEPS, functions, steps))
+        ended = subprocess.run(["bash", script], capture_output=True, text=True, timeout=120)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+class StepsTests(unittest.TestCase):
+    def test_a_step_that_passes_is_in_the_table(self):
+        status, said = run("good() { echo works; }", "step first 20 good")
+        self.assertEqual(status, 0, said)
+        self.assertIn("\nworks\n", said)
+        self.assertRegex(said, r"\n +\d+  passed   first\n")
+
+    def test_a_failure_inside_a_function_ends_it_even_if_the_status_is_looked_at(self):
+        status, said = run("bad() { false; echo continued; }", "step first 20 bad || echo looked at $?\nstep second 20 true")
+        self.assertEqual(status, 0, said)
+        self.assertIn("looked at 1", said)
+        self.assertNotIn("continued", said)
+        self.assertRegex(said, r"\n +\d+  FAILED   first\n +\d+  passed   second\n")
+
+    def test_a_failure_ends_the_script_if_the_status_is_not_looked_at(self):
+        status, said = run("bad() { return 7; }", "step first 20 bad\nstep second 20 true")
+        self.assertEqual(status, 7, said)
+        self.assertNotIn("=== second", said)
+
+    def test_a_step_that_ignores_sigterm_is_named_and_killed_with_what_it_started(self):
+        status, said = run("stubborn() { trap '' TERM; echo stays; sleep 871 & while :; do sleep 0.1; done; }",
+                           "step patience 1 stubborn")
+        self.assertEqual(status, 124, said)
+        self.assertIn("=== patience was ended: it reached its limit of 1 s. Its last 50 lines:\nstays", said)
+        self.assertEqual(running("sleep\0" "871"), [])
+
+    def test_a_step_that_obeys_sigterm_may_say_its_last_words(self):
+        status, said = run("polite() { trap 'echo farewell; exit 3' TERM; while :; do sleep 0.1; done; }", "step patience 1 polite")
+        self.assertEqual(status, 124, said)
+        self.assertIn("farewell", said)
+
+    def test_what_a_step_leaves_running_is_named_and_killed_in_whatever_session(self):
+        status, said = run("leaves() { setsid sleep 872 & }", "step first 20 leaves")
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"=== first left running, now killed:\n +\d+ sleep 872")
+        self.assertEqual(running("sleep\0" "872"), [])
+
+    def test_all_steps_together_have_a_limit(self):
+        status, said = run("slow() { sleep 60; }", "step first 50 slow || true\nstep second 50 true", budget=1)
+        self.assertEqual(status, 124, said)
+        self.assertIn("=== first was ended: it reached the limit of 1 s for all steps", said)
+        self.assertIn("=== second: not started, all steps together have reached the limit of 1 s for all steps", said)
+
+
+def running(words):
+    """The processes that run this command line."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_text().startswith(words):
+                found.append(path)
+        except OSError:
+            pass
+    return found
+
+
+if __name__ == "__main__":
+    os.environ.pop("GATE_STEP", None)
+    unittest.main()

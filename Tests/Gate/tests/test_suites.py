@@ -1,0 +1,97 @@
+"""What the groups of tests make of a test process: one that passes, fails, hangs, crashes or runs too little."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+PATH = pathlib.Path(__file__).resolve().parent.parent / "suites"
+LOADER = importlib.machinery.SourceFileLoader("suites", str(PATH))
+suites = importlib.util.module_from_spec(importlib.util.spec_from_loader("suites", LOADER))
+LOADER.exec_module(suites)
+
+GOOD = """echo '◇ Test run started.'
+echo '◇ Suite OneTests started.'
+echo '◇ Test "a line is read" started.'
+echo '✔ Test "a line is read" passed after 0.250 seconds.'
+echo '◇ Test "each is read" started.'
+echo '◇ Test case passing 1 argument x → 1 to "each is read" started.'
+echo '✔ Test case passing 1 argument x → 1 to "each is read" passed after 0.1 seconds.'
+echo '✔ Test "each is read" with 2 test cases passed after 3.5 seconds.'
+echo '➜ Test "not here" skipped: "root may read everything"'
+echo '✔ Test run with 3 tests in 1 suite passed after 3.8 seconds.'
+"""
+FAILED = """echo '◇ Test "a line is read" started.'
+echo '✘ Test "a line is read" recorded an issue at OneTests.swift:5:9: Expectation failed: 1 == 2'
+echo '✘ Test "a line is read" failed after 0.250 seconds with 1 issue.'
+exit 1
+"""
+HANGS = """echo '◇ Test "it hangs" started.'
+setsid sleep 873 &
+sleep 873
+"""
+
+
+def run(script, fewest=2, limit=60):
+    """The exit status and the output for a test process that does this."""
+    suites.GROUPS = {"one": (fewest, [])}
+    with tempfile.TemporaryDirectory() as folder:
+        debug = pathlib.Path(folder, "debug")
+        debug.mkdir()
+        bundle = debug / suites.BUNDLE
+        bundle.write_text("#!/bin/bash\n" + script)
+        bundle.chmod(0o755)
+        arguments, sys.argv = sys.argv, ["suites", "--limit", str(limit), str(debug), "one"]
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said):
+                status = suites.main()
+        finally:
+            sys.argv = arguments
+    return status, said.getvalue()
+
+
+class SuitesTests(unittest.TestCase):
+    def test_what_passes_is_counted_and_the_slowest_test_comes_first(self):
+        status, said = run(GOOD)
+        self.assertEqual(status, 0, said)
+        self.assertEqual(said.splitlines()[-1], "2 passed, 0 failed")
+        self.assertIn('The slowest:\n     3.5 s  one: "each is read"\n', said)
+
+    def test_fewer_tests_than_there_must_be_fail(self):
+        status, said = run(GOOD, fewest=3)
+        self.assertEqual(status, 1)
+        self.assertIn("2 tests ran; there must be at least 3", said)
+
+    def test_a_test_that_fails_is_shown_with_its_issue(self):
+        status, said = run(FAILED, fewest=1)
+        self.assertEqual(status, 1)
+        self.assertIn("OneTests.swift:5:9", said)
+        self.assertEqual(said.splitlines()[-1], "0 passed, 1 failed; failed: one")
+
+    def test_a_test_that_hangs_is_named_and_all_its_processes_end(self):
+        status, said = run(HANGS, fewest=0, limit=1)
+        self.assertEqual(status, 1)
+        self.assertIn('one: not ended after 1.0 s; running: "it hangs"', said)
+        running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read(path) == "sleep\x00873\x00"]
+        self.assertEqual(running, [])
+
+    def test_a_process_that_crashes_names_the_test_that_ran(self):
+        status, said = run("echo '◇ Test \"it traps\" started.'\nkill -ILL $$", fewest=0)
+        self.assertEqual(status, 1)
+        self.assertIn('one: ended by SIGILL; running: "it traps"', said)
+
+
+def read(path):
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    unittest.main()
