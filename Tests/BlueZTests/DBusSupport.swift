@@ -176,11 +176,11 @@ final class DBusWorld {
 
     struct NeverHappened: Error { var what: String }
 
-    /// Turns the loop until something is so; half a minute, and it is a failure.
+    /// Turns the loop until a condition holds; it fails after ``untilLimit``.
     func until(_ what: String, location: SourceLocation = #_sourceLocation, _ isSo: () -> Bool) throws {
         var isLate = false
         let guardian = loop.makeTimer { _ in isLate = true }
-        loop.set(guardian, at: loop.now + .seconds(30))
+        loop.set(guardian, at: loop.now + untilLimit)
         defer { loop.end(guardian) }
         while !isSo() {
             if isLate {

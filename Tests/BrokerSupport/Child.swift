@@ -56,7 +56,7 @@ package final class Child {
     deinit { if process.isRunning { end(SIGKILL) } }
 
     /// Waits until a line holds `text`, and gives it; lines before it are passed over.
-    @discardableResult package func line(with text: String, within seconds: TimeInterval = 30) throws -> String {
+    @discardableResult package func line(with text: String, within seconds: TimeInterval = 300) throws -> String {
         let from = taken
         let found = output.wait(until: Date(timeIntervalSinceNow: seconds)) { output -> (String?, Int)? in
             if let index = output.lines[from...].firstIndex(where: { $0.contains(text) }) {

@@ -81,7 +81,7 @@ import Testing
         let subscriber = try SpawnedProcess(
             LocalBroker.subscriber,
             [
-                "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "60", "-t",
+                "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-C", "1", "-W", "300", "-t",
                 "beacons/lobby/ranging/#", "-F", "%q %r %t %p",
             ], output: .pipe)
         // After the first, an advertisement makes no line that has a number.

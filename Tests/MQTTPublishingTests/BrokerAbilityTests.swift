@@ -24,7 +24,7 @@ import Testing
         }
 
         func waits(for count: Int) -> Bool {
-            broker.came.wait(quiet: 30) { Set($0.numbers).count >= count ? true : nil } ?? false
+            broker.came.wait(quiet: 300) { Set($0.numbers).count >= count ? true : nil } ?? false
         }
 
         func run(_ body: (RunningPublisher) throws -> Void) throws {

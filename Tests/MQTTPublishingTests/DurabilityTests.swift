@@ -27,9 +27,9 @@ import Testing
         let broker = ScriptedBroker { [manner] link, _ in link.serve(manner) }
         defer { broker.close() }
         let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port), files: calls)
-        try #require(broker.came.wait(quiet: 30) { $0.numbers.count >= 100 ? true : nil } == true)
+        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 100 ? true : nil } == true)
         try files.append(50)
-        try #require(broker.came.wait(quiet: 30) { $0.numbers.count >= 150 ? true : nil } == true)
+        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 150 ? true : nil } == true)
         try publisher.stop()
         #expect(early.now == [])
         #expect(broker.came.now.numbers == Array(1...150))
@@ -50,7 +50,7 @@ import Testing
         try publisher.remark(with: "events can't be read: ")
         #expect(broker.came.now.numbers == [])
         calls.failures = [:]
-        try #require(broker.came.wait(quiet: 30) { $0.numbers.count >= 20 ? true : nil } == true)
+        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
         try publisher.remark(with: "over: ")
         try publisher.stop()
         #expect(broker.came.now.numbers == Array(1...20))
@@ -65,7 +65,7 @@ import Testing
         options.isTold = true
         let publisher = try RunningPublisher(options, files: calls)
         publisher.mailbox.tell(durable: 20)
-        try #require(broker.came.wait(quiet: 30) { $0.numbers.count >= 20 ? true : nil } == true)
+        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 20 ? true : nil } == true)
         try publisher.stop()
         #expect(calls.synchronized.keys.allSatisfy { !$0.hasPrefix("events-") }, "\(calls.synchronized)")
     }
@@ -89,7 +89,7 @@ import Testing
         #expect(broker.came.now.numbers == Array(1...1000))
         #expect(publisher.status.localTrouble == said)
         calls.failures = [:]
-        try #require(broker.came.wait(quiet: 30) { $0.numbers.count >= 1500 ? true : nil } == true)
+        try #require(broker.came.wait(quiet: 300) { $0.numbers.count >= 1500 ? true : nil } == true)
         try publisher.remark(with: "over: ")
         try publisher.stop()
         #expect(broker.came.now.numbers == Array(1...1500))

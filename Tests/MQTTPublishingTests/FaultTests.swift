@@ -133,9 +133,9 @@ import Testing
 }
 
 extension RunningPublisher {
-    /// Looks every moment until something is so; a minute, and it is a failure.
+    /// Looks every 2 ms until a condition holds; it fails after five minutes.
     func until(_ what: String, _ isSo: () -> Bool) throws {
-        for _ in 0..<30_000 {
+        for _ in 0..<150_000 {
             if isSo() { return }
             var poll = pollfd(fd: -1, events: 0, revents: 0)
             _ = Glibc.poll(&poll, 1, 2)

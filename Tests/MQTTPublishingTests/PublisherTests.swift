@@ -24,7 +24,7 @@ final class RunningPublisher {
     var status: PublisherStatus { mailbox.status }
 
     /// Waits until it says something with `text` in it.
-    @discardableResult func remark(with text: String, within seconds: TimeInterval = 30) throws -> String {
+    @discardableResult func remark(with text: String, within seconds: TimeInterval = 300) throws -> String {
         let end = Date(timeIntervalSinceNow: seconds)
         var seen = 0
         while true {
@@ -41,7 +41,7 @@ final class RunningPublisher {
     }
 
     /// Waits for its end.
-    func end(within seconds: TimeInterval = 30) throws {
+    func end(within seconds: TimeInterval = 300) throws {
         let end = Date(timeIntervalSinceNow: seconds)
         while mailbox.status.state != .ended { try wait(until: end, "it did not end: \(mailbox.status)") }
         remarks += mailbox.drainRemarks().map(\.text)
@@ -112,7 +112,7 @@ extension PublisherOptions {
         options.follows = false
         options.window = window
         // Standing still once would take a minute.
-        try RunningPublisher(options).end(within: 30)
+        try RunningPublisher(options).end()
         #expect(try checkpoint(folder) == 300)
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Polling
 import Shipping
+import TestSupport
 import Testing
 
 /// Who writes files and has them shipped by a process, in the turns of a loop, as a gateway does.
@@ -74,9 +75,9 @@ final class ShippingWorld {
         process.tell(durable: files.sequence)
     }
 
-    /// Takes turns until something is so; thirty seconds of nothing are a failure.
+    /// Takes turns until a condition holds; it fails after ``untilLimit``.
     func until(_ what: String, location: SourceLocation = #_sourceLocation, _ isSo: () throws -> Bool) throws {
-        let end = BootClock.now + .seconds(30)
+        let end = BootClock.now + untilLimit
         let alarm = loop.makeTimer { _ in }
         defer { loop.end(alarm) }
         while try !isSo() {

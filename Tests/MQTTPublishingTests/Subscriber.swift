@@ -41,7 +41,7 @@ final class Subscriber {
     var all: [Int] { came.now.numbers }
 
     /// Waits until so many different ones came, or nothing came for a while.
-    @discardableResult func wait(for count: Int, quiet seconds: TimeInterval = 30) -> Bool {
+    @discardableResult func wait(for count: Int, quiet seconds: TimeInterval = 300) -> Bool {
         came.wait(quiet: seconds) { $0.isThere.count >= count ? true : nil } ?? false
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Lines that a child writes, read as they come; a child that says nothing for a minute has failed.
+/// Lines that a child writes, read as they come; a child that writes nothing for five minutes has failed.
 package final class LineReader {
     private let handle: FileHandle
     private var rest: [UInt8] = []
@@ -30,7 +30,7 @@ package final class LineReader {
         }
     }
 
-    /// The next line; `nil` at the end, and after a minute of silence.
+    /// The next line; `nil` at the end, and after five minutes of silence.
     package func next() throws -> String? {
         while true {
             if let end = rest.firstIndex(of: 0x0A) {
@@ -40,7 +40,7 @@ package final class LineReader {
                 return line
             }
             var poll = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            guard Glibc.poll(&poll, 1, 60_000) > 0 else { return nil }
+            guard Glibc.poll(&poll, 1, 300_000) > 0 else { return nil }
             let data = handle.availableData
             if data.isEmpty { return nil }
             rest += data
@@ -158,12 +158,18 @@ package final class RunningGateway {
         try object(try StatusCall.answer(at: socket).prefix { $0 != "\n" })
     }
 
-    /// Asks until something is so of what it says. It answers once a second, so these are a minute and a half.
+    /// Asks for its status until a condition holds. It answers once a second, so this fails after five minutes.
     package func until(
         _ what: String, location: SourceLocation = #_sourceLocation, _ isSo: ([String: Any]) throws -> Bool
     ) throws {
-        for _ in 0..<90 where try isSo(try status()) { return }
-        Issue.record("never happened: \(what)\n\(log.lines.joined(separator: "\n"))", sourceLocation: location)
+        var last: [String: Any] = [:]
+        for _ in 0..<300 {
+            last = try status()
+            if try isSo(last) { return }
+        }
+        Issue.record(
+            "never happened: \(what)\nlast seen: \(last)\n\(log.lines.joined(separator: "\n"))",
+            sourceLocation: location)
         throw LineReader.NothingCame(description: what)
     }
 }

@@ -20,13 +20,13 @@ package final class LocalBroker {
     /// Kills it, with all that it kept.
     package func stop() { broker.stop(SIGKILL) }
 
-    /// The first `count` messages of a subscription, each as its topic, a space and its payload; within half a minute.
+    /// The first `count` messages of a subscription, each as its topic, a space and its payload; within five minutes.
     package func messages(_ count: Int, of topics: String..., location: SourceLocation = #_sourceLocation) throws
         -> [String]
     {
         let ending = try run(
             Self.subscriber,
-            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v", "-C", "\(count)", "-W", "30"]
+            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v", "-C", "\(count)", "-W", "300"]
                 + topics.flatMap { ["-t", $0] })
         #expect(ending.status == 0, "\(ending.errors) \(ending.lines)", sourceLocation: location)
         return ending.lines
