@@ -8,6 +8,7 @@ import unittest
 
 STEPS = pathlib.Path(__file__).resolve().parent.parent / "steps"
 SCRIPT = """set -euo pipefail
+self=$0
 budget=%d
 . %s
 grace=1
