@@ -264,7 +264,7 @@ api-check: deps-build ## Says what breaks for who imports the libraries since th
 	else set -x; $(SWIFT) package --scratch-path $(BUILD_DIR) diagnose-api-breaking-changes "$$tag"; fi
 
 docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
-	for module in $(DOCUMENTED); do $(BUILD) --target $$module $(SWIFT_FLAGS); done
+	$(BUILD) $(SWIFT_FLAGS)
 	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols
 	for module in $(DOCUMENTED); do \
 	  $(SWIFT) symbolgraph-extract -module-name $$module -minimum-access-level public -skip-inherited-docs \
