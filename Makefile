@@ -123,13 +123,15 @@ test-simulation: deps ## Compares the engine with the reference model in 3,000 s
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug simulation
 
-coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%4m.profraw
+# One file per process: files that processes share are damaged when one of them is killed.
+coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%m-%p.profraw
 coverage: deps ## Runs the tests in a build that counts, and prints which part of Sources they run.
 	rm -rf $(BUILD_DIR)/coverage/profiles
 	$(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)/coverage --build-tests --enable-code-coverage $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/coverage/debug
 	@tools=$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")"); set -x; \
-	"$$tools/llvm-profdata" merge -sparse -o $(BUILD_DIR)/coverage/all.profdata $(BUILD_DIR)/coverage/profiles/*.profraw; \
+	"$$tools/llvm-profdata" merge -sparse -failure-mode=all -o $(BUILD_DIR)/coverage/all.profdata $(BUILD_DIR)/coverage/profiles/*.profraw; \
+	rm -r $(BUILD_DIR)/coverage/profiles; \
 	"$$tools/llvm-cov" export -instr-profile $(BUILD_DIR)/coverage/all.profdata \
 	  $(BUILD_DIR)/coverage/debug/beacon-gatewayPackageTests.xctest >$(BUILD_DIR)/coverage/all.json
 	$(PYTHON) Tests/House/coverage $(BUILD_DIR)/coverage/all.json
