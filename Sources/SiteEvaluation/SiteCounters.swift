@@ -14,20 +14,3 @@ package struct SiteEngineCounters: Sendable, Hashable {
     /// Of an engine that was given no message yet.
     package init() {}
 }
-
-/// What a ``SiteProcess`` did.
-package struct SiteProcessCounters: Sendable, Hashable {
-    /// Events that it published.
-    package var published: UInt64 = 0
-    /// Events that were held against its own lines, and were the same.
-    package var audited: UInt64 = 0
-    /// Publishings that were refused, since somebody else had published.
-    package var fenced: UInt64 = 0
-    /// Times that it got the lease.
-    package var leases: UInt64 = 0
-    /// Requests that the log did not do, or may not have done.
-    package var troubles: UInt64 = 0
-
-    /// Of a process that did nothing yet.
-    package init() {}
-}

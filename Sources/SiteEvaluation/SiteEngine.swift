@@ -20,7 +20,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     package private(set) var refusal: String?
 
     // Absent until the log has said what is to be monitored, and time has begun.
-    var engine: MonitorEngine?
+    private var engine: MonitorEngine?
     private let reader: Reader
     private var encoder: LineEncoder
     private var setup: SiteSetup?

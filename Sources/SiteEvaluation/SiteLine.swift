@@ -1,4 +1,4 @@
-/// A line of a site, which is one event of its log: that of the same number.
+/// One line of a site's event files.
 package struct SiteLine: Sendable, Hashable {
     /// The line's `sequence`, from 1 on without gap.
     package let number: UInt64

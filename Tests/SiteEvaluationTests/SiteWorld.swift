@@ -7,18 +7,8 @@ import SiteLogSupport
 import SiteOrdering
 import TestSupport
 
-/// A site in memory: gateways, badges that walk between them, a log, and processes that read it; and what goes wrong, by
-/// chance. The same seed gives the same.
+/// A site in memory: gateways, badges that walk between them, and a log. The same seed gives the same log.
 struct SiteWorld {
-    /// What may go wrong.
-    struct Troubles {
-        /// Gateways are cut off, deaf, start again, and their batches are lost, repeated and inverted.
-        var ofGateways = false
-        /// Processes are killed and begin anew, are stopped past their lease; requests and answers are lost and late; the log
-        /// is away.
-        var ofProcesses = false
-    }
-
     private struct Gateway {
         let name: LogName
         var boot: UInt128 = 1
@@ -32,37 +22,29 @@ struct SiteWorld {
         let client: MemoryLogClient
     }
 
-    /// A process and its connection.
-    struct Member {
-        var process: SiteProcess<WatchedSetup>
-        let client: MemoryLogClient
-        /// It does not go on before that step: SIGSTOP.
-        var stoppedUntil = 0
-    }
-
     static let start: Int64 = 1_700_000_000_000_000_000
     static let second: Int64 = 1_000_000_000
 
     let log = MemoryLog()
     private(set) var now = Instant(nanoseconds: start)
-    var members: [Member] = []
     private(set) var batches: [Batch] = []
-    /// What ended processes had counted.
-    private(set) var ended = SiteProcessCounters()
-    private(set) var failures: [SiteProcessFailure] = []
     private var gateways: [Gateway] = []
     // Which gateway each badge is near; none where it is away.
     private var places: [Int?]
     private var random: SeededGenerator
-    private let troubles: Troubles
+    private let hasFaults: Bool
     /// After how many seconds a badge is gone.
     private(set) var exitTimeout = 0
-    private var starts = 0
     private var second = 0
-    private var awayUntil = 0
 
-    init(seed: UInt64, _ troubles: Troubles, gateways count: Int = 4, badges: Int = 12, processes: Int = 3) throws {
-        self.troubles = troubles
+    /// - Parameters:
+    ///   - seed: decides everything that happens.
+    ///   - hasFaults: whether gateways lose their connection, stop and restart, and batches are lost, repeated and reordered.
+    ///   - count: how many gateways there are.
+    ///   - badges: how many badges there are.
+    /// - Throws: ``LogTrouble`` if a name is invalid.
+    init(seed: UInt64, hasFaults: Bool = false, gateways count: Int = 4, badges: Int = 12) throws {
+        self.hasFaults = hasFaults
         random = SeededGenerator(state: seed)
         places = Array(repeating: nil, count: badges)
         for number in 0..<count {
@@ -71,7 +53,6 @@ struct SiteWorld {
                     name: try LogName("g\(number)"), started: Self.start - Int64(random.below(100_000)) * Self.second,
                     skew: Int64(random.below(1_700) - 850) * 1_000_000, client: log.client()))
         }
-        for _ in 0..<processes { members.append(try member()) }
         exitTimeout = 3 + random.below(6)
         try configure("exit \(exitTimeout)")
     }
@@ -91,77 +72,14 @@ struct SiteWorld {
         return lines
     }
 
-    // MARK: Processes
-
-    private mutating func member() throws -> Member {
-        starts += 1
-        let engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
-        return Member(process: SiteProcess(try LogName("site-\(starts)"), engine), client: log.client())
-    }
-
-    /// A process that is killed, and one with an empty disk in its place.
-    mutating func replace(_ place: Int) throws {
-        note(members[place].process)
-        members[place] = try member()
-    }
-
-    private mutating func note(_ process: SiteProcess<WatchedSetup>) {
-        ended.published += process.counters.published
-        ended.fenced += process.counters.fenced
-        ended.audited += process.counters.audited
-        ended.troubles += process.counters.troubles
-        if let failure = process.failure { failures.append(failure) }
-    }
-
-    /// Ends all of them.
-    mutating func end() {
-        for member in members { note(member.process) }
-        members = []
-    }
-
     // MARK: Time
 
-    /// Lets a second go by: what is heard is sent, and processes take eight turns.
-    mutating func pass(isQuiet: Bool = false) throws {
+    /// Advances time by one second; each gateway sends its batch.
+    mutating func pass() throws {
         second += 1
+        now = Instant(nanoseconds: Self.start + Int64(second) * Self.second)
         walk()
-        for place in gateways.indices { try send(place, isQuiet: isQuiet) }
-        for turn in 0..<8 {
-            now = Instant(nanoseconds: Self.start + Int64(second) * Self.second + Int64(turn) * Self.second / 8)
-            if troubles.ofProcesses, !isQuiet, random.chance(10) { try trouble() }
-            if isQuiet || second >= awayUntil { log.isAway = false }
-            for place in members.indices where isQuiet || second >= members[place].stoppedUntil {
-                members[place].process.turn(members[place].client, at: now)
-            }
-        }
-    }
-
-    /// Lets a minute go by in which no gateway sends anything, and nothing goes wrong.
-    mutating func rest() {
-        log.isAway = false
-        for turn in 1...480 {
-            if turn % 8 == 0 { second += 1 }
-            now = Instant(nanoseconds: Self.start + Int64(second) * Self.second + Int64(turn % 8) * Self.second / 8)
-            for place in members.indices { members[place].process.turn(members[place].client, at: now) }
-        }
-    }
-
-    private mutating func trouble() throws {
-        let place = random.below(members.count)
-        switch random.below(7) {
-        case 0: try replace(place)
-        case 1: members[place].stoppedUntil = second + 1 + random.below(12)
-        case 2: log.endLease()
-        case 3 where random.chance(20):
-            log.isAway = true
-            awayUntil = second + 1 + random.below(8)
-        default:
-            let faults: [MemoryLogFault] = [
-                .unavailable, .slow(.seconds(2)), .late(.seconds(7)), .lost, .answerLost,
-            ]
-            members[place].client.script(
-                random.pick(faults), for: random.pick([.read, .lease, .publish, .publish]))
-        }
+        for place in gateways.indices { try send(place) }
     }
 
     /// All badges are gone, for good.
@@ -173,17 +91,16 @@ struct SiteWorld {
         }
     }
 
-    private mutating func send(_ place: Int, isQuiet: Bool) throws {
-        let isTroubled = troubles.ofGateways && !isQuiet
-        if isTroubled { troubleGateway(place) }
-        guard isQuiet || second >= gateways[place].offUntil else { return }
+    private mutating func send(_ place: Int) throws {
+        if hasFaults { disturb(place) }
+        guard second >= gateways[place].offUntil else { return }
         let batch = try cut(place)
         batches.append(batch)
-        if isTroubled, random.chance(2) { return }
+        if hasFaults, random.chance(2) { return }
         gateways[place].kept.append(batch)
-        guard isQuiet || second >= gateways[place].cutOffUntil, !log.isAway else { return }
+        guard second >= gateways[place].cutOffUntil else { return }
         for batch in gateways[place].kept {
-            if isTroubled, random.chance(4) {
+            if hasFaults, random.chance(4) {
                 gateways[place].client.script(random.pick([.storedTwice, .inverted]), for: .append)
             }
             let octets = SiteMessage.batch(batch).octets
@@ -194,7 +111,7 @@ struct SiteWorld {
         _ = gateways[place].client.answers(at: now)
     }
 
-    private mutating func troubleGateway(_ place: Int) {
+    private mutating func disturb(_ place: Int) {
         if random.chance(1) { gateways[place].cutOffUntil = second + random.below(25) }
         if random.chance(1) { gateways[place].offUntil = second + random.below(30) }
         guard random.chance(1) else { return }

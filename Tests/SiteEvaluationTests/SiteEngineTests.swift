@@ -1,0 +1,137 @@
+import BluetoothLE
+import Foundation
+import SiteBatch
+import SiteEvaluation
+import SiteLog
+import SiteLogSupport
+import TestSupport
+import Testing
+
+@Suite struct SiteEngineTests {
+    /// The seeds of the simulation runs: as many as `BEACON_SITE_ENGINE_RUNS` says, or the one of `BEACON_SEED`.
+    private static let seeds: ClosedRange<UInt64> = {
+        if let seed = SeededGenerator.wanted { return seed...seed }
+        return 1...(ProcessInfo.processInfo.environment["BEACON_SITE_ENGINE_RUNS"].flatMap { UInt64($0) } ?? 12)
+    }()
+
+    private func texts(_ lines: [SiteLine]) -> [String] { lines.map { String(decoding: $0.octets, as: UTF8.self) } }
+
+    @Test func `the same log gives the same numbered lines, also if a copy of the engine continues`() throws {
+        var (count, repeats, late) = (0, UInt64(0), UInt64(0))
+        for seed in Self.seeds {
+            var world = try SiteWorld(seed: seed, hasFaults: seed % 4 != 0)
+            for second in 1...80 {
+                if seed % 3 == 0, second == 30 { try world.configure("exit 9") }
+                if seed % 5 == 0, second == 40 { try world.configure("nonsense") }
+                try world.pass()
+            }
+            let entries = world.log.allBatches
+            let expected = try SiteWorld.lines(of: entries)
+            var lines: [SiteLine] = []
+            var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
+            for (index, entry) in entries.enumerated() {
+                if index % 50 == 25 {
+                    // What the original takes from here on does not concern the copy.
+                    let copy = engine
+                    var discarded: [SiteLine] = []
+                    for entry in entries[index...].prefix(10) { engine.take(entry, into: &discarded) }
+                    engine = copy
+                }
+                engine.take(entry, into: &lines)
+            }
+            #expect(lines == expected && engine.lastLine == UInt64(lines.count), "BEACON_SEED=\(seed)")
+            #expect(lines.map(\.number) == (0..<lines.count).map { UInt64($0) + 1 }, "BEACON_SEED=\(seed)")
+            #expect(engine.counters.refusedConfigurations == (seed % 5 == 0 ? 1 : 0), "BEACON_SEED=\(seed)")
+            count += lines.count
+            repeats += engine.order.counters.repeatedBatches
+            late += engine.order.counters.lateSightings
+        }
+        // Without lines, repeated batches or late sightings, the runs would show nothing.
+        #expect(Self.seeds.count < 12 || (count > 20 * Self.seeds.count && repeats > 0 && late > 0))
+    }
+
+    @Test func `where clocks are right and nothing is late, a site says what one engine says of the sightings`() throws
+    {
+        var count = 0
+        for seed in Self.seeds {
+            var world = try SiteWorld(seed: seed)
+            for _ in 1...60 { try world.pass() }
+            let lines = texts(try SiteWorld.lines(of: world.log.allBatches))
+            let direct = try DirectEngine.lines(of: world.batches, exit: world.exitTimeout)
+            // The site has come to where all gateways are complete, and the engine has heard all.
+            #expect(direct.starts(with: lines), "BEACON_SEED=\(seed)")
+            #expect(!lines.isEmpty && direct.count - lines.count < 20, "BEACON_SEED=\(seed)")
+            count += lines.count
+        }
+        // In some worlds few badges walk; in most there is something to say.
+        #expect(Self.seeds.count < 12 || count > 20 * Self.seeds.count)
+    }
+
+    @Test func `messages that nobody can read, and another site's, are counted and change nothing`() throws {
+        var world = try SiteWorld(seed: 2)
+        for _ in 1...40 { try world.pass() }
+        let entries = world.log.allBatches
+        var lines: [SiteLine] = []
+        var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
+        for entry in entries {
+            engine.take(LogEntry(number: entry.number, stored: entry.stored, octets: [1, 2, 3]), into: &lines)
+            engine.take(entry, into: &lines)
+        }
+        #expect(lines == (try SiteWorld.lines(of: entries)))
+        #expect(engine.counters.unreadable == UInt64(entries.count))
+        var other = try SiteEngine(site: LogName("yard"), WatchedSetup())
+        lines = []
+        for entry in entries { other.take(entry, into: &lines) }
+        #expect(lines.isEmpty && other.counters.foreign == UInt64(entries.count - 1))
+    }
+
+    @Test func `who has left is said to have, although nobody is heard any more`() throws {
+        var world = try SiteWorld(seed: 4)
+        for _ in 1...40 { try world.pass() }
+        func states(_ state: String) throws -> Int {
+            texts(try SiteWorld.lines(of: world.log.allBatches)).count {
+                $0.contains("\"type\":\"event\"") && $0.contains("\"scope\":\"beacon\",\"state\":\"\(state)\"")
+            }
+        }
+        #expect(try states("satisfied") > states("unsatisfied"))
+        world.empty()
+        for _ in 1...10 { try world.pass() }
+        #expect(try states("satisfied") > 0)
+        #expect(try states("satisfied") == states("unsatisfied"))
+    }
+
+    @Test func `P3: a visit counts what a thinned batch tells together`() throws {
+        let (start, hall, lab) = (SiteWorld.start, try LogName("hall"), try LogName("lab"))
+        var entries = [
+            LogEntry(
+                number: 1, stored: Instant(nanoseconds: start),
+                octets: SiteMessage.configuration(Array("exit 5".utf8)).octets)
+        ]
+        for second in 1...40 as ClosedRange<Int64> {
+            func moment(_ tenths: Int64) -> Instant { Instant(nanoseconds: (second * 10 + tenths) * 100_000_000) }
+            let beacon = BeaconIdentity(uuid: WatchedSetup.uuid, major: 1, minor: 7)
+            let advertiser = Batch.Advertiser(beacon, measuredPower: -59, address: nil)
+            let between = try Batch.Run.Between(
+                count: 3,
+                strength: Batch.Run.Between.Strength(
+                    count: 2, minimum: RSSI(dBm: -80), maximum: RSSI(dBm: -40), sum: -120))
+            let first = Batch.Sighting(at: moment(1), adapter: 0, advertiser, rssi: RSSI(dBm: -60))
+            let run = try Batch.Run(first: first, last: moment(6), rssi: RSSI(dBm: -60), between: between)
+            let batch = try Batch(
+                site: hall, key: BatchKey(gateway: lab, boot: 1, sequence: UInt64(second)),
+                span: Batch.Span(
+                    from: moment(0), completeTo: moment(10), cut: moment(10),
+                    wall: Instant(nanoseconds: start + (second + 1) * 1_000_000_000), isStart: false, isThinned: true),
+                adapters: [Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)],
+                runs: second <= 2 ? [run] : [])
+            entries.append(
+                LogEntry(number: UInt64(second) + 1, stored: batch.span.wall, octets: SiteMessage.batch(batch).octets))
+        }
+        let visits = texts(try SiteWorld.lines(of: entries)).filter { $0.contains("\"type\":\"visit\"") }
+        // The condition's, and the badge's: twice five sightings.
+        #expect(visits.count == 2)
+        for visit in visits {
+            #expect(visit.contains("\"sightings\":10") && visit.contains("\"minimum\":-80"), "\(visit)")
+        }
+    }
+}
