@@ -384,7 +384,7 @@ let package = Package(
         .testTarget(
             name: "SiteLogFilesTests",
             dependencies: [
-                "BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "SiteLogSupport", "TestSupport",
+                "BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -3,18 +3,14 @@ import EventLog
 import SiteLog
 import SystemPackage
 
-/// A file of records, each behind the one before: `batches-00000000000000000001.log` has batch 1 first.
-struct LogSegment {
-    /// What stands first in each: whose it is, the version of the format, and what it holds.
-    enum Kind: String {
-        case batches, events
-
-        var head: [UInt8] { Array("BGSL".utf8) + [1, self == .batches ? 0x62 : 0x65, 0, 0] }
-    }
+/// A file of batches, one record after the other: `batches-00000000000000000001.log` begins with batch 1.
+struct BatchFile {
+    // BGSL, the version, `b` for batches, and two reserved bytes.
+    private static let head = Array("BGSL".utf8) + [1, 0x62, 0, 0]
+    private static let prefix = "batches-"
 
     let path: FilePath
     let first: UInt64
-    private let kind: Kind
     private let files: any FileSystemCalls
     /// Where each record begins, and behind them the end of the last.
     private(set) var places: [Int] = []
@@ -22,19 +18,18 @@ struct LogSegment {
     private(set) var damage: LogTrouble?
 
     /// A file that is read when it is asked for.
-    init(_ kind: Kind, from first: UInt64, in directory: FilePath, _ files: any FileSystemCalls) {
+    init(from first: UInt64, in directory: FilePath, _ files: any FileSystemCalls) {
         let digits = String(first)
         path = directory.appending(
-            "\(kind.rawValue)-\(String(repeating: "0", count: 20 - digits.count))\(digits).log")
+            "\(Self.prefix)\(String(repeating: "0", count: 20 - digits.count))\(digits).log")
         self.first = first
-        self.kind = kind
         self.files = files
     }
 
     /// The number in a file's name; absent where it is none of these.
-    static func first(_ name: String, _ kind: Kind) -> UInt64? {
-        guard name.hasPrefix(kind.rawValue + "-"), name.hasSuffix(".log") else { return nil }
-        let digits = name.dropFirst(kind.rawValue.count + 1).dropLast(4)
+    static func first(_ name: String) -> UInt64? {
+        guard name.hasPrefix(prefix), name.hasSuffix(".log") else { return nil }
+        let digits = name.dropFirst(prefix.count).dropLast(4)
         guard digits.utf8.count == 20, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return UInt64(digits)
     }
@@ -51,8 +46,8 @@ struct LogSegment {
     mutating func make() throws(Errno) {
         let file = try files.open(path, isNew: true)
         defer { files.close(file) }
-        try Self.write(kind.head, on: file, at: 0, files)
-        places = [kind.head.count]
+        try Self.write(Self.head, on: file, at: 0, files)
+        places = [Self.head.count]
     }
 
     /// Writes a record at the end.
@@ -82,39 +77,37 @@ struct LogSegment {
         try files.synchronize(file)
     }
 
-    /// Finds the records, and looks at each.
+    /// Finds the records, and checks each.
     ///
-    /// - Parameters:
-    ///   - isLast: whether the end may be missing, as after a power cut.
-    ///   - each: is given each record.
+    /// - Parameter isLast: whether the end may be missing, as after a power cut.
     /// - Returns: whether there is something behind the last whole record.
-    /// - Throws: ``LogTrouble/damaged(_:_:)``; what is before the damage was given, and can be read.
-    mutating func scan(isLast: Bool, _ each: (LogRecord) -> Void = { _ in }) throws(LogTrouble) -> Bool {
-        do throws(LogTrouble) { return try walk(isLast, each) } catch {
+    /// - Throws: ``LogTrouble/damaged(_:_:)``; what is before the damage can be read.
+    mutating func scan(isLast: Bool) throws(LogTrouble) -> Bool {
+        do throws(LogTrouble) { return try walk(isLast) } catch {
             damage = error
             throw error
         }
     }
 
-    private mutating func walk(_ isLast: Bool, _ each: (LogRecord) -> Void) throws(LogTrouble) -> Bool {
+    private mutating func walk(_ isLast: Bool) throws(LogTrouble) -> Bool {
         let file = try opened()
         defer { files.close(file) }
         let size = try trouble { () throws(Errno) in try files.size(of: file) }
-        let head = try read(file, at: 0, kind.head.count)
-        guard head == kind.head else {
+        let head = try read(file, at: 0, Self.head.count)
+        guard head == Self.head else {
             // It was made, and the power went.
-            if isLast, kind.head.starts(with: head) {
+            if isLast, Self.head.starts(with: head) {
                 places = []
                 return true
             }
-            throw .damaged(path.string, "it does not begin as a file of \(kind.rawValue) of version 1")
+            throw .damaged(path.string, "it does not begin as a file of batches of version 1")
         }
         var place = head.count
         places = [place]
         while place < size {
-            let head = try read(file, at: place, LogRecord.headOctets)
-            guard head.count == LogRecord.headOctets, let length = LogRecord.bodyLength(head[...]) else {
-                if isLast, head.count < LogRecord.headOctets || isZero(file, from: place, to: size) { return true }
+            let head = try read(file, at: place, BatchRecord.headOctets)
+            guard head.count == BatchRecord.headOctets, let length = BatchRecord.bodyLength(head[...]) else {
+                if isLast, head.count < BatchRecord.headOctets || isZero(file, from: place, to: size) { return true }
                 throw harm(place)
             }
             let end = place + head.count + length
@@ -122,12 +115,10 @@ struct LogSegment {
                 if isLast { return true }
                 throw harm(place)
             }
-            guard let record = LogRecord.parse(try read(file, at: place, end - place)[...], hasKey: kind == .batches)
-            else {
+            guard BatchRecord(try read(file, at: place, end - place)[...]) != nil else {
                 if isLast, end == size { return true }
                 throw harm(place)
             }
-            each(record)
             place = end
             places.append(place)
         }
@@ -135,10 +126,10 @@ struct LogSegment {
     }
 
     /// The record with that number, which has to be among those that were found.
-    func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(LogTrouble) -> LogRecord {
+    func record(_ number: UInt64, _ file: FileSystemCalls.Handle) throws(LogTrouble) -> BatchRecord {
         let index = Int(number - first)
         let octets = try read(file, at: places[index], places[index + 1] - places[index])
-        guard let record = LogRecord.parse(octets[...], hasKey: kind == .batches) else { throw harm(places[index]) }
+        guard let record = BatchRecord(octets[...]) else { throw harm(places[index]) }
         return record
     }
 

@@ -1,0 +1,182 @@
+package import BluetoothLE
+package import EventLog
+package import SiteLog
+package import SystemPackage
+
+/// The batches of a site's log in files of a directory, numbered from 1.
+///
+/// One process writes (flock(2)); others can read at the same time, and see the batches that were there when they opened the
+/// directory. A power cut can shorten the last file; the batches of ``synchronize()`` are complete all the same.
+package final class BatchFiles {
+    private let directory: FilePath
+    private let files: any FileSystemCalls
+    private let fileBytesMax: Int
+    // Absent if the directory is only read.
+    private let lock: FolderLock?
+    // In the order of their numbers. The last one was scanned, and of the others the one that was read last.
+    private var segments: [BatchFile] = []
+    private var scanned: Int?
+    private var isDirty = false
+    // Set when a flush failed: what was written before may be lost, so nothing is written after it.
+    private var failure: LogTrouble?
+
+    /// The batches in a directory, which is created if it is opened for writing and does not exist.
+    ///
+    /// If it is opened for writing, an incomplete batch at the end of the last file is removed.
+    ///
+    /// - Parameters:
+    ///   - directory: where the files are.
+    ///   - isWriting: whether batches are appended.
+    ///   - fileBytesMax: the size at which a new file is begun.
+    ///   - files: the calls of the file system.
+    /// - Throws: ``LogTrouble/unavailable(_:)`` if the directory cannot be used or another process writes in it;
+    ///   ``LogTrouble/damaged(_:_:)`` if it is opened for writing and cannot be continued.
+    package init(
+        _ directory: FilePath, isWriting: Bool, fileBytesMax: Int = 64 << 20,
+        files: any FileSystemCalls = SystemFiles()
+    ) throws(LogTrouble) {
+        self.directory = directory
+        self.files = files
+        self.fileBytesMax = fileBytesMax
+        let names: [String]
+        do throws(Errno) {
+            if isWriting { try files.makeDirectory(directory) }
+        } catch { throw .unavailable("\(directory) cannot be created: \(error)") }
+        lock = isWriting ? try FolderLock(directory) : nil
+        do throws(Errno) { names = try files.names(in: directory) } catch {
+            throw .unavailable("\(directory) cannot be read: \(error)")
+        }
+        segments = names.compactMap { BatchFile.first($0) }.sorted().map { BatchFile(from: $0, in: directory, files) }
+        guard let last = segments.indices.last else { return }
+        do throws(LogTrouble) {
+            if try segments[last].scan(isLast: true), isWriting { try repair(last) }
+        } catch {
+            guard !isWriting else { throw error }
+        }
+    }
+
+    private func repair(_ last: Int) throws(LogTrouble) {
+        do throws(Errno) {
+            if segments[last].end > 0 { return try segments[last].cut() }
+            try files.remove(segments[last].path)
+        } catch { throw .damaged(segments[last].path.string, "its end cannot be removed: \(error)") }
+        segments.removeLast()
+        // The one before it was complete when this one was begun.
+        guard let last = segments.indices.last else { return }
+        _ = try segments[last].scan(isLast: false)
+    }
+
+    /// The number of the oldest batch; 1 if there is none.
+    package var first: UInt64 { segments.first?.first ?? 1 }
+    /// The number of the newest batch; 0 if there is none.
+    package var last: UInt64 { segments.last.map { $0.first + UInt64($0.count) - 1 } ?? 0 }
+
+    /// Appends a batch. It is on the disk after ``synchronize()``.
+    ///
+    /// - Parameters:
+    ///   - octets: the batch, at most 8 MiB.
+    ///   - stored: when the log took it, since 1970.
+    /// - Returns: its number.
+    /// - Throws: ``LogTrouble/full(_:)`` if the disk is full; nothing of the batch is there then.
+    package func append(_ octets: [UInt8], stored: Instant) throws(LogTrouble) -> UInt64 {
+        guard lock != nil else { throw .refused("\(directory) was opened for reading") }
+        if let failure { throw failure }
+        guard octets.count <= BatchRecord.octetsMax else {
+            throw .tooBig("a batch", octets: octets.count, most: BatchRecord.octetsMax)
+        }
+        let record = BatchRecord(stored: stored, octets: octets).encoded
+        if segments.last.map({ $0.end + record.count > fileBytesMax && $0.count > 0 }) ?? true {
+            // What is in the old file must be on the disk before there is a new one.
+            try synchronize()
+            try writing { () throws(Errno) in try begin(BatchFile(from: last + 1, in: directory, files)) }
+        }
+        isDirty = true
+        try writing { () throws(Errno) in try segments[segments.count - 1].append(record) }
+        return last
+    }
+
+    private func begin(_ file: BatchFile) throws(Errno) {
+        var file = file
+        do throws(Errno) {
+            try file.make()
+            try file.synchronize()
+            try files.synchronizeDirectory(directory)
+        } catch {
+            // The next append creates it again.
+            try? files.remove(file.path)
+            throw error
+        }
+        segments.append(file)
+    }
+
+    /// Flushes all batches to the disk.
+    ///
+    /// - Throws: ``LogTrouble/unavailable(_:)``. Nothing can be written after that: whether the batches are on the disk is unknown.
+    package func synchronize() throws(LogTrouble) {
+        if let failure { throw failure }
+        guard isDirty, let last = segments.last else { return }
+        do throws(Errno) { try last.synchronize() } catch {
+            let trouble = LogTrouble.unavailable("\(last.path) cannot be flushed to the disk: \(error)")
+            failure = trouble
+            throw trouble
+        }
+        isDirty = false
+    }
+
+    /// Returns batches from a number on; ``LogRange/patience`` has no effect.
+    ///
+    /// - Throws: ``LogTrouble/damaged(_:_:)`` if the first of them cannot be read. If a later one is damaged, the page ends before it.
+    package func page(_ range: LogRange) throws(LogTrouble) -> LogPage {
+        var entries: [LogEntry] = []
+        var room = range.octetsMax
+        let all = (first, last)
+        var number = max(range.from, first)
+        while number <= last, entries.count < range.countMax {
+            let index = segment(of: number)
+            let segment = segments[index]
+            guard number - segment.first < UInt64(segment.count) else {
+                if !entries.isEmpty { break }
+                throw segment.damage ?? .damaged(segment.path.string, "it ends before the next file begins")
+            }
+            let file = try segment.opened()
+            defer { files.close(file) }
+            let end = segment.first + UInt64(segment.count)
+            while number < end, entries.count < range.countMax {
+                let record = try segment.record(number, file)
+                guard entries.isEmpty || record.octets.count <= room else {
+                    return LogPage(entries: entries, first: all.0, last: all.1)
+                }
+                room -= record.octets.count
+                entries.append(LogEntry(number: number, stored: record.stored, octets: record.octets))
+                number += 1
+            }
+        }
+        // Batches can follow the damage: an empty page would say that there are none.
+        if entries.isEmpty, let damage = segments.last?.damage { throw damage }
+        return LogPage(entries: entries, first: all.0, last: all.1)
+    }
+
+    private func segment(of number: UInt64) -> Int {
+        var (low, high) = (0, segments.count)
+        while low + 1 < high {
+            let middle = (low + high) / 2
+            if segments[middle].first <= number { low = middle } else { high = middle }
+        }
+        if low < segments.count - 1, segments[low].places.isEmpty {
+            // Only one older file's places are kept: those of all files would grow with the number of batches.
+            if let scanned { segments[scanned].forget() }
+            scanned = low
+            do throws(LogTrouble) { _ = try segments[low].scan(isLast: false) } catch {
+                // What is before the damage can be read.
+            }
+        }
+        return low
+    }
+
+    private func writing(_ body: () throws(Errno) -> Void) throws(LogTrouble) {
+        do throws(Errno) { try body() } catch {
+            if error == .noSpace { throw .full("\(directory): \(error)") }
+            throw .unavailable("\(directory) cannot be written: \(error)")
+        }
+    }
+}

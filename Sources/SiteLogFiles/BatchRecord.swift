@@ -1,0 +1,72 @@
+import BluetoothLE
+import SiteLog
+
+/// A batch as it stands in a file.
+///
+/// The record is the length of its body, the same with all bits inverted, the CRC-32 of the body, 32 bits each, and the body.
+/// The body is when the batch was stored, nanoseconds in 64 bits, and the batch. Numbers are little-endian.
+struct BatchRecord {
+    /// How many bytes are before each body.
+    static let headOctets = 12
+    /// The largest batch. A length beyond it is damage.
+    static let octetsMax = 8 << 20
+    private static let timeOctets = 8
+
+    let stored: Instant
+    let octets: [UInt8]
+
+    init(stored: Instant, octets: [UInt8]) {
+        self.stored = stored
+        self.octets = octets
+    }
+
+    /// Parses a head and its body; `nil` if the body is not what was written.
+    init?(_ record: ArraySlice<UInt8>) {
+        var rest = record
+        guard rest.takeNumber(UInt64.self) != nil, let check = rest.takeNumber(UInt32.self), CRC32.of(rest) == check,
+            let stored = rest.takeNumber(UInt64.self)
+        else { return nil }
+        self.init(stored: Instant(nanoseconds: Int64(bitPattern: stored)), octets: Array(rest))
+    }
+
+    /// As it is written.
+    var encoded: [UInt8] {
+        var body: [UInt8] = []
+        body.reserveCapacity(Self.timeOctets + octets.count)
+        body.append(number: UInt64(bitPattern: stored.nanoseconds))
+        body += octets
+        var record: [UInt8] = []
+        record.reserveCapacity(Self.headOctets + body.count)
+        record.append(number: UInt32(body.count))
+        // Without it, a damaged length would look like a record that a power cut shortened.
+        record.append(number: ~UInt32(body.count))
+        record.append(number: CRC32.of(body))
+        return record + body
+    }
+
+    /// The length of a body by its head; `nil` if it is damaged.
+    static func bodyLength(_ head: ArraySlice<UInt8>) -> Int? {
+        var head = head
+        guard let length = head.takeNumber(UInt32.self), let other = head.takeNumber(UInt32.self), length == ~other,
+            length >= timeOctets, length <= timeOctets + octetsMax
+        else { return nil }
+        return Int(length)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a number, its lowest octet first.
+    mutating func append<Number: FixedWidthInteger>(number: Number) {
+        for shift in stride(from: 0, to: Number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Takes a number off the front, its lowest octet first; absent where too little is there.
+    mutating func takeNumber<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
+        let size = Number.bitWidth / 8
+        guard count >= size else { return nil }
+        defer { self = dropFirst(size) }
+        return prefix(size).reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+    }
+}

@@ -1,0 +1,241 @@
+import BluetoothLE
+import BrokerSupport
+import Foundation
+import SiteLog
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import SiteLogFiles
+
+/// A directory in which batches are written, and opened again and again.
+private final class Shelf {
+    let folder: TestFolder
+    let files = FailingFiles()
+    var now = Instant(nanoseconds: 1_700_000_000_000_000_000)
+
+    init() throws { folder = try TestFolder() }
+
+    func open(isWriting: Bool = true, fileBytesMax: Int = 64 << 20) throws(LogTrouble) -> BatchFiles {
+        try BatchFiles(FilePath(folder.path), isWriting: isWriting, fileBytesMax: fileBytesMax, files: files)
+    }
+
+    /// Writes a batch and flushes it.
+    @discardableResult
+    func append(_ batches: BatchFiles, _ text: String) throws(LogTrouble) -> UInt64 {
+        now = now + .seconds(1)
+        let number = try batches.append(Array(text.utf8), stored: now)
+        try batches.synchronize()
+        return number
+    }
+
+    /// Writes batches 1 to `count` and closes the directory.
+    func write(_ count: Int, fileBytesMax: Int = 64 << 20) throws {
+        let batches = try open(fileBytesMax: fileBytesMax)
+        for number in 1...count { try append(batches, "batch \(number)") }
+    }
+
+    func texts(_ batches: BatchFiles, from: UInt64 = 1) throws(LogTrouble) -> [String] {
+        try batches.page(LogRange(from: from)).entries.map { String(decoding: $0.octets, as: UTF8.self) }
+    }
+
+    /// The error of a call, which must throw one.
+    func trouble(_ body: () throws(LogTrouble) -> Void) throws -> LogTrouble {
+        do throws(LogTrouble) { try body() } catch { return error }
+        throw NothingCame(description: "no error was thrown")
+    }
+
+    var first: URL { URL(fileURLWithPath: folder.file("batches-00000000000000000001.log")) }
+}
+
+@Suite struct BatchFilesTests {
+    private let shelf: Shelf
+
+    init() throws { shelf = try Shelf() }
+
+    @Test(arguments: [64 << 20, 60]) func `batches are read with their numbers, times and bytes, also after a restart`(
+        _ fileBytesMax: Int
+    ) throws {
+        try shelf.write(3, fileBytesMax: fileBytesMax)
+        let start = shelf.now + .seconds(-2)
+        let batches = try shelf.open(fileBytesMax: fileBytesMax)
+        #expect((batches.first, batches.last) == (1, 3))
+        #expect(try shelf.append(batches, "") == 4)
+        let page = try batches.page(LogRange(from: 1))
+        #expect((page.first, page.last) == (1, 4))
+        #expect(page.entries.map(\.number) == [1, 2, 3, 4])
+        #expect(page.entries.map(\.stored) == (0...3).map { start + .seconds($0) })
+        #expect(
+            page.entries.map { String(decoding: $0.octets, as: UTF8.self) } == ["batch 1", "batch 2", "batch 3", ""])
+        #expect(try shelf.texts(shelf.open(isWriting: false)) == ["batch 1", "batch 2", "batch 3", ""])
+    }
+
+    @Test(arguments: [64 << 20, 1]) func `a page keeps to its range`(_ fileBytesMax: Int) throws {
+        try shelf.write(6, fileBytesMax: fileBytesMax)
+        let batches = try shelf.open(isWriting: false)
+        func numbers(_ range: LogRange) throws -> [UInt64] { try batches.page(range).entries.map(\.number) }
+        #expect(try numbers(LogRange(from: 3, countMax: 2)) == [3, 4])
+        #expect(try numbers(LogRange(from: 5, countMax: 9)) == [5, 6])
+        // Each batch has 7 bytes: the third does not fit, by one byte.
+        #expect(try numbers(LogRange(from: 1, octetsMax: 20)) == [1, 2])
+        #expect(try numbers(LogRange(from: 1, octetsMax: 21)) == [1, 2, 3])
+        // One batch is always read, or a reader would never continue.
+        #expect(try numbers(LogRange(from: 2, octetsMax: 0)) == [2])
+        #expect(try batches.page(LogRange(from: 7)) == LogPage(entries: [], first: 1, last: 6))
+        // An older file again, after another one was read.
+        #expect(try numbers(LogRange(from: 1, countMax: 1)) == [1])
+    }
+
+    @Test func `an empty directory has no batches`() throws {
+        #expect(try shelf.open().page(LogRange(from: 1)) == LogPage(entries: [], first: 1, last: 0))
+    }
+
+    @Test func `a batch of 8 MiB is written, and a larger one is refused`() throws {
+        let batches = try shelf.open()
+        let largest = Array(repeating: UInt8(7), count: 8 << 20)
+        #expect(try batches.append(largest, stored: shelf.now) == 1)
+        let error = LogTrouble.tooBig("a batch", octets: (8 << 20) + 1, most: 8 << 20)
+        #expect(throws: error) { try batches.append(largest + [7], stored: shelf.now) }
+        #expect(try batches.page(LogRange(from: 1)).entries.map(\.octets) == [largest])
+    }
+
+    @Test func `one process writes in a directory, others read`() throws {
+        let batches = try shelf.open()
+        try shelf.append(batches, "one")
+        let error = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
+        #expect(error.description.contains("lock is held by another process"), "\(error)")
+        let reader = try shelf.open(isWriting: false)
+        #expect(try shelf.texts(reader) == ["one"])
+        let refusal = LogTrouble.refused("\(shelf.folder.path) was opened for reading")
+        #expect(throws: refusal) { try reader.append([1], stored: shelf.now) }
+        #expect(try shelf.texts(batches) == ["one"])
+    }
+
+    @Test func `a directory that does not exist is named`() throws {
+        let path = shelf.folder.file("nowhere")
+        let error = try shelf.trouble { () throws(LogTrouble) in
+            _ = try BatchFiles(FilePath(path), isWriting: false)
+        }
+        #expect(error.description.contains("\(path) cannot be read"), "\(error)")
+    }
+
+    @Test func `the check is that of zip and Ethernet`() { #expect(CRC32.of("123456789".utf8) == 0xCBF4_3926) }
+}
+
+@Suite struct DamagedBatchFilesTests {
+    private let shelf: Shelf
+
+    init() throws { shelf = try Shelf() }
+
+    @Test func `wherever a power cut ends the last batch, those before it remain and the next has its number`() throws {
+        try shelf.write(2)
+        let whole = try Data(contentsOf: shelf.first).count
+        do { try shelf.append(shelf.open(), "batch 3") }
+        let octets = try Data(contentsOf: shelf.first)
+        for length in whole..<octets.count {
+            try octets.prefix(length).write(to: shelf.first)
+            #expect(try shelf.texts(shelf.open(isWriting: false)) == ["batch 1", "batch 2"])
+            let batches = try shelf.open()
+            #expect(try shelf.append(batches, "batch 4") == 3)
+            #expect(try shelf.texts(batches) == ["batch 1", "batch 2", "batch 4"])
+        }
+    }
+
+    @Test func `wherever a power cut ends a new file, the batches of the file before it remain`() throws {
+        try shelf.write(2, fileBytesMax: 1)
+        let second = URL(fileURLWithPath: shelf.folder.file("batches-00000000000000000002.log"))
+        for length in 0...8 {
+            try Data(contentsOf: shelf.first).prefix(length).write(to: second)
+            let batches = try shelf.open(fileBytesMax: 1)
+            #expect(try shelf.append(batches, "batch 3") == 2)
+            #expect(try shelf.texts(batches) == ["batch 1", "batch 3"])
+        }
+    }
+
+    @Test func `zeros that a file system left at the end are no batch`() throws {
+        try shelf.write(1)
+        try (Data(contentsOf: shelf.first) + Data(count: 100)).write(to: shelf.first)
+        let batches = try shelf.open()
+        #expect(try shelf.texts(batches) == ["batch 1"])
+        #expect(try shelf.append(batches, "two") == 2)
+        #expect(try shelf.texts(batches) == ["batch 1", "two"])
+    }
+
+    @Test func `whichever byte is changed, only batches before it are read, and the file is named`() throws {
+        try shelf.write(3)
+        let octets = try Data(contentsOf: shelf.first)
+        let size = (octets.count - 8) / 3
+        for place in 0..<(octets.count - size) {
+            var changed = octets
+            changed[place] ^= 0x10
+            try changed.write(to: shelf.first)
+            let batches = try shelf.open(isWriting: false)
+            let before = place < 8 ? 0 : (place - 8) / size
+            let found = before == 0 ? [] : try shelf.texts(batches)
+            #expect(found == (0..<before).map { "batch \($0 + 1)" })
+            let error = try shelf.trouble { () throws(LogTrouble) in
+                _ = try batches.page(LogRange(from: UInt64(before) + 1))
+            }
+            guard case .damaged(shelf.first.path, _) = error else {
+                Issue.record("a change of byte \(place): \(error)")
+                continue
+            }
+            // Nothing is written after the damage.
+            let refusal = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
+            #expect(refusal.description.contains("batches-00000000000000000001.log"), "\(refusal)")
+        }
+    }
+
+    @Test func `damage in an older file is named with its place, and later files are read`() throws {
+        try shelf.write(4, fileBytesMax: 70)
+        var octets = try Data(contentsOf: shelf.first)
+        let size = (octets.count - 8) / 2
+        octets[8 + size + 20] ^= 1
+        try octets.write(to: shelf.first)
+        let batches = try shelf.open(isWriting: false)
+        #expect(try shelf.texts(batches) == ["batch 1"])
+        let error = LogTrouble.damaged(shelf.first.path, "what stands at octet \(8 + size) is no record")
+        #expect(throws: error) { try batches.page(LogRange(from: 2)) }
+        #expect(try shelf.texts(batches, from: 3) == ["batch 3", "batch 4"])
+    }
+
+    @Test func `a full disk is an error, and the incomplete batch is removed`() throws {
+        let batches = try shelf.open()
+        try shelf.append(batches, "one")
+        shelf.files.partial = 5
+        shelf.files.failures = [.write: .noSpace]
+        guard case .full = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") }) else {
+            Issue.record("another error than that of a full disk")
+            return
+        }
+        shelf.files.failures = [:]
+        #expect(try shelf.append(batches, "two") == 2)
+        #expect(try shelf.texts(batches) == ["one", "two"])
+    }
+
+    @Test(arguments: [FailingFiles.Call.open, .write, .synchronize, .synchronizeDirectory])
+    func `if a new file cannot be created, the next append creates it`(_ call: FailingFiles.Call) throws {
+        let batches = try shelf.open(fileBytesMax: 1)
+        try shelf.append(batches, "one")
+        shelf.files.failures = [call: .ioError]
+        guard case .unavailable = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") })
+        else {
+            Issue.record("another error than that of the disk")
+            return
+        }
+        shelf.files.failures = [:]
+        #expect(try shelf.append(batches, "two") == 2)
+        #expect(try shelf.texts(batches) == ["one", "two"])
+    }
+
+    @Test func `after a flush that failed nothing is written`() throws {
+        let batches = try shelf.open()
+        try shelf.append(batches, "one")
+        shelf.files.failures = [.synchronize: .ioError]
+        let error = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "two") }
+        #expect(error.description.contains("cannot be flushed to the disk"), "\(error)")
+        shelf.files.failures = [:]
+        #expect(throws: error) { try batches.append([3], stored: shelf.now) }
+        #expect(throws: error) { try batches.synchronize() }
+    }
+}
