@@ -204,7 +204,7 @@ torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below 
 # Over so many seeds.
 SEEDS ?= 20
 site-chaos: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
-site-chaos: deps ## Kills and stops servers of a site's log while batches and events are written, over SEEDS=20: nothing acknowledged is missing, and it goes on within 10 s.
+site-chaos: deps ## Kills and stops servers of a site's log while batches are written, over SEEDS=20: nothing acknowledged is missing, and it goes on within 10 s.
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	BEACON_SITE_SEEDS=$(SEEDS) BEACON_SITE_STALL=10 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter SiteLogNATSTests.ChaosTests $(SWIFT_FLAGS)

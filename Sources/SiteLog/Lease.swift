@@ -1,7 +1,7 @@
 /// The right to publish for a site, for ``LogLimits/leaseTime`` from when it was asked for.
 ///
-/// It tells processes who should publish. That nobody else does is the doing of the numbers that events are stored by: who
-/// was stopped while he had it, and goes on, is refused there.
+/// It decides which process publishes to the MQTT broker. It does not stop a process that was suspended while it held the lease:
+/// that process finds out at its next request.
 package struct Lease: Sendable, Hashable {
     /// The process that may publish.
     package let holder: LogName

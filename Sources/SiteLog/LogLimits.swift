@@ -2,10 +2,6 @@
 package struct LogLimits: Sendable, Hashable {
     /// Of a batch, octets. A server of NATS takes messages of 1 MiB where nobody says otherwise; half of it is a batch.
     package var batchOctetsMax = 512 << 10
-    /// Of an event with its visit and evidence, octets.
-    package var eventOctetsMax = 256 << 10
-    /// Of events that are sent together.
-    package var eventsMax = 256
     /// Of a snapshot's piece, octets.
     package var pieceOctetsMax = 512 << 10
     /// Of a snapshot: at the most that a piece may have, 8 GiB.
@@ -33,7 +29,6 @@ package struct LogLimits: Sendable, Hashable {
     package func octets(of request: LogRequest) -> Int {
         switch request {
         case .append(_, let octets), .writeValue(_, let octets, over: _): octets.count
-        case .publish(let events, after: _): events.reduce(0) { $0 + $1.count }
         case .writeSnapshot(let piece): piece.octets.count
         default: 0
         }
@@ -50,18 +45,6 @@ package struct LogLimits: Sendable, Hashable {
             try check("piece \(piece.index) of a snapshot", piece.octets, pieceOctetsMax)
             guard (0..<piecesMax).contains(piece.index) else {
                 throw .tooMany("pieces of a snapshot", count: piece.index, most: piecesMax)
-            }
-        case .publish(let events, let last):
-            guard !events.isEmpty else { throw .refused("there is no event to publish") }
-            guard events.count <= eventsMax else {
-                throw .tooMany("events at a time", count: events.count, most: eventsMax)
-            }
-            // Numbers come from what others stored: the last of all has none after it.
-            guard last <= UInt64.max - UInt64(eventsMax) else { throw .refused("event \(last) can have none after it") }
-            var number = last
-            for event in events {
-                number += 1
-                try check("event \(number)", event, eventOctetsMax)
             }
         default: break
         }

@@ -10,7 +10,7 @@ package enum LogRequest: Sendable, Hashable {
     /// Reads batches in their order; ``LogResponse/batches(_:)``.
     case readBatches(LogRange)
 
-    // MARK: Who publishes
+    // MARK: The lease
 
     /// Wants the lease; ``LogResponse/lease(_:)``. Who holds it already has it anew, which is what to do after a
     /// request that was not answered. A name is to belong to one start of one process.
@@ -21,16 +21,6 @@ package enum LogRequest: Sendable, Hashable {
     case releaseLease(Lease)
     /// Asks who has the lease; ``LogResponse/lease(_:)``, `free` or `heldBy`.
     case readLease
-
-    // MARK: Events
-
-    /// Stores events behind the one with that number, 0 for the first: each on the expectation that the one before it is the
-    /// last; ``LogResponse/published(last:)``, or ``LogResponse/fenced(last:)`` where it was not.
-    ///
-    /// After any trouble, some of them or all may be there: who reads finds which, and whether they are his own.
-    case publish([[UInt8]], after: UInt64)
-    /// Reads events in their order; ``LogResponse/events(_:)``.
-    case readEvents(LogRange)
 
     // MARK: Snapshots
 
@@ -56,7 +46,7 @@ package enum LogRequest: Sendable, Hashable {
     case describe
 }
 
-/// What is wanted of batches or events.
+/// Which batches are wanted.
 package struct LogRange: Sendable, Hashable {
     /// The first number that is wanted; 1 is the first that there ever is.
     package var from: UInt64
@@ -81,7 +71,7 @@ extension LogRequest {
     /// How long it may wait for what is to come.
     package func patience(_ limits: LogLimits) -> Duration {
         switch self {
-        case .readBatches(let range), .readEvents(let range): min(range.patience, limits.patienceMax)
+        case .readBatches(let range): min(range.patience, limits.patienceMax)
         default: .zero
         }
     }

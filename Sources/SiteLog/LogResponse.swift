@@ -8,13 +8,6 @@ package enum LogResponse: Sendable, Hashable {
     case batches(LogPage)
     /// How it stands with the lease.
     case lease(LeaseState)
-    /// All events are stored; `last` is the number of the last of them.
-    case published(last: UInt64)
-    /// An event that was sent did not follow the last one: somebody else has published. Those before it are stored. `last` is
-    /// the number of the last event in the log.
-    case fenced(last: UInt64)
-    /// Events as they stand in the log.
-    case events(LogPage)
     /// The piece of the snapshot is stored.
     case stored
     /// The whole snapshot that was finished last; absent where there is none.
@@ -49,9 +42,9 @@ package struct LogPage: Sendable, Hashable {
     }
 }
 
-/// A batch or an event as it stands in a log.
+/// A batch as it stands in a log.
 package struct LogEntry: Sendable, Hashable {
-    /// The first ever is 1; a batch's is called its offset.
+    /// The batch's offset: 1 for the first that was ever stored.
     package let number: UInt64
     /// When the log took it, nanoseconds since 1970 by the clock of the machine that did. Of a cluster each machine has its
     /// own: it may go back by as much as they differ.

@@ -1,7 +1,7 @@
 package import BluetoothLE
 
-/// The log of a site, as one process talks to it: what gateways heard, what the site's processes made of it, and the
-/// lease of whoever publishes that.
+/// The log of a site as one process uses it: the batches of the gateways, the lease of the process that publishes, snapshots
+/// and small values.
 ///
 /// Whoever drives it has one loop: it sends requests, and takes answers when ``answers(at:)`` has some. No call waits. A
 /// log that has something to say before ``nextDeadline`` tells by means of its own, such as a descriptor that the loop
@@ -9,7 +9,7 @@ package import BluetoothLE
 ///
 /// Requests of one client are begun in the order in which they were sent, and may be answered in another. A request that
 /// was answered with ``LogTrouble/unanswered(_:)`` may have been done all the same: whoever repeats it has to be right
-/// either way, by its batch's key, the number that an event follows, or a revision.
+/// either way, by its batch's key or a revision.
 package protocol SightingLog: AnyObject {
     /// What may be asked for: sizes, and how much at a time.
     var limits: LogLimits { get }

@@ -5,17 +5,15 @@ extension NATSLog {
     // Half of what an inbox takes.
     private static let fetchOctetsMax = 32 << 20
 
-    /// Reads by a consumer of our own, which is where the last reading ended or is made anew.
-    func read(
-        _ stream: SiteStreams.Stream, _ range: LogRange, _ ticket: LogTicket,
-        _ response: @escaping (LogPage) -> LogResponse
-    ) {
-        ask("$JS.API.STREAM.INFO.\(streams.name(stream))", for: ticket) { [self] reply in
-            guard let state = reply.state else { return finish(ticket, .failure(reply.trouble(streams.name(stream)))) }
+    /// Reads through a consumer: the one of the last page if that ended where this one begins, else a new one.
+    func readBatches(_ range: LogRange, _ ticket: LogTicket) {
+        let stream = streams.name(.batches)
+        ask("$JS.API.STREAM.INFO.\(stream)", for: ticket) { [self] reply in
+            guard let state = reply.state else { return finish(ticket, .failure(reply.trouble(stream))) }
             let patience = range.patience(limits)
             guard range.from <= state.last || patience > .zero else {
                 let page = LogPage(entries: [], first: state.first, last: state.last)
-                return finish(ticket, .success(response(page)))
+                return finish(ticket, .success(.batches(page)))
             }
             let size = max(state.messages == 0 ? 1 : state.octets / state.messages, 1)
             // A stream's octets have more in them than what was sent; what comes and does not fit is left out.
@@ -25,19 +23,17 @@ extension NATSLog {
                 range: range, first: state.first, last: state.last,
                 // Of what is to come the first is wanted as soon as it is there.
                 count: range.from <= state.last ? count : 1, patience: range.from <= state.last ? .zero : patience)
-            if let (name, next) = positions.removeValue(forKey: stream), next == range.from {
-                return fetch(stream, name, wanted, ticket, response)
-            }
+            let position = position
+            self.position = nil
+            if let position, position.next == range.from { return fetch(position.name, wanted, ticket) }
             let text = """
-                {"stream_name":"\(streams.name(stream))","config":{"deliver_policy":"by_start_sequence",\
+                {"stream_name":"\(stream)","config":{"deliver_policy":"by_start_sequence",\
                 "opt_start_seq":\(range.from),"ack_policy":"none","replay_policy":"instant","num_replicas":1,\
                 "mem_storage":true,"inactive_threshold":60000000000}}
                 """
-            ask("$JS.API.CONSUMER.CREATE.\(streams.name(stream))", Array(text.utf8), for: ticket) { [self] reply in
-                guard let name = reply.name else {
-                    return finish(ticket, .failure(reply.trouble(streams.name(stream))))
-                }
-                fetch(stream, name, wanted, ticket, response)
+            ask("$JS.API.CONSUMER.CREATE.\(stream)", Array(text.utf8), for: ticket) { [self] reply in
+                guard let name = reply.name else { return finish(ticket, .failure(reply.trouble(stream))) }
+                fetch(name, wanted, ticket)
             }
         }
     }
@@ -50,18 +46,15 @@ extension NATSLog {
         let patience: Duration
     }
 
-    private func fetch(
-        _ stream: SiteStreams.Stream, _ name: String, _ wanted: Wanted, _ ticket: LogTicket,
-        _ response: @escaping (LogPage) -> LogResponse
-    ) {
+    private func fetch(_ name: String, _ wanted: Wanted, _ ticket: LogTicket) {
         var entries: [LogEntry] = []
         var (room, isCut) = (wanted.range.octetsMax, false)
         var last = wanted.last
         let end = { [self] in
             consumers[name] = nil
             // What was handed over and not taken is wanted again.
-            if !isCut, let number = entries.last?.number { positions[stream] = (name, number + 1) }
-            finish(ticket, .success(response(LogPage(entries: entries, first: wanted.first, last: last))))
+            if !isCut, let number = entries.last?.number { position = (name, number + 1) }
+            finish(ticket, .success(.batches(LogPage(entries: entries, first: wanted.first, last: last))))
         }
         var come = 0
         consumers[name] = { message in
@@ -85,7 +78,7 @@ extension NATSLog {
         let waiting =
             wanted.patience > .zero ? "\"expires\":\(wanted.patience.nanoseconds)" : "\"no_wait\":true"
         let text = "{\"batch\":\(wanted.count),\(waiting)}"
-        listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(stream)).\(name)", Array(text.utf8), for: ticket) {
+        listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(.batches)).\(name)", Array(text.utf8), for: ticket) {
             [self] message in
             // 404 and 408: nothing more is there now.
             if message.status == "503" {

@@ -12,9 +12,7 @@ extension NATSLog {
                 }
                 finish(ticket, .success(.appended(offset: offset, isRepeat: reply.isDuplicate)))
             }
-        case .readBatches(let range): read(.batches, range, ticket) { .batches($0) }
-        case .readEvents(let range): read(.events, range, ticket) { .events($0) }
-        case .publish(let events, let last): publish(events, after: last, ticket)
+        case .readBatches(let range): readBatches(range, ticket)
         case .acquireLease(let holder): acquire(holder, ticket)
         case .renewLease(let lease): renew(lease, ticket)
         case .releaseLease(let lease):
@@ -44,21 +42,6 @@ extension NATSLog {
                 (engine.replicas, engine.octets) = (making.replicas, state.octets)
                 finish(ticket, .success(.engine(engine)))
             }
-        }
-    }
-
-    // MARK: Events
-
-    /// One behind the other, each after the one before was answered. Sent together, the third of three that come too late finds
-    /// just the number that it expects where somebody else has published two, and is stored.
-    private func publish(_ events: [[UInt8]], after last: UInt64, _ ticket: LogTicket) {
-        guard let event = events.first else { return finish(ticket, .success(.published(last: last))) }
-        ask(streams.event, event, header: ("Nats-Expected-Last-Sequence", String(last)), for: ticket) { [self] reply in
-            if let found = reply.wrongLast { return finish(ticket, .success(.fenced(last: found))) }
-            guard reply.error == nil, reply.sequence == last + 1 else {
-                return finish(ticket, .failure(reply.trouble("events")))
-            }
-            publish(Array(events.dropFirst()), after: last + 1, ticket)
         }
     }
 

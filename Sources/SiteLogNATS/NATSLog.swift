@@ -31,7 +31,8 @@ package final class NATSLog: SightingLog {
     private var listeners: [String: Listener] = [:]
     private var words: UInt64 = 0
     var consumers: [String: (NATSInbox.Message) -> Void] = [:]
-    var positions: [SiteStreams.Stream: (name: String, next: UInt64)] = [:]
+    // The consumer of the last page of batches, and the offset that it delivers next.
+    var position: (name: String, next: UInt64)?
     /// How each of the site's streams stood when it was last looked at (``look(at:)``).
     package internal(set) var streamStates: [String: StreamState] = [:]
     var unfinished: [SnapshotName: (generation: String, count: Int)] = [:]

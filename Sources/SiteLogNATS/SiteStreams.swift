@@ -3,14 +3,13 @@ import SiteLog
 
 /// The streams of a site, and what they are sent to.
 struct SiteStreams {
-    enum Stream: String, CaseIterable { case batches, events, lease, values, snapshots }
+    enum Stream: String, CaseIterable { case batches, lease, values, snapshots }
 
     let site: LogName
 
     func name(_ stream: Stream) -> String { "\(site)-\(stream.rawValue)" }
 
     func batch(_ gateway: LogName) -> String { "\(site).batch.\(gateway)" }
-    var event: String { "\(site).event" }
     var lease: String { "\(site).lease" }
     var whole: String { "\(site).snapshot.whole" }
     func value(_ key: LogName) -> String { "\(site).value.\(key)" }
@@ -29,7 +28,6 @@ struct SiteStreams {
                     kept(bounds.batchOctetsMax, bounds.batchAgeMax)
                         + ",\"discard\":\"new\",\"duplicate_window\":\(limits.repeatWindow.nanoseconds)"
                 )
-            case .events: (event, kept(bounds.eventOctetsMax, nil) + ",\"discard\":\"new\"")
             case .lease:
                 (
                     lease,

@@ -7,7 +7,7 @@ import SiteLogSupport
 import TestSupport
 import Testing
 
-/// Three servers, some of which are killed or stand still while batches and events are written.
+/// Three servers, some of which are killed or stand still while batches are written.
 @Suite(.serialized) struct ChaosTests {
     enum Fault: CaseIterable { case leaderKilled, followerKilled, leaderStopped, allKilled }
 
@@ -19,7 +19,6 @@ import Testing
     }
     /// How much is written between faults, and while one lasts.
     static let batches: UInt64 = 200
-    static let events: UInt64 = 5
 
     @Test(arguments: NATSServers.Setup.clusters, seeds)
     func `what was acknowledged is in the log, whichever servers are killed`(
@@ -32,46 +31,46 @@ import Testing
         var generator = SeededGenerator(state: UInt64(seed))
         var stalls: [Fault: Duration] = [:]
         for fault in Fault.allCases.shuffled(using: &generator) {
-            try await writer.goOn(batches: Self.batches, events: Self.events)
+            try await writer.goOn(batches: Self.batches)
             let state = try await writer.state { $0.leader != nil && $0.copies == 3 }
             let leader = try #require(Int(state.leader?.dropFirst() ?? ""))
             let other = (leader + Int.random(in: 1...2, using: &generator)) % 3
             // What is under way when it happens.
-            try writer.begin(batches: Self.batches, events: Self.events)
+            try writer.begin(batches: Self.batches)
             switch fault {
             case .leaderKilled, .followerKilled:
                 let victim = fault == .leaderKilled ? leader : other
                 servers.kill(victim)
                 // With two of three it goes on.
-                try await writer.goOn(batches: Self.batches, events: Self.events)
+                try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
                 try await servers.restart(victim)
             case .leaderStopped:
                 servers.signal(leader, SIGSTOP)
-                try await writer.goOn(batches: Self.batches, events: Self.events)
+                try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
                 servers.signal(leader, SIGCONT)
             case .allKilled:
                 for index in 0..<3 { servers.kill(index) }
                 for index in 0..<3 { try await servers.restart(index) }
-                try await writer.goOn(batches: Self.batches, events: Self.events)
+                try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
             }
             if let most = Self.stallMax, fault == .leaderKilled || fault == .followerKilled {
                 #expect(stalls[fault] ?? .zero <= most, "\(fault)")
             }
         }
-        try await writer.goOn(batches: Self.batches, events: Self.events)
+        try await writer.goOn(batches: Self.batches)
         try await writer.finish()
         #expect(writer.wrong == [])
         try await compare(writer, LogDriver(world))
         print(
-            "\(setup), seed \(seed): \(writer.acknowledged.count) batches and \(writer.lastEvent) events acknowledged,",
-            "\(writer.repetitions) sent again, \(writer.refusals) refused that were not there; nothing acknowledged for at most",
+            "\(setup), seed \(seed): \(writer.acknowledged.count) batches acknowledged,",
+            "\(writer.repetitions) sent again; nothing acknowledged for at most",
             stalls.map { "\($0) \($1)" }.sorted().joined(separator: ", "))
     }
 
-    /// Another client finds at each offset what was acknowledged with it, and the events in their order, each once.
+    /// Another client finds at each offset the batch that was acknowledged with it.
     private func compare(_ writer: StubbornWriter, _ reader: LogDriver) async throws {
         var batches: [UInt64: [UInt8]] = [:]
         let last = writer.acknowledged.values.max() ?? 0
@@ -91,17 +90,11 @@ import Testing
         for (sequence, offset) in writer.acknowledged {
             #expect(batches[offset] == StubbornWriter.batch(sequence), "batch \(sequence) at \(offset)")
         }
-        var events: [[UInt8]] = []
-        try await until("\(writer.lastEvent) events are read", saw: "\(events.count) events") {
-            events += try await page(reader, .readEvents(LogRange(from: UInt64(events.count) + 1))).map(\.octets)
-            return events.count >= Int(writer.lastEvent)
-        }
-        #expect(events == (1...UInt64(events.count)).map { StubbornWriter.event($0) })
     }
 
     private func page(_ reader: LogDriver, _ request: LogRequest) async throws -> [LogEntry] {
         switch try await reader.result(reader.send(request)) {
-        case .success(.batches(let page)), .success(.events(let page)): return page.entries
+        case .success(.batches(let page)): return page.entries
         case .failure(let trouble) where trouble.mayPass: return []
         case let other: throw NothingCame(description: "\(other)")
         }

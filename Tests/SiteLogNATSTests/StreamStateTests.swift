@@ -19,7 +19,7 @@ import Testing
                     BatchKey(gateway: LogName("lobby"), boot: 1, sequence: sequence), Array(repeating: 7, count: 100)))
         }
         for ticket in log.look(at: world.now) { #expect(try await client.result(ticket) == .success(.stored)) }
-        #expect(Set(log.streamStates.keys) == ["batches", "events", "lease", "values", "snapshots"])
+        #expect(Set(log.streamStates.keys) == ["batches", "lease", "values", "snapshots"])
         let batches = try #require(log.streamStates["batches"])
         #expect(batches.name == "hq-batches")
         #expect(batches.messages == 3)

@@ -7,7 +7,6 @@ extension LogClaim {
         try expect(try await client.batches(from: 7), is: LogPage(entries: [], first: 1, last: 0))
         try expect(
             try await client.batches(from: 1, patience: .milliseconds(50)), is: LogPage(entries: [], first: 1, last: 0))
-        try expect(try await client.events(from: 1), is: LogPage(entries: [], first: 1, last: 0))
         try expect(try await client.ask(.latestSnapshot), is: .snapshot(nil))
         try expect(try await client.ask(.readValue(LogName("checkpoint"))), is: .value(nil))
         try expect(try await client.lease(.readLease), is: .free)

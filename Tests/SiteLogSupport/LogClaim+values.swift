@@ -35,10 +35,6 @@ extension LogClaim {
         func big(_ most: Int) -> [UInt8] { Array(repeating: 7, count: most + 1) }
         for request: LogRequest in [
             .append(key, big(limits.batchOctetsMax)),
-            .publish([[], big(limits.eventOctetsMax)], after: 0),
-            .publish(Array(repeating: [], count: limits.eventsMax + 1), after: 0),
-            .publish([[]], after: .max),
-            .publish([], after: 0),
             .writeSnapshot(SnapshotPiece(snapshot, index: 0, isLast: true, octets: big(limits.pieceOctetsMax))),
             .writeSnapshot(SnapshotPiece(snapshot, index: limits.piecesMax, isLast: true, octets: [])),
             .writeSnapshot(SnapshotPiece(snapshot, index: -1, isLast: true, octets: [])),
@@ -65,7 +61,6 @@ extension LogClaim {
                 "requests wait for the site's log", count: limits.requestsMax + 1, most: limits.requestsMax))
         // Nothing of it was stored.
         try expect(try await LogDriver(world).batches(from: 1), is: LogPage(entries: [], first: 1, last: 0))
-        try expect(try await LogDriver(world).events(from: 1), is: LogPage(entries: [], first: 1, last: 0))
     }
 
     func description(_ world: any LogWorld) async throws {

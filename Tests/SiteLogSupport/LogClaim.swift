@@ -14,10 +14,6 @@ package enum LogClaim: String, CaseIterable, Sendable {
     case `a lease that is given back is free, and its revisions grow`
     case `a lease that runs out can be had by another, and its old holder has lost it`
     case `whoever holds the lease and asks for it again has it anew`
-    case `events are numbered from 1, each after the one before`
-    case `an event that does not follow the last one is refused, and nothing of it stored`
-    case `who was stopped while others published is refused`
-    case `events are read by another client as they were published`
     case `a snapshot is read only when its last piece is there`
     case `two snapshots that are written at once do not disturb each other`
     case `of whole snapshots the last two are kept`
@@ -44,10 +40,6 @@ package enum LogClaim: String, CaseIterable, Sendable {
         case .`a lease that is given back is free, and its revisions grow`: try await release(world)
         case .`a lease that runs out can be had by another, and its old holder has lost it`: try await expiry(world)
         case .`whoever holds the lease and asks for it again has it anew`: try await again(world)
-        case .`events are numbered from 1, each after the one before`: try await numbers(world)
-        case .`an event that does not follow the last one is refused, and nothing of it stored`: try await gaps(world)
-        case .`who was stopped while others published is refused`: try await zombie(world)
-        case .`events are read by another client as they were published`: try await events(world)
         case .`a snapshot is read only when its last piece is there`: try await whole(world)
         case .`two snapshots that are written at once do not disturb each other`: try await twoWriters(world)
         case .`of whole snapshots the last two are kept`: try await kept(world)
@@ -100,14 +92,6 @@ extension LogDriver {
         return page
     }
 
-    /// Reads events.
-    func events(from: UInt64) async throws -> LogPage {
-        guard case .events(let page) = try await ask(.readEvents(LogRange(from: from))) else {
-            throw LogClaimBroken(description: "a reading is answered with something else")
-        }
-        return page
-    }
-
     /// Asks for the lease, and says how it stands.
     func lease(_ request: LogRequest) async throws -> LeaseState {
         guard case .lease(let state) = try await ask(request) else {
@@ -121,11 +105,6 @@ extension LogDriver {
         let state = try await lease(request)
         guard case .held(let lease) = state else { throw LogClaimBroken(description: "\(request): \(state)") }
         return lease
-    }
-
-    /// Publishes texts.
-    func publish(_ texts: [String], after last: UInt64) async throws -> LogResponse {
-        try await ask(.publish(texts.map { Array($0.utf8) }, after: last))
     }
 
     /// Writes pieces of a snapshot from an index on; the last of them makes it whole where that is asked for.

@@ -14,7 +14,6 @@ package final class MemoryLog {
     package var batchOctetsMax = Int.max
 
     private var batches = EntryList()
-    private var events = EntryList()
     private var known: KnownBatches
     private var lease: LeaseKeeper
     private var revision: UInt64 = 0
@@ -34,13 +33,8 @@ package final class MemoryLog {
     /// Throws away batches, as where they became too old.
     package func drop(before offset: UInt64) { batches.drop(before: offset) }
 
-    /// Takes the lease from whoever has it, as where the servers' time went on while his stood still.
-    package func endLease() { lease.end() }
-
     /// All batches that there are.
     package var allBatches: [LogEntry] { batches.entries }
-    /// All events that there are.
-    package var allEvents: [LogEntry] { events.entries }
 
     /// Does what is asked for; absent where it is a reading that can wait for more.
     func perform(_ request: LogRequest, at now: Instant, knowsRepeats: Bool = true, mayWait: Bool = false)
@@ -58,11 +52,6 @@ package final class MemoryLog {
         case .readBatches(let range): return batches.page(range, mayWait).map { .success(.batches($0)) }
         case .acquireLease, .renewLease, .releaseLease, .readLease:
             return .success(.lease(lease.answer(request, at: now)))
-        case .publish(let new, let last):
-            guard last == events.last else { return .success(.fenced(last: events.last)) }
-            for octets in new { _ = events.append(octets, at: now + clockAhead) }
-            return .success(.published(last: events.last))
-        case .readEvents(let range): return events.page(range, mayWait).map { .success(.events($0)) }
         case .writeSnapshot(let piece): return snapshots.write(piece)
         case .latestSnapshot: return .success(.snapshot(snapshots.latest))
         case .readSnapshot(let name, let index): return .success(.piece(snapshots.piece(name, index)))

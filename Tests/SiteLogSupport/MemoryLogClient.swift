@@ -151,15 +151,14 @@ package final class MemoryLogClient: SightingLog {
 
 /// Of which kind a request is, whatever it is about.
 package enum LogRequestKind: Sendable, Hashable, CaseIterable {
-    case append, read, lease, publish, snapshot, value, describe
+    case append, read, lease, snapshot, value, describe
 
     /// That of a request.
     package init(_ request: LogRequest) {
         switch request {
         case .append: self = .append
-        case .readBatches, .readEvents: self = .read
+        case .readBatches: self = .read
         case .acquireLease, .renewLease, .releaseLease, .readLease: self = .lease
-        case .publish: self = .publish
         case .writeSnapshot, .latestSnapshot, .readSnapshot: self = .snapshot
         case .writeValue, .readValue: self = .value
         case .describe: self = .describe

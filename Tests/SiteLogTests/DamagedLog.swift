@@ -5,7 +5,7 @@ import SiteLogSupport
 /// What a log may do wrong.
 enum LogDamage: CaseIterable, Sendable {
     case losesBatch, repeatsBatch, saysNewOfRepeat, inverts, changesOctet, numbersFromZero, forgetsFirst, wrongLast
-    case givesLeaseToAll, keepsLeaseForever, renewsOld, leaseRevisionStands, takesAnyEvent, losesEvent, wrongFence
+    case givesLeaseToAll, keepsLeaseForever, renewsOld, leaseRevisionStands
     case takesAnyValue, valueRevisionStands, wrongValue, losesPiece, showsUnfinished, saysSeconds, noName
 }
 
@@ -67,7 +67,6 @@ private final class DamagedLog: SightingLog {
         case (.saysNewOfRepeat, _): request
         case (.losesBatch, .append(let key, let octets)) where octets.count % 7 == 3:
             .append(BatchKey(gateway: key.gateway, boot: 9, sequence: 9), octets)
-        case (.takesAnyEvent, .publish(let events, _)): .publish(events, after: UInt64(world.log.allEvents.count))
         case (.takesAnyValue, .writeValue(let key, let octets, _)): .writeValue(key, octets, over: nil)
         case (.showsUnfinished, .writeSnapshot(let piece)):
             .writeSnapshot(SnapshotPiece(piece.name, index: piece.index, isLast: true, octets: piece.octets))
@@ -86,9 +85,6 @@ private final class DamagedLog: SightingLog {
         case (.forgetsFirst, .batches(let page)): .batches(LogPage(entries: page.entries, first: 2, last: page.last))
         case (.wrongLast, .batches(let page)):
             .batches(LogPage(entries: page.entries, first: page.first, last: page.last + 1))
-        case (.losesEvent, .events(let page)):
-            .events(LogPage(entries: page.entries.dropLast(), first: page.first, last: page.last))
-        case (.wrongFence, .fenced(let last)): .fenced(last: last + 1)
         case (.givesLeaseToAll, .lease(.heldBy)):
             switch request {
             case .acquireLease(let name): .lease(.held(Lease(holder: name, revision: 1)))

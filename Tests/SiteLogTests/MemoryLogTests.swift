@@ -76,12 +76,12 @@ import Testing
 
     @Test func `what was lost on its way was never there`() throws {
         let client = world.log.client()
-        client.script(.lost, for: .publish)
-        let ticket = try client.send(.publish([[1]], after: 0), at: world.now)
+        client.script(.lost, for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
         world.pass(.seconds(5))
         #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unanswered(.seconds(5))))])
         #expect(client.nextDeadline == nil)
-        #expect(world.log.allEvents == [])
+        #expect(stored == [])
     }
 
     @Test func `a batch may be there twice`() throws {
@@ -162,8 +162,6 @@ import Testing
             Issue.record("the lease has not run out")
             return
         }
-        world.log.endLease()
-        #expect(try state(.readLease) == .free)
     }
 
     @Test func `a reader's deadline is when he has waited long enough, or at once where there is something`() throws {

@@ -1,7 +1,8 @@
-package import BluetoothLE
+internal import BluetoothLE
+internal import SiteLog
 
 /// Which batches were stored lately, and where, for a log that keeps them itself.
-package struct KnownBatches: Sendable {
+struct KnownBatches: Sendable {
     private let window: Duration
     private var offsets: [BatchKey: (offset: UInt64, at: Instant)] = [:]
     // In the order in which they were stored, those in front forgotten already.
@@ -9,10 +10,10 @@ package struct KnownBatches: Sendable {
     private var forgotten = 0
 
     /// None, each to be known for `window`.
-    package init(for window: Duration) { self.window = window }
+    init(for window: Duration) { self.window = window }
 
     /// Where the batch is; absent where it was not stored within the window.
-    package mutating func offset(of key: BatchKey, at now: Instant) -> UInt64? {
+    mutating func offset(of key: BatchKey, at now: Instant) -> UInt64? {
         while forgotten < order.count, now - order[forgotten].at >= window {
             let (key, at) = order[forgotten]
             if offsets[key]?.at == at { offsets[key] = nil }
@@ -27,7 +28,7 @@ package struct KnownBatches: Sendable {
     }
 
     /// Notes that it was stored.
-    package mutating func note(_ key: BatchKey, offset: UInt64, at now: Instant) {
+    mutating func note(_ key: BatchKey, offset: UInt64, at now: Instant) {
         offsets[key] = (offset, now)
         order.append((key, now))
     }

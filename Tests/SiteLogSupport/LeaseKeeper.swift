@@ -1,23 +1,17 @@
-package import BluetoothLE
+internal import BluetoothLE
+internal import SiteLog
 
 /// Who has a lease, for a log that keeps it itself.
-package struct LeaseKeeper: Sendable {
+struct LeaseKeeper: Sendable {
     private let time: Duration
     private var present: (lease: Lease, until: Instant)?
-    private var revision: UInt64
+    private var revision: UInt64 = 0
 
-    /// A lease that nobody has.
-    ///
-    /// - Parameters:
-    ///   - time: how long it lasts where it is not renewed.
-    ///   - revision: each that is given has a greater one.
-    package init(lasting time: Duration, after revision: UInt64 = 0) {
-        self.time = time
-        self.revision = revision
-    }
+    /// A lease that nobody has, and that lasts so long if it is not renewed.
+    init(lasting time: Duration) { self.time = time }
 
     /// Gives it, keeps it, or says who has it; what is not about the lease asks only that.
-    package mutating func answer(_ request: LogRequest, at now: Instant) -> LeaseState {
+    mutating func answer(_ request: LogRequest, at now: Instant) -> LeaseState {
         if let present, present.until <= now { self.present = nil }
         let held = present?.lease
         switch request {
@@ -28,9 +22,6 @@ package struct LeaseKeeper: Sendable {
         }
         return present.map { .heldBy($0.lease.holder) } ?? .free
     }
-
-    /// Takes it from whoever has it.
-    package mutating func end() { present = nil }
 
     private mutating func grant(_ holder: LogName, at now: Instant) -> LeaseState {
         revision += 1
