@@ -24,14 +24,6 @@ extension Batch {
             if let before, sighting < before { throw .outOfOrder("sightings") }
             before = sighting
         }
-        guard span.isThinned || runs.isEmpty else { throw .badRun }
-        before = nil
-        for run in runs {
-            try check("a run", run.first.time, adapter: run.first.adapter)
-            try check("a run", run.lastTime)
-            if let before, run.first < before { throw .outOfOrder("runs") }
-            before = run.first
-        }
     }
 
     private func check(_ what: String, _ time: Instant) throws(BatchError) {

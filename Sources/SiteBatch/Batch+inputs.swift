@@ -7,10 +7,8 @@ extension Batch {
         case heard(adapter: Int, at: Instant)
         /// An adapter began or ceased to listen.
         case changed(Change)
-        /// A sighting; the first of a run is one too.
+        /// A sighting.
         case sighted(Sighting)
-        /// The last of a run, and what lay between it and the first.
-        case ended(Run)
 
         /// When.
         package var time: Instant {
@@ -18,7 +16,6 @@ extension Batch {
             case .heard(_, let time): time
             case .changed(let change): change.time
             case .sighted(let sighting): sighting.time
-            case .ended(let run): run.lastTime
             }
         }
 
@@ -27,7 +24,7 @@ extension Batch {
             switch self {
             case .heard: 0
             case .changed: 1
-            case .sighted, .ended: 2
+            case .sighted: 2
             }
         }
 
@@ -36,16 +33,8 @@ extension Batch {
             guard left.time == right.time else { return left.time < right.time }
             guard left.rank == right.rank else { return left.rank < right.rank }
             if case .heard(let one, _) = left, case .heard(let other, _) = right { return one < other }
-            guard let one = left.sighting, let other = right.sighting else { return false }
+            guard case .sighted(let one) = left, case .sighted(let other) = right else { return false }
             return one < other
-        }
-
-        private var sighting: Sighting? {
-            switch self {
-            case .sighted(let sighting): sighting
-            case .ended(let run): run.last
-            case .heard, .changed: nil
-            }
         }
     }
 
@@ -53,7 +42,7 @@ extension Batch {
     /// was heard. That of its place here is the `index` by which inputs of one gateway are ordered.
     package var inputs: [Input] {
         var inputs: [Input] = []
-        inputs.reserveCapacity(adapters.count * 2 + changes.count + sightings.count + runs.count * 2)
+        inputs.reserveCapacity(adapters.count * 2 + changes.count + sightings.count)
         for (place, adapter) in adapters.enumerated() {
             guard let reports = adapter.reports else { continue }
             inputs.append(.heard(adapter: place, at: reports.first))
@@ -61,7 +50,6 @@ extension Batch {
         }
         inputs += changes.map { .changed($0) }
         inputs += sightings.map { .sighted($0) }
-        for run in runs { inputs += [.sighted(run.first), .ended(run)] }
         // Swift's sort keeps the order of what is equal, and says so of none; the place settles it.
         return inputs.enumerated()
             .sorted {

@@ -20,17 +20,15 @@ package struct Batch: Sendable, Hashable {
     package let adapters: [Adapter]
     /// Who began or ceased to listen meanwhile, in the order of their times; those of one time as they came.
     package let changes: [Change]
-    /// What was heard, each for itself, in their order (``Sighting/<(_:_:)``).
+    /// What was heard, in their order (``Sighting/<(_:_:)``).
     package let sightings: [Sighting]
-    /// What was heard and is told together, in the order of their first sightings. None but where ``Span/isThinned``.
-    package let runs: [Run]
 
     /// A batch of its parts.
     ///
     /// - Throws: ``BatchError`` where they are not in order, not within ``span``, or of an adapter that is not named.
     package init(
         site: LogName, key: BatchKey, span: Span, adapters: [Adapter], changes: [Change] = [],
-        sightings: [Sighting] = [], runs: [Run] = []
+        sightings: [Sighting] = []
     ) throws(BatchError) {
         self.site = site
         self.key = key
@@ -38,7 +36,6 @@ package struct Batch: Sendable, Hashable {
         self.adapters = adapters
         self.changes = changes
         self.sightings = sightings
-        self.runs = runs
         try check()
     }
 }
@@ -58,21 +55,18 @@ extension Batch {
         /// Whether it is the first of a gateway's process. What the process before had not sent may be lost then, and numbers
         /// before this one may never have been used.
         package let isStart: Bool
-        /// Whether sightings were told together where that changes no event (``Run``).
-        package let isThinned: Bool
 
         /// A stretch of time; what is finer than a microsecond is cut off.
         ///
         /// - Throws: ``BatchError/outOfOrder(_:)``.
         package init(
-            from: Instant, completeTo: Instant, cut: Instant, wall: Instant, isStart: Bool, isThinned: Bool
+            from: Instant, completeTo: Instant, cut: Instant, wall: Instant, isStart: Bool
         ) throws(BatchError) {
             self.from = from.wholeMicroseconds
             self.completeTo = completeTo.wholeMicroseconds
             self.cut = cut.wholeMicroseconds
             self.wall = wall.wholeMicroseconds
             self.isStart = isStart
-            self.isThinned = isThinned
             guard self.from <= self.completeTo, self.completeTo <= self.cut else {
                 throw .outOfOrder("the times of the batch itself")
             }
@@ -88,8 +82,6 @@ package enum BatchBounds {
     package static let nameOctetsMax = 128
     /// Octets of the words that say why an adapter began or ceased to listen.
     package static let reasonOctetsMax = 256
-    /// How long a run lasts, its end not included.
-    package static let runTime = Duration.seconds(1)
 }
 
 extension Instant {

@@ -12,9 +12,6 @@ package enum BatchError: Error, Hashable, Sendable {
     case nameTwice(String)
     /// Words that say why an adapter changed are too long, or hold control characters.
     case badReason
-    /// What is told together is nothing that can be: it contradicts itself, lasts too long, or stands in a batch that is not
-    /// thinned.
-    case badRun
     /// It names more adapters than there may be.
     case adaptersTooMany(Int)
 }
@@ -31,7 +28,6 @@ extension BatchError: CustomStringConvertible {
         case .nameTwice(let name): "two adapters are called '\(name)'"
         case .badReason:
             "why an adapter changed has more than \(BatchBounds.reasonOctetsMax) octets, or control characters"
-        case .badRun: "what it tells together can't have been heard so"
         case .adaptersTooMany(let count): "it names \(count) adapters; at most \(BatchBounds.adaptersMax) can be"
         }
     }

@@ -85,13 +85,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         case .heard(let number):
             if let adapter = adapter(number) { engine?.heard(adapter, at: time, into: &actions) }
         case .sighted(let advertiser, let rssi, let number):
-            sight(advertiser, rssi, by: number, at: time, closing: nil)
-        case .ended(let run, let since, let number):
-            let strength = run.between.strength.map {
-                Visit.Strength(minimum: $0.minimum.dBm, sum: $0.sum, count: $0.count, maximum: $0.maximum.dBm)
-            }
-            let sum = SightingSum(since: since, count: run.between.count, strength: strength)
-            sight(run.first.advertiser, run.lastRSSI, by: number, at: time, closing: sum)
+            sight(advertiser, rssi, by: number, at: time)
         case .listens(let number, let reason):
             note(number, isListening: true)
             tell(.started, number, reason, at: time)
@@ -113,8 +107,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     }
 
     private mutating func sight(
-        _ advertiser: Batch.Advertiser, _ rssi: RSSI?, by number: SiteAdapterNumber, at time: Instant,
-        closing sum: SightingSum?
+        _ advertiser: Batch.Advertiser, _ rssi: RSSI?, by number: SiteAdapterNumber, at time: Instant
     ) {
         guard engine != nil else {
             counters.unmonitored += 1
@@ -127,11 +120,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         let sighting = Sighting(
             time: time, adapter: adapter, beacon: advertiser.beacon, measuredPower: advertiser.measuredPower,
             rssi: rssi, address: advertiser.address)
-        if let sum {
-            engine?.sighted(sighting, closing: sum, into: &actions)
-        } else {
-            engine?.sighted(sighting, into: &actions)
-        }
+        engine?.sighted(sighting, into: &actions)
     }
 
     private mutating func flagClocks() {

@@ -8,14 +8,6 @@ extension Batch {
     /// Whether its clocks are such as there are: those of machines before the year 2096.
     var isPossible: Bool { span.wall <= Self.latest && span.cut <= Self.latest }
 
-    /// How many sightings it tells of.
-    package var sightingCount: UInt64 { runs.reduce(UInt64(sightings.count)) { $0 + $1.sightingCount } }
-
     /// How much room it takes while it waits: as many inputs as it has at most.
-    package var room: Int { sightings.count + changes.count + 2 * (runs.count + adapters.count) }
-}
-
-extension Batch.Run {
-    /// How many sightings it tells of, together.
-    var sightingCount: UInt64 { 2 + UInt64(between.count) }
+    package var room: Int { sightings.count + changes.count + 2 * adapters.count }
 }

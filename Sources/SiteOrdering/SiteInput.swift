@@ -32,9 +32,6 @@ package struct SiteInput: Sendable, Hashable {
         case heard(SiteAdapterNumber)
         /// An adapter heard a beacon, and how strongly; absent where the controller did not know.
         case sighted(Batch.Advertiser, RSSI?, by: SiteAdapterNumber)
-        /// An adapter heard the last of sightings that are told together, the first of which was handed on before; and what
-        /// lay between the two; the first was at that moment of the site's time.
-        indirect case ended(Batch.Run, since: Instant, by: SiteAdapterNumber)
         /// An adapter listens from then on, and why.
         case listens(SiteAdapterNumber, reason: String?)
         /// An adapter does not listen from then on; for rules L2 and L3 it stopped at that moment, where one is told.

@@ -53,7 +53,7 @@ extension SiteOrder {
         let time = siteTime(input.time)
         if live[place] == nil, time >= watermark.nanoseconds { join(place, at: watermark.nanoseconds) }
         guard let adapter = numbers[input.adapter] else {
-            counters.unplacedSightings += input.sightingCount
+            if case .sighted = input { counters.unplacedSightings += 1 }
             return
         }
         switch input {
@@ -61,11 +61,6 @@ extension SiteOrder {
         case .sighted(let sighting):
             count(1, at: time, of: place)
             holdUnlessLate(.sighted(sighting.advertiser, sighting.rssi, by: adapter), at: time, of: place)
-        case .ended(let run):
-            // The first of them is a sighting of its own.
-            count(run.sightingCount - 1, at: time, of: place)
-            let since = Instant(nanoseconds: siteTime(run.first.time))
-            holdUnlessLate(.ended(run, since: since, by: adapter), at: time, of: place)
         case .changed(let change):
             let what: SiteInput.What
             switch change.kind {
@@ -109,16 +104,6 @@ extension Batch.Input {
         case .heard(let adapter, _): adapter
         case .changed(let change): change.adapter
         case .sighted(let sighting): sighting.adapter
-        case .ended(let run): run.first.adapter
-        }
-    }
-
-    /// How many sightings it stands for.
-    fileprivate var sightingCount: UInt64 {
-        switch self {
-        case .heard, .changed: 0
-        case .sighted: 1
-        case .ended(let run): run.sightingCount - 1
         }
     }
 }

@@ -87,7 +87,7 @@ package struct SiteOrder: Sendable {
         if sequence < streams[place].next {
             streams[place].noteLate(sequence)
             counters.lateBatches += 1
-            counters.lateSightings += batch.sightingCount
+            counters.lateSightings += UInt64(batch.sightings.count)
         } else if hasBegun, sequence == streams[place].next {
             if !streams[place].waiting.isEmpty { counters.invertedBatches += 1 }
             takeIn(batch, of: place)

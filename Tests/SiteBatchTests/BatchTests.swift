@@ -18,20 +18,16 @@ import Testing
         let one = try Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)
         let early = Batch.Sighting(at: at(1), adapter: 0, advertiser(1), rssi: nil)
         let late = Batch.Sighting(at: at(3), adapter: 0, advertiser(1), rssi: nil)
-        let between = try Batch.Run.Between(count: 0, strength: nil)
-        let run = try Batch.Run(first: early, last: at(1.5), rssi: nil, between: between)
-        func refuses(_ error: BatchError, sightings: [Batch.Sighting] = [], runs: [Batch.Run] = []) {
+        func refuses(_ error: BatchError, sightings: [Batch.Sighting] = []) {
             #expect(throws: error) {
                 _ = try makeBatch(
-                    from: 1_000_000_000, to: 3_000_000_000, adapters: [one], sightings: sightings, runs: runs)
+                    from: 1_000_000_000, to: 3_000_000_000, adapters: [one], sightings: sightings)
             }
         }
         refuses(.outOfOrder("sightings"), sightings: [late, early])
         refuses(
             .outOfSpan("a sighting"), sightings: [Batch.Sighting(at: at(0.5), adapter: 0, advertiser(1), rssi: nil)])
         refuses(.noAdapter(1, of: 1), sightings: [Batch.Sighting(at: at(2), adapter: 1, advertiser(1), rssi: nil)])
-        // It is not thinned.
-        refuses(.badRun, runs: [run])
         #expect(throws: BatchError.nameTwice("hci0")) {
             _ = try makeBatch(from: 0, to: 1, adapters: [one, one], sightings: [])
         }
@@ -46,31 +42,6 @@ import Testing
         }
         #expect(throws: BatchError.outOfOrder("an adapter's stop")) {
             _ = try Batch.Change(.stopped(since: at(2)), adapter: 0, at: at(1))
-        }
-    }
-
-    @Test(arguments: [
-        (count: 2, minimum: Int8(-70), maximum: Int8(-60), sum: Int64(-141)),
-        (count: 2, minimum: -70, maximum: -60, sum: -119),
-        (count: 0, minimum: -70, maximum: -60, sum: 0),
-        (count: 1, minimum: -60, maximum: -70, sum: -65),
-    ])
-    func `no sightings come to that`(count: Int, minimum: Int8, maximum: Int8, sum: Int64) {
-        #expect(throws: BatchError.badRun) {
-            _ = try Batch.Run.Between.Strength(
-                count: count, minimum: RSSI(dBm: minimum), maximum: RSSI(dBm: maximum), sum: sum)
-        }
-    }
-
-    @Test func `a run lies in one second of the gateway's clock`() throws {
-        let between = try Batch.Run.Between(count: 0, strength: nil)
-        let first = Batch.Sighting(at: at(1), adapter: 0, advertiser(1), rssi: nil)
-        _ = try Batch.Run(first: first, last: at(1.999_999), rssi: nil, between: between)
-        #expect(throws: BatchError.badRun) {
-            _ = try Batch.Run(first: first, last: at(2), rssi: nil, between: between)
-        }
-        #expect(throws: BatchError.badRun) {
-            _ = try Batch.Run(first: first, last: at(0.999_999), rssi: nil, between: between)
         }
     }
 
@@ -95,17 +66,6 @@ import Testing
                     .heard(adapter: 0, at: at(1)), .heard(adapter: 1, at: at(1)), .heard(adapter: 0, at: at(2)),
                     .heard(adapter: 1, at: at(2)), .changed(stop), .changed(start),
                 ] + sightings.map { .sighted($0) })
-    }
-
-    @Test func `a run is its first and its last, each at its time`() throws {
-        let adapter = try Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)
-        let between = try Batch.Run.Between(count: 0, strength: nil)
-        let first = Batch.Sighting(at: at(1), adapter: 0, advertiser(1), rssi: RSSI(dBm: -50))
-        let run = try Batch.Run(first: first, last: at(1.5), rssi: RSSI(dBm: -51), between: between)
-        let other = Batch.Sighting(at: at(1.25), adapter: 0, advertiser(2), rssi: nil)
-        let batch = try makeBatch(
-            from: 0, to: 3_000_000_000, isThinned: true, adapters: [adapter], sightings: [other], runs: [run])
-        #expect(batch.inputs == [.sighted(first), .sighted(other), .ended(run)])
     }
 
     @Test func `an address that is zero is none`() throws {

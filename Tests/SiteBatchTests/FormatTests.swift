@@ -94,7 +94,6 @@ import Testing
         #expect(throws: BatchFormatError.self) { try Batch(octets: octets.checked) }
         // Of sightings, of which one takes 4 octets at least.
         #expect(MemoryLayout<Batch.Sighting>.stride <= 4 * 24)
-        #expect(MemoryLayout<Batch.Run>.stride <= 7 * 24)
         #expect(MemoryLayout<Batch.Change>.stride <= 3 * 24)
     }
 

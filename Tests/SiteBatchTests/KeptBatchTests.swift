@@ -9,7 +9,7 @@ import Testing
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Fixtures/batches-1")
 
-    @Test(arguments: ["empty", "whole", "thinned", "last"])
+    @Test(arguments: ["empty", "whole", "last"])
     func `a batch of version 1 is read as what it was`(name: String) throws {
         let batch = try Self.batch(name)
         let file = Self.folder.appending(path: "\(name).batch")
@@ -43,24 +43,10 @@ import Testing
                     Batch.Change(.stopped(since: at(12.31)), adapter: 1, at: at(12.5), reason: "it was unplugged"),
                     Batch.Change(.removed, adapter: 1, at: at(12.6), reason: ""),
                 ], sightings: sightings)
-        case "thinned":
-            let strength = try Batch.Run.Between.Strength(
-                count: 7, minimum: RSSI(dBm: -70), maximum: RSSI(dBm: -58), sum: -441)
-            let runs = [
-                try Batch.Run(
-                    first: sightings[0], last: at(12.98), rssi: RSSI(dBm: -63),
-                    between: Batch.Run.Between(count: 8, strength: strength)),
-                try Batch.Run(
-                    first: sightings[1], last: at(12.4), rssi: nil,
-                    between: Batch.Run.Between(count: 0, strength: nil)),
-            ]
-            return try makeBatch(
-                from: 12_000_000_000, to: 13_000_000_000, isThinned: true, adapters: [lobby, stick],
-                sightings: [sightings[2]], runs: runs)
         default:
             // The bounds of numbers.
             let span = try Batch.Span(
-                from: .latest, completeTo: .latest, cut: .latest, wall: .latest, isStart: false, isThinned: false)
+                from: .latest, completeTo: .latest, cut: .latest, wall: .latest, isStart: false)
             return try Batch(
                 site: LogName(String(repeating: "s", count: 64)),
                 key: BatchKey(gateway: LogName("g"), boot: .max, sequence: .max), span: span, adapters: [])

@@ -21,24 +21,21 @@ struct RandomBatch {
         from = Instant(nanoseconds: Int64(random.below(1_000_000_000)) * Int64(random.pick([1_000, 1, 7_919_000])))
         completeTo = from + .microseconds(random.pick([0, 1, 1_000_000, 40_000_000]))
         let cut = completeTo + .microseconds(random.below(3) * 250_000)
-        let isThinned = random.chance(50)
         let span = try Batch.Span(
             from: from, completeTo: completeTo, cut: cut,
-            wall: Instant(nanoseconds: Int64(random.next() >> 2)), isStart: random.chance(20), isThinned: isThinned)
+            wall: Instant(nanoseconds: Int64(random.next() >> 2)), isStart: random.chance(20))
         let adapterCount = random.pick(areSmall ? [0, 1, 2] : [0, 1, 1, 2, 5, 5, 5, 255])
         let adapters = try (0..<adapterCount).map { try adapter($0) }
         let many = adapterCount == 0 ? 0 : random.pick(areSmall ? [0, 1, 3] : [0, 1, 3, 60])
         let changes = try (0..<random.below(many + 1)).map { _ in try change(of: adapterCount) }
             .sorted { $0.time < $1.time }
         let sightings = (0..<random.below(many + 1)).map { _ in sighting(of: adapterCount, at: moment()) }.sorted()
-        let runs = try isThinned ? (0..<random.below(many + 1)).map { _ in try run(of: adapterCount) } : []
         return try Batch(
             site: LogName(random.pick(["campus", "s", "shop-17_b"])),
             key: BatchKey(
                 gateway: LogName(random.pick(["lobby", "g", String(repeating: "x", count: 64)])),
                 boot: UInt128(random.next()) << 64 | UInt128(random.next()), sequence: random.next()),
-            span: span, adapters: adapters, changes: changes, sightings: sightings,
-            runs: runs.sorted { $0.first < $1.first })
+            span: span, adapters: adapters, changes: changes, sightings: sightings)
     }
 
     /// A moment of the batch.
@@ -76,24 +73,6 @@ struct RandomBatch {
     }
 
     private mutating func rssi() -> RSSI? { RSSI(reported: UInt8(truncatingIfNeeded: random.next())) }
-
-    private mutating func run(of adapters: Int) throws -> Batch.Run {
-        let first = sighting(of: adapters, at: moment())
-        let second = Int64(1_000_000)
-        let place = first.time.nanoseconds / 1_000
-        let most = min(completeTo.nanoseconds / 1_000, (place / second + 1) * second - 1)
-        let last = Instant(nanoseconds: (place + Int64(random.below(Int(most - place) + 1))) * 1_000)
-        let strengths = (0..<random.below(4)).map { _ in Int8(truncatingIfNeeded: random.next() >> 1) }
-        var strength: Batch.Run.Between.Strength?
-        if let minimum = strengths.min(), let maximum = strengths.max() {
-            strength = try Batch.Run.Between.Strength(
-                count: strengths.count, minimum: RSSI(dBm: minimum), maximum: RSSI(dBm: maximum),
-                sum: strengths.reduce(0) { $0 + Int64($1) })
-        }
-        return try Batch.Run(
-            first: first, last: last, rssi: rssi(),
-            between: Batch.Run.Between(count: strengths.count + random.below(3), strength: strength))
-    }
 }
 
 extension [UInt8] {

@@ -61,7 +61,6 @@ struct SiteEngine {
             case .heard(let adapter, let time): site.heard(name(adapter), at: time)
             case .changed(let change): site.changed(change.kind, name(change.adapter), at: change.time)
             case .sighted(let sighting): site.sighted(sighting, by: name(sighting.adapter))
-            case .ended(let run): site.ended(run, by: name(run.first.adapter))
             }
         }
         return site.end()
@@ -93,15 +92,6 @@ struct SiteEngine {
 
     private mutating func sighted(_ sighting: Batch.Sighting, by adapter: String) {
         if let sighting = self.sighting(sighting, by: adapter) { engine.sighted(sighting, into: &actions) }
-    }
-
-    private mutating func ended(_ run: Batch.Run, by adapter: String) {
-        guard let last = sighting(run.last, by: adapter) else { return }
-        let strength = run.between.strength.map {
-            Visit.Strength(minimum: $0.minimum.dBm, sum: $0.sum, count: $0.count, maximum: $0.maximum.dBm)
-        }
-        let sum = SightingSum(since: run.first.time, count: run.between.count, strength: strength)
-        engine.sighted(last, closing: sum, into: &actions)
     }
 
     private mutating func end() -> ContiguousArray<Action> {

@@ -88,20 +88,6 @@ struct SiteWorld {
         return settings
     }
 
-    /// What a gateway is told of them.
-    var plan: ThinningPlan {
-        ThinningPlan(
-            conditions.map { identity, settings in
-                var condition = ThinningPlan.Condition(
-                    uuid: identity.uuid, major: identity.major, minor: identity.minor)
-                condition.enterCount = settings.enterCount
-                condition.enterRSSI = settings.enterRSSI
-                condition.exitRSSI = settings.exitRSSI
-                condition.exitTimeout = settings.exitTimeout
-                return condition
-            })
-    }
-
     // MARK: What is heard
 
     private mutating func listen(_ adapter: Int) {
@@ -162,12 +148,11 @@ struct SiteWorld {
     // MARK: What becomes of it
 
     /// What all gateways send.
-    func batches(plan: ThinningPlan?, octetsMax: Int = 512 << 10) throws -> [CutBatch] {
+    func batches(octetsMax: Int = 512 << 10) throws -> [CutBatch] {
         var sent: [CutBatch] = []
         for gateway in 0...(gateways.max() ?? 0) {
             var settings = try BatchCutter.Settings(
                 site: LogName("campus"), gateway: LogName("g\(gateway)"), boot: UInt128(gateway + 1))
-            settings.plan = plan
             settings.octetsMax = octetsMax
             var cutter = BatchCutter(settings, nextSequence: 1, start: Self.start)
             var places: [Int: Int] = [:]

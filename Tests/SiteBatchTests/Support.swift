@@ -15,13 +15,13 @@ func advertiser(_ minor: UInt16, power: Int8 = -59, address: DeviceAddress? = ni
 
 /// The first batch of a gateway, of a stretch of nanoseconds.
 func makeBatch(
-    from: Int64, to: Int64, isThinned: Bool = false, adapters: [Batch.Adapter], changes: [Batch.Change] = [],
-    sightings: [Batch.Sighting], runs: [Batch.Run] = []
+    from: Int64, to: Int64, adapters: [Batch.Adapter], changes: [Batch.Change] = [],
+    sightings: [Batch.Sighting]
 ) throws -> Batch {
     let span = try Batch.Span(
         from: Instant(nanoseconds: from), completeTo: Instant(nanoseconds: to), cut: Instant(nanoseconds: to),
-        wall: Instant(nanoseconds: 1_795_000_000_000_000_000), isStart: true, isThinned: isThinned)
+        wall: Instant(nanoseconds: 1_795_000_000_000_000_000), isStart: true)
     return try Batch(
         site: LogName("campus"), key: BatchKey(gateway: LogName("lobby"), boot: 0xB007, sequence: 1), span: span,
-        adapters: adapters, changes: changes, sightings: sightings, runs: runs)
+        adapters: adapters, changes: changes, sightings: sightings)
 }

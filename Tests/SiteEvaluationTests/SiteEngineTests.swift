@@ -99,39 +99,4 @@ import Testing
         #expect(try states("satisfied") > 0)
         #expect(try states("satisfied") == states("unsatisfied"))
     }
-
-    @Test func `P3: a visit counts what a thinned batch tells together`() throws {
-        let (start, hall, lab) = (SiteWorld.start, try LogName("hall"), try LogName("lab"))
-        var entries = [
-            LogEntry(
-                number: 1, stored: Instant(nanoseconds: start),
-                octets: SiteMessage.configuration(Array("exit 5".utf8)).octets)
-        ]
-        for second in 1...40 as ClosedRange<Int64> {
-            func moment(_ tenths: Int64) -> Instant { Instant(nanoseconds: (second * 10 + tenths) * 100_000_000) }
-            let beacon = BeaconIdentity(uuid: WatchedSetup.uuid, major: 1, minor: 7)
-            let advertiser = Batch.Advertiser(beacon, measuredPower: -59, address: nil)
-            let between = try Batch.Run.Between(
-                count: 3,
-                strength: Batch.Run.Between.Strength(
-                    count: 2, minimum: RSSI(dBm: -80), maximum: RSSI(dBm: -40), sum: -120))
-            let first = Batch.Sighting(at: moment(1), adapter: 0, advertiser, rssi: RSSI(dBm: -60))
-            let run = try Batch.Run(first: first, last: moment(6), rssi: RSSI(dBm: -60), between: between)
-            let batch = try Batch(
-                site: hall, key: BatchKey(gateway: lab, boot: 1, sequence: UInt64(second)),
-                span: Batch.Span(
-                    from: moment(0), completeTo: moment(10), cut: moment(10),
-                    wall: Instant(nanoseconds: start + (second + 1) * 1_000_000_000), isStart: false, isThinned: true),
-                adapters: [Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)],
-                runs: second <= 2 ? [run] : [])
-            entries.append(
-                LogEntry(number: UInt64(second) + 1, stored: batch.span.wall, octets: SiteMessage.batch(batch).octets))
-        }
-        let visits = texts(try SiteWorld.lines(of: entries)).filter { $0.contains("\"type\":\"visit\"") }
-        // The condition's, and the badge's: twice five sightings.
-        #expect(visits.count == 2)
-        for visit in visits {
-            #expect(visit.contains("\"sightings\":10") && visit.contains("\"minimum\":-80"), "\(visit)")
-        }
-    }
 }

@@ -146,7 +146,7 @@ struct SiteWorld {
             span: Batch.Span(
                 from: Instant(nanoseconds: begin), completeTo: Instant(nanoseconds: sinceStart),
                 cut: Instant(nanoseconds: sinceStart), wall: Instant(nanoseconds: cut + gateway.skew),
-                isStart: gateway.sequence == 1, isThinned: false),
+                isStart: gateway.sequence == 1),
             adapters: [Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)],
             sightings: sightings.sorted())
     }

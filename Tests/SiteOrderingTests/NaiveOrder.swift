@@ -114,7 +114,7 @@ struct NaiveOrder {
         streams[place].skew = isSettled ? least - (batch.span.wall.nanoseconds - batch.span.cut.nanoseconds) : nil
         if sequence < streams[place].next {
             streams[place].lateOnes.insert(sequence)
-            late += batch.sightingCount
+            late += UInt64(batch.sightings.count)
         } else {
             streams[place].waiting.append((batch, active))
             guard hasBegun else { return }
@@ -227,12 +227,6 @@ struct NaiveOrder {
                     late += 1
                 } else {
                     hold(place, time, "\(names[sighting.adapter]) sighted \(minor) \(rssi)")
-                }
-            case .ended(let run):
-                if isLate {
-                    late += 1 + UInt64(run.between.count)
-                } else {
-                    hold(place, time, "\(names[run.first.adapter]) ended \(run.between.count)")
                 }
             case .changed(let told):
                 let reason = told.reason.map { " \($0)" } ?? ""

@@ -24,9 +24,7 @@ struct OrderScript {
             key: BatchKey(gateway: LogName(gateway), boot: boot, sequence: sequence ?? UInt64(second)),
             span: Batch.Span(
                 from: moment(from ?? second - 1), completeTo: moment(second), cut: moment(second),
-                wall: Instant(nanoseconds: Self.start + Int64((second + ahead) * 1e9)), isStart: isStart,
-                isThinned: false
-            ),
+                wall: Instant(nanoseconds: Self.start + Int64((second + ahead) * 1e9)), isStart: isStart),
             adapters: [Batch.Adapter(name: "hci0", address: nil, isListening: true, reports: nil)],
             sightings: [
                 Batch.Sighting(
@@ -54,7 +52,6 @@ struct OrderScript {
             switch input.what {
             case .heard: return "\(time) heard"
             case .sighted: return "\(time) sighted"
-            case .ended: return "\(time) ended"
             case .listens: return "\(time) listens"
             case .stopped(_, _, let reason): return "\(time) stopped: \(reason ?? "-")"
             case .removed: return "\(time) removed"

@@ -171,16 +171,6 @@ struct OrderWorld {
             changes.append(try Batch.Change(kind, adapter: adapter, at: time, reason: "word"))
             gateway.adapters[adapter].toggle()
         }
-        var runs: [Batch.Run] = []
-        let isThinned = weather == .foul && random.chance(20)
-        if isThinned, let first = sightings.last, first.time.nanoseconds % second < second - 1_000 {
-            let last = min(first.time + .microseconds(1), Instant(nanoseconds: completeTo))
-            runs.append(
-                try Batch.Run(
-                    first: first, last: last, rssi: first.rssi,
-                    between: Batch.Run.Between(count: random.below(3), strength: nil)))
-            sightings.removeLast()
-        }
         let adapters = try before.indices.map { number in
             let time = moment()
             return try Batch.Adapter(
@@ -193,8 +183,8 @@ struct OrderWorld {
             span: Batch.Span(
                 from: Instant(nanoseconds: begin), completeTo: Instant(nanoseconds: completeTo),
                 cut: Instant(nanoseconds: sinceStart), wall: Instant(nanoseconds: cut + gateway.skew),
-                isStart: gateway.isStart, isThinned: isThinned),
+                isStart: gateway.isStart),
             // One that does not listen need not be named.
-            adapters: adapters, changes: changes, sightings: sightings.sorted(), runs: runs)
+            adapters: adapters, changes: changes, sightings: sightings.sorted())
     }
 }

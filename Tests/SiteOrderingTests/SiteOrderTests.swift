@@ -30,7 +30,6 @@ import Testing
         case .heard(let adapter): text = "\(name(adapter)) heard"
         case .sighted(let advertiser, let rssi, let adapter):
             text = "\(name(adapter)) sighted \(advertiser.beacon.minor) \(rssi.map { "\($0.dBm)" } ?? "-")"
-        case .ended(let run, _, let adapter): text = "\(name(adapter)) ended \(run.between.count)"
         case .listens(let adapter, let reason): text = "\(name(adapter)) listens" + (reason.map { " \($0)" } ?? "")
         case .stopped(let adapter, let since, let reason):
             text =

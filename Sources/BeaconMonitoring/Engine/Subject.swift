@@ -211,16 +211,6 @@ struct Subject: Sendable {
         strengthSum &+= Int64(strength)
     }
 
-    /// Counts refreshes in the visit that are not told one by one, before the last one.
-    mutating func count(_ sum: SightingSum) {
-        refreshes &+= sum.count
-        refreshesWithoutStrength &+= sum.count - (sum.strength?.count ?? 0)
-        guard let strength = sum.strength else { return }
-        strengthMinimum = min(strengthMinimum, strength.minimum)
-        strengthMaximum = max(strengthMaximum, strength.maximum)
-        strengthSum &+= strength.sum
-    }
-
     /// Refreshes the subject where its state and its only hold stay: it is satisfied, and held by `adapter` alone.
     ///
     /// - Returns: whether that was all that the sighting does to it.

@@ -28,8 +28,6 @@ package struct BatchCutter: Sendable {
         package var gateway: LogName
         /// Which start of his machine.
         package var boot: UInt128
-        /// What may be told together; absent: nothing.
-        package var plan: ThinningPlan?
         /// How many octets a batch may have: `max_batch`. One that can't be divided may have more, some
         /// 36,000 where a gateway has 255 adapters.
         package var octetsMax = LogLimits().batchOctetsMax

@@ -108,17 +108,10 @@ struct BatchMaker {
             Batch.Sighting(at: $0.time, adapter: places[$0.adapter], $0.advertiser, rssi: $0.rssi)
         }
         let span = try Batch.Span(
-            from: piece.from, completeTo: piece.completeTo, cut: cut, wall: wall, isStart: isStart,
-            isThinned: settings.plan != nil)
+            from: piece.from, completeTo: piece.completeTo, cut: cut, wall: wall, isStart: isStart)
         let key = BatchKey(gateway: settings.gateway, boot: settings.boot, sequence: nextSequence)
-        guard let plan = settings.plan else {
-            return try Batch(
-                site: settings.site, key: key, span: span, adapters: named, changes: changes, sightings: sightings)
-        }
-        let thinned = try Thinner(plan: plan).thin(sightings[...], changes[...])
         return try Batch(
-            site: settings.site, key: key, span: span, adapters: named, changes: changes,
-            sightings: thinned.sightings, runs: thinned.runs)
+            site: settings.site, key: key, span: span, adapters: named, changes: changes, sightings: sightings)
     }
 }
 

@@ -5,9 +5,9 @@ extension Batch {
     /// The batch as octets, of format version 1 (docs/site-format.md). A batch has one spelling.
     package var octets: [UInt8] {
         var octets = BatchFormat.magic
-        octets.reserveCapacity(256 + sightings.count * 16 + runs.count * 24)
+        octets.reserveCapacity(256 + sightings.count * 16)
         octets.append(BatchFormat.version)
-        octets.append((span.isStart ? BatchFormat.isStart : 0) | (span.isThinned ? BatchFormat.isThinned : 0))
+        octets.append(span.isStart ? BatchFormat.isStart : 0)
         octets.append(fixed: key.boot)
         octets.append(fixed: key.sequence)
         octets.append(short: site.description)
@@ -24,21 +24,13 @@ extension Batch {
             octets.append(change, since: last)
             last = change.time
         }
-        let table = AdvertiserTable(sightings, runs)
+        let table = AdvertiserTable(sightings)
         octets.append(table)
         octets.append(variable: UInt64(sightings.count))
         last = span.from
         for sighting in sightings {
             octets.append(sighting, since: last, table)
             last = sighting.time
-        }
-        if span.isThinned {
-            octets.append(variable: UInt64(runs.count))
-            last = span.from
-            for run in runs {
-                octets.append(run, since: last, table)
-                last = run.first.time
-            }
         }
         octets.append(fixed: CRC32.of(octets))
         return octets
@@ -51,10 +43,9 @@ struct AdvertiserTable {
     let advertisers: [Batch.Advertiser]
     private let places: [Batch.Advertiser: UInt64]
 
-    init(_ sightings: [Batch.Sighting], _ runs: [Batch.Run]) {
+    init(_ sightings: [Batch.Sighting]) {
         var known: Set<Batch.Advertiser> = []
         for sighting in sightings { known.insert(sighting.advertiser) }
-        for run in runs { known.insert(run.first.advertiser) }
         advertisers = known.sorted()
         var uuids: [ProximityUUID] = []
         var places: [Batch.Advertiser: UInt64] = [:]
@@ -160,18 +151,5 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: sighting.adapter))
         append(RSSI.octet(sighting.rssi))
         append(time: sighting.time, since: last)
-    }
-
-    fileprivate mutating func append(_ run: Batch.Run, since last: Instant, _ table: AdvertiserTable) {
-        append(run.first, since: last, table)
-        append(time: run.lastTime, since: run.first.time)
-        append(RSSI.octet(run.lastRSSI))
-        append(variable: UInt64(run.between.count))
-        guard run.between.count > 0 else { return }
-        append(variable: UInt64(run.between.strength?.count ?? 0))
-        guard let strength = run.between.strength else { return }
-        append(UInt8(bitPattern: strength.minimum.dBm))
-        append(UInt8(bitPattern: strength.maximum.dBm))
-        append(variable: UInt64(strength.sum - Int64(strength.count) * Int64(strength.minimum.dBm)))
     }
 }

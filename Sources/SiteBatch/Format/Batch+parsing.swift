@@ -21,7 +21,7 @@ extension Batch {
         do throws(BatchError) {
             try self.init(
                 site: parts.site, key: parts.key, span: parts.span, adapters: parts.adapters, changes: parts.changes,
-                sightings: parts.sightings, runs: parts.runs)
+                sightings: parts.sightings)
         } catch { throw .contradiction(error) }
     }
 }
@@ -34,11 +34,10 @@ private struct Parts {
     var adapters: [Batch.Adapter] = []
     var changes: [Batch.Change] = []
     var sightings: [Batch.Sighting] = []
-    var runs: [Batch.Run] = []
 
     init(_ reader: inout BatchReader) throws(BatchFormatError) {
         let flags = try reader.octet("the flags")
-        guard flags & ~(BatchFormat.isStart | BatchFormat.isThinned) == 0 else {
+        guard flags & ~BatchFormat.isStart == 0 else {
             throw reader.invalid("a flag that nobody knows")
         }
         let boot = try reader.fixed(UInt128.self, "the boot")
@@ -51,8 +50,7 @@ private struct Parts {
         let wall = try reader.time("the wall clock")
         span = try Self.valid { () throws(BatchError) in
             try Batch.Span(
-                from: from, completeTo: completeTo, cut: cut, wall: wall, isStart: flags & BatchFormat.isStart != 0,
-                isThinned: flags & BatchFormat.isThinned != 0)
+                from: from, completeTo: completeTo, cut: cut, wall: wall, isStart: flags & BatchFormat.isStart != 0)
         }
         for _ in 0..<(try reader.octet("the number of adapters")) { adapters.append(try reader.adapter(since: from)) }
         let changeCount = try reader.count("changes", octetsMin: BatchFormat.changeOctetsMin)
@@ -63,11 +61,6 @@ private struct Parts {
         sightings.reserveCapacity(sightingCount)
         for _ in 0..<sightingCount {
             sightings.append(try reader.sighting(since: sightings.last?.time ?? from, &table))
-        }
-        if span.isThinned {
-            let runCount = try reader.count("runs", octetsMin: BatchFormat.runOctetsMin)
-            runs.reserveCapacity(runCount)
-            for _ in 0..<runCount { runs.append(try reader.run(since: runs.last?.first.time ?? from, &table)) }
         }
         guard table.areAllNamed else { throw reader.invalid("an advertiser that nothing was heard of") }
     }
@@ -203,39 +196,5 @@ extension BatchReader {
         let adapter = Int(try octet("a sighting's adapter"))
         let rssi = RSSI(reported: try octet("an RSSI"))
         return Batch.Sighting(at: try time("a sighting", since: last), adapter: adapter, advertiser, rssi: rssi)
-    }
-
-    fileprivate mutating func run(
-        since last: Instant, _ table: inout ReadAdvertisers
-    ) throws(BatchFormatError) -> Batch.Run {
-        let first = try sighting(since: last, &table)
-        let end = try time("a run", since: first.time)
-        let rssi = RSSI(reported: try octet("an RSSI"))
-        let count = try number("the sightings of a run")
-        let strong = count > 0 ? try number("the sightings of a run") : 0
-        var strength: (minimum: RSSI, maximum: RSSI, sum: Int64)?
-        if strong > 0 {
-            let minimum = Int8(bitPattern: try octet("an RSSI"))
-            let maximum = Int8(bitPattern: try octet("an RSSI"))
-            // At most 2³² of at most 255 each.
-            let above = try variable("an RSSI's sum")
-            guard above <= UInt64(UInt32.max) * 255 else { throw invalid("no RSSI come to that sum") }
-            strength = (RSSI(dBm: minimum), RSSI(dBm: maximum), Int64(above) + Int64(strong) * Int64(minimum))
-        }
-        return try Parts.valid { () throws(BatchError) in
-            let strength = try strength.map { strength throws(BatchError) in
-                try Batch.Run.Between.Strength(
-                    count: strong, minimum: strength.minimum, maximum: strength.maximum, sum: strength.sum)
-            }
-            let between = try Batch.Run.Between(count: count, strength: strength)
-            return try Batch.Run(first: first, last: end, rssi: rssi, between: between)
-        }
-    }
-
-    /// A number of sightings.
-    private mutating func number(_ what: String) throws(BatchFormatError) -> Int {
-        let number = try variable(what)
-        guard number <= UInt64(UInt32.max) else { throw invalid("\(what) are \(number)") }
-        return Int(number)
     }
 }

@@ -7,8 +7,8 @@ enum BatchFormat {
     /// The octets of the check at the end.
     static let checkOctets = 4
 
-    /// Bits of the batch's own flags.
-    static let isStart: UInt8 = 1, isThinned: UInt8 = 2
+    /// The bit of the batch's own flags.
+    static let isStart: UInt8 = 1
     /// Bits of an adapter's flags.
     static let isListening: UInt8 = 1, hasAddress: UInt8 = 2, hasReports: UInt8 = 4
     /// What a change is; with the bit, it says why.
@@ -17,7 +17,7 @@ enum BatchFormat {
     static let noAddress: UInt8 = 0xFF
 
     /// The least that one takes, so that a count says no more than can be there.
-    static let changeOctetsMin = 3, uuidOctetsMin = 16, advertiserOctetsMin = 7, sightingOctetsMin = 4, runOctetsMin = 7
+    static let changeOctetsMin = 3, uuidOctetsMin = 16, advertiserOctetsMin = 7, sightingOctetsMin = 4
 }
 
 /// Why octets are no batch. What is refused has changed nothing.
