@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -26,7 +26,9 @@ BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
 
-BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libnats-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
+# What the targets need that no program has below it yet: a site's log in NATS.
+SITE_PACKAGES := libnats-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
@@ -84,12 +86,15 @@ help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## Installs the packages that building and testing need, those that are missing.
-	@$(call install-packages,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+	@$(call install-packages,$(BUILD_PACKAGES) $(SITE_PACKAGES) $(TEST_PACKAGES))
 
-deps-build: ## Installs the packages that building alone needs, those that are missing.
+deps-build: ## Installs the packages that building the programs needs, those that are missing.
 	@$(call install-packages,$(BUILD_PACKAGES))
 
-build: deps-build ## Builds for debugging.
+deps-targets: ## Installs the packages that building all targets needs, those that are missing.
+	@$(call install-packages,$(BUILD_PACKAGES) $(SITE_PACKAGES))
+
+build: deps-targets ## Builds all targets for debugging.
 	$(BUILD) $(SWIFT_FLAGS)
 
 run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
@@ -260,12 +265,12 @@ manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of th
 version: ## Prints the version: the one that --version says.
 	@sed -n 's/.*static let version = "\(.*\)"/\1/p' $$(grep -rlw --include='*.swift' 'enum Program' Sources) | grep .
 
-api-check: deps-build ## Says what breaks for who imports the libraries since the last tag; an error, where something does.
+api-check: deps-targets ## Says what breaks for who imports the libraries since the last tag; an error, where something does.
 	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true); \
 	if [[ -z $$tag ]]; then echo 'there is no tag to compare with yet: see docs/release.md'; \
 	else set -x; $(SWIFT) package --scratch-path $(BUILD_DIR) diagnose-api-breaking-changes "$$tag"; fi
 
-docs: deps-build ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
+docs: deps-targets ## Makes the documentation of the libraries, a site in $(BUILD_DIR)/documentation; what it warns of is an error.
 	$(BUILD) $(SWIFT_FLAGS)
 	rm -rf $(BUILD_DIR)/symbols && mkdir -p $(BUILD_DIR)/symbols
 	for module in $(DOCUMENTED); do \
