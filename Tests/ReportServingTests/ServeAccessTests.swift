@@ -57,6 +57,7 @@ import Testing
                 try configuration(
                     "address: 0.0.0.0, users_file: \(users), tls: {certificate_file: \(certificate), key_file: \(key)}"),
             ], errors: .file(errors))
+        defer { process.signal(SIGKILL) }
         func said() throws -> String { String(decoding: try contents(of: errors), as: UTF8.self) }
         func until(_ words: String) async throws {
             try await TestSupport.until(words, saw: (try? said()) ?? "") { try said().contains(words) }
