@@ -124,7 +124,10 @@ test-slow: deps ## Builds and runs the slow tests: hostile brokers, and NATS ser
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug slow
 
 test-simulation: export BEACON_WORLDS := 3000
-test-simulation: deps ## Compares the engine with the reference model in 3,000 simulation runs.
+test-simulation: export BEACON_RESTART_WORLDS := 40
+test-simulation: export BEACON_FOLDERS := 1000
+test-simulation: export BEACON_ERASURES := 8
+test-simulation: deps ## Runs the simulations that the tests run shortly: the engine, restarts, damaged event files, erasures.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug simulation
 
@@ -190,7 +193,7 @@ browser: release ## Looks at what `serve` shows with a real Chromium, which it i
 browser-reports: deps ## Looks at the pages that `visits`, `occupancy`, `explain` and `erase` write with a real Chromium, which it installs: widths, darkness, contrast, labels, keyboard, and a week on paper.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PageInBrowserTests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug browser
 	$(PYTHON) -B Tests/Browser/reports $(BUILD_DIR)/debug/beacon-gateway
 
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.

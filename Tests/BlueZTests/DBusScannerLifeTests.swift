@@ -109,7 +109,8 @@ struct DBusScannerLifeTests {
         world.recorder.onHeard = { scanner.drain() }
         for number in 0..<20 { world.advertise(rssi: -40 - number) }
         try world.until("all are heard") { world.recorder.heard.count == 20 }
-        #expect(world.recorder.heard.map(\.rssi) == (0..<20).map { Int8(-40 - $0) })
+        let strengths: [Int8?] = (0..<20).map { (number: Int) -> Int8 in Int8(-40 - number) }
+        #expect(world.recorder.heard.map(\.rssi) == strengths)
         world.recorder.onHeard = {
             _ = scanner.take(.powerCycle, on: 0)
             scanner.stop()

@@ -19,7 +19,8 @@ struct ErasureTruth {
 
     init(_ world: ErasureWorld, _ beacon: BeaconIdentity) throws {
         self.beacon = beacon
-        let octets = (0..<6).map { world.address(of: beacon).value >> UInt64(40 - 8 * $0) & 0xFF }
+        let value = world.address(of: beacon).value
+        let octets = (0..<6).map { (place: Int) -> UInt64 in value >> UInt64(40 - 8 * place) & 0xFF }
         address = octets.map { String(format: "%02X", $0) }.joined(separator: ":")
         before = try world.files()
         let uuid = "\(beacon.uuid)"

@@ -26,7 +26,7 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         let seeds =
             environment["BEACON_SEED"].flatMap { UInt64($0) }.map { $0..<$0 + 1 }
-            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 200)
+            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 60)
         // As many at once as there are cores; the results are those of one after the other.
         let threads = BlockingThreads(width: ProcessInfo.processInfo.activeProcessorCount)
         let worlds = try await threads.map(seeds.count) { index in
