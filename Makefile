@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped \
+.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -336,6 +336,10 @@ release-unstripped: deps-build
 	$(RELEASE) $(HARDENING) --product beacon-gateway-serve $(SWIFT_FLAGS)
 
 release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
+	@$(MAKE) --no-print-directory strip
+
+# Of what release-unstripped has built, without asking the build system again.
+strip:
 	@# What strip takes away, the package of symbols has; what was stripped before and not built anew has none to give.
 	mkdir -p $(dir $(BINARY))symbols
 	for file in $(BINARY) $(PUBLISHER) $(SERVER); do \
