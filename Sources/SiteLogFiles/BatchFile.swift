@@ -26,12 +26,12 @@ struct BatchFile {
         self.files = files
     }
 
-    /// The number in a file's name; absent where it is none of these.
+    /// The number of the first batch by a file's name, 1…2⁶³ − 1; `nil` if the name is of another file.
     static func first(_ name: String) -> UInt64? {
         guard name.hasPrefix(prefix), name.hasSuffix(".log") else { return nil }
         let digits = name.dropFirst(prefix.count).dropLast(4)
         guard digits.utf8.count == 20, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return UInt64(digits)
+        return Int64(digits).flatMap { $0 > 0 ? UInt64($0) : nil }
     }
 
     /// How many records it has, as far as it was read.

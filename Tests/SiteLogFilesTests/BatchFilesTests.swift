@@ -111,6 +111,15 @@ private final class Shelf {
         #expect(try shelf.texts(batches) == ["one"])
     }
 
+    @Test(arguments: ["00000000000000000000", "18446744073709551615", "09223372036854775808", "1", "x"])
+    func `a file with an impossible number is ignored`(_ number: String) throws {
+        try shelf.write(1)
+        try Data(contentsOf: shelf.first).write(to: URL(fileURLWithPath: shelf.folder.file("batches-\(number).log")))
+        let batches = try shelf.open()
+        #expect(try shelf.append(batches, "two") == 2)
+        #expect(try shelf.texts(batches) == ["batch 1", "two"])
+    }
+
     @Test func `a directory that does not exist is named`() throws {
         let path = shelf.folder.file("nowhere")
         let error = try shelf.trouble { () throws(LogTrouble) in
