@@ -27,7 +27,7 @@ BEFORE ?=
 CUTS ?= 300
 
 BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
-# What the targets need that no program has below it yet: a site's log in NATS.
+# Packages of targets that no program uses yet: a site's log in NATS.
 SITE_PACKAGES := libnats-dev
 DEB_PACKAGES := debhelper python3
 LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
@@ -129,7 +129,7 @@ test-simulation: export BEACON_FOLDERS := 1000
 test-simulation: export BEACON_ERASURES := 8
 test-simulation: deps ## Runs the simulations that the tests run shortly: the engine, restarts, damaged event files, erasures.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug simulation
+	$(PYTHON) -B Tests/Gate/suites --limit 3300 $(BUILD_DIR)/debug simulation
 
 # One file per process: files that processes share are damaged when one of them is killed.
 coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%m-%p.profraw

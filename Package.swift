@@ -233,7 +233,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),
-        // What a process of a site makes of its log: values over the log's seam.
+        // Computes a site's lines from its log: a value.
         .target(
             name: "SiteEvaluation",
             dependencies: [

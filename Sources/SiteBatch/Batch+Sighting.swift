@@ -38,7 +38,6 @@ extension Batch {
             self.rssi = rssi.flatMap { RSSI(reported: RSSI.octet($0)) }
         }
     }
-
 }
 
 extension Batch.Advertiser: Comparable {

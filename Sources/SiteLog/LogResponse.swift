@@ -76,20 +76,10 @@ package struct StoredValue: Sendable, Hashable {
 
 /// What keeps a log, as far as it can be seen from here. What is not known is absent.
 package struct LogEngine: Sendable, Hashable {
-    /// How the write of an acknowledged message comes to the disk.
-    package enum Synchronization: Sendable, Hashable {
-        /// Before it is acknowledged.
-        case always
-        /// At the latest after so long.
-        case within(Duration)
-    }
-
     /// Such as `nats-server 2.11.4`, or `memory`.
     package var name: String
     /// How many machines have each batch.
     package var replicas: Int?
-    /// When what is acknowledged is on the disk.
-    package var synchronization: Synchronization?
     /// How many octets the log of batches has, and may have.
     package var octets: UInt64?
     package var octetsMax: UInt64?

@@ -14,6 +14,8 @@ struct BatchFile {
     private let files: any FileSystemCalls
     /// Where each record begins, and behind them the end of the last.
     private(set) var places: [Int] = []
+    /// Whether an incomplete record is after them that could not be removed; opening the directory for writing removes it.
+    private(set) var isTorn = false
     /// What is the matter with what stands behind them.
     private(set) var damage: LogTrouble?
 
@@ -46,7 +48,11 @@ struct BatchFile {
     mutating func make() throws(Errno) {
         let file = try files.open(path, isNew: true)
         defer { files.close(file) }
-        try Self.write(Self.head, on: file, at: 0, files)
+        do throws(Errno) { try Self.write(Self.head, on: file, at: 0, files) } catch {
+            // The next attempt creates it again.
+            try? files.remove(path)
+            throw error
+        }
         places = [Self.head.count]
     }
 
@@ -55,8 +61,7 @@ struct BatchFile {
         let file = try files.open(path, isNew: false)
         defer { files.close(file) }
         do throws(Errno) { try Self.write(record, on: file, at: end, files) } catch {
-            // Half of one would stand in the way of whoever reads; where it can't be cut, opening does.
-            try? files.truncate(file, to: end)
+            do throws(Errno) { try files.truncate(file, to: end) } catch { isTorn = true }
             throw error
         }
         places.append(end + record.count)

@@ -86,19 +86,27 @@ package final class BatchFiles {
         }
         let record = BatchRecord(stored: stored, octets: octets).encoded
         if segments.last.map({ $0.end + record.count > fileBytesMax && $0.count > 0 }) ?? true {
-            // What is in the old file must be on the disk before there is a new one.
+            // The old file must be on the disk before there is a new one.
             try synchronize()
             try writing { () throws(Errno) in try begin(BatchFile(from: last + 1, in: directory, files)) }
         }
         isDirty = true
-        try writing { () throws(Errno) in try segments[segments.count - 1].append(record) }
+        let newest = segments.count - 1
+        do throws(LogTrouble) { try writing { () throws(Errno) in try segments[newest].append(record) } } catch {
+            // A later record would leave the end of this one after it.
+            if segments[newest].isTorn {
+                failure = .unavailable(
+                    "\(segments[newest].path) ends with an incomplete batch; open the directory again")
+            }
+            throw error
+        }
         return last
     }
 
     private func begin(_ file: BatchFile) throws(Errno) {
         var file = file
+        try file.make()
         do throws(Errno) {
-            try file.make()
             try file.synchronize()
             try files.synchronizeDirectory(directory)
         } catch {
@@ -106,6 +114,7 @@ package final class BatchFiles {
             try? files.remove(file.path)
             throw error
         }
+        segments.indices.last.map { segments[$0].forget() }
         segments.append(file)
     }
 
@@ -138,17 +147,23 @@ package final class BatchFiles {
                 if !entries.isEmpty { break }
                 throw segment.damage ?? .damaged(segment.path.string, "it ends before the next file begins")
             }
-            let file = try segment.opened()
-            defer { files.close(file) }
-            let end = segment.first + UInt64(segment.count)
-            while number < end, entries.count < range.countMax {
-                let record = try segment.record(number, file)
-                guard entries.isEmpty || record.octets.count <= room else {
-                    return LogPage(entries: entries, first: all.0, last: all.1)
+            do throws(LogTrouble) {
+                let file = try segment.opened()
+                defer { files.close(file) }
+                let end = segment.first + UInt64(segment.count)
+                while number < end, entries.count < range.countMax {
+                    let record = try segment.record(number, file)
+                    guard entries.isEmpty || record.octets.count <= room else {
+                        return LogPage(entries: entries, first: all.0, last: all.1)
+                    }
+                    room -= record.octets.count
+                    entries.append(LogEntry(number: number, stored: record.stored, octets: record.octets))
+                    number += 1
                 }
-                room -= record.octets.count
-                entries.append(LogEntry(number: number, stored: record.stored, octets: record.octets))
-                number += 1
+            } catch {
+                // The file changed after it was scanned. The batches before are valid; the next page throws.
+                if entries.isEmpty { throw error }
+                break
             }
         }
         // Batches can follow the damage: an empty page would say that there are none.
@@ -167,7 +182,7 @@ package final class BatchFiles {
             if let scanned { segments[scanned].forget() }
             scanned = low
             do throws(LogTrouble) { _ = try segments[low].scan(isLast: false) } catch {
-                // What is before the damage can be read.
+                // The batches before the damage can be read.
             }
         }
         return low

@@ -59,7 +59,7 @@ extension SiteOrder {
         switch input {
         case .heard: holdUnlessLate(.heard(adapter), at: time, of: place)
         case .sighted(let sighting):
-            count(1, at: time, of: place)
+            countSighting(at: time, of: place)
             holdUnlessLate(.sighted(sighting.advertiser, sighting.rssi, by: adapter), at: time, of: place)
         case .changed(let change):
             let what: SiteInput.What
@@ -76,8 +76,8 @@ extension SiteOrder {
 
     private func isLate(_ time: Int64, of place: Int) -> Bool { live[place] == nil || time < watermark.nanoseconds }
 
-    private mutating func count(_ sightings: UInt64, at time: Int64, of place: Int) {
-        if isLate(time, of: place) { counters.lateSightings += sightings } else { counters.sightings += sightings }
+    private mutating func countSighting(at time: Int64, of place: Int) {
+        if isLate(time, of: place) { counters.lateSightings += 1 } else { counters.sightings += 1 }
     }
 
     private mutating func holdUnlessLate(_ what: SiteInput.What, at time: Int64, of place: Int) {

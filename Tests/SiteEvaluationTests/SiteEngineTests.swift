@@ -31,7 +31,7 @@ import Testing
             var engine = try SiteEngine(site: LogName("hall"), WatchedSetup())
             for (index, entry) in entries.enumerated() {
                 if index % 50 == 25 {
-                    // What the original takes from here on does not concern the copy.
+                    // The copy is independent of all that the original takes from here on.
                     let copy = engine
                     var discarded: [SiteLine] = []
                     for entry in entries[index...].prefix(10) { engine.take(entry, into: &discarded) }

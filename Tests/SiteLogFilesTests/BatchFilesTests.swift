@@ -2,11 +2,10 @@ import BluetoothLE
 import BrokerSupport
 import Foundation
 import SiteLog
+import SiteLogFiles
 import SystemPackage
 import TestSupport
 import Testing
-
-@testable import SiteLogFiles
 
 /// A directory in which batches are written, and opened again and again.
 private final class Shelf {
@@ -211,15 +210,59 @@ private final class Shelf {
     @Test func `a full disk is an error, and the incomplete batch is removed`() throws {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
+        let whole = try Data(contentsOf: shelf.first)
         shelf.files.partial = 5
         shelf.files.failures = [.write: .noSpace]
         guard case .full = try shelf.trouble({ () throws(LogTrouble) in try shelf.append(batches, "two") }) else {
             Issue.record("another error than that of a full disk")
             return
         }
+        #expect(try Data(contentsOf: shelf.first) == whole)
         shelf.files.failures = [:]
         #expect(try shelf.append(batches, "two") == 2)
         #expect(try shelf.texts(batches) == ["one", "two"])
+    }
+
+    @Test func `if an incomplete batch cannot be removed, nothing is written until the directory is opened again`()
+        throws
+    {
+        do {
+            let batches = try shelf.open()
+            try shelf.append(batches, "one")
+            shelf.files.partial = 20
+            shelf.files.failures = [.write: .noSpace, .truncate: .ioError]
+            _ = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "a long batch") }
+            shelf.files.failures = [:]
+            let error = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "2") }
+            #expect(error.description.contains("ends with an incomplete batch"), "\(error)")
+            #expect(try shelf.texts(batches) == ["one"])
+        }
+        let batches = try shelf.open()
+        #expect(try shelf.append(batches, "2") == 2)
+        #expect(try shelf.texts(shelf.open(isWriting: false)) == ["one", "2"])
+    }
+
+    @Test func `a new file never replaces one that another program put there`() throws {
+        let batches = try shelf.open(fileBytesMax: 1)
+        try shelf.append(batches, "one")
+        let path = shelf.folder.file("batches-00000000000000000002.log")
+        try Data("not ours".utf8).write(to: URL(fileURLWithPath: path))
+        _ = try shelf.trouble { () throws(LogTrouble) in try shelf.append(batches, "two") }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("not ours".utf8))
+    }
+
+    @Test func `a page ends before a batch that was damaged after the directory was opened`() throws {
+        try shelf.write(3)
+        let batches = try shelf.open(isWriting: false)
+        var octets = try Data(contentsOf: shelf.first)
+        octets[octets.count - 1] ^= 1
+        try octets.write(to: shelf.first)
+        #expect(try shelf.texts(batches) == ["batch 1", "batch 2"])
+        guard case .damaged = try shelf.trouble({ () throws(LogTrouble) in _ = try batches.page(LogRange(from: 3)) })
+        else {
+            Issue.record("another error than that of the damage")
+            return
+        }
     }
 
     @Test(arguments: [FailingFiles.Call.open, .write, .synchronize, .synchronizeDirectory])
