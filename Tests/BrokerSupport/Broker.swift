@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// What the tests need beside the toolchain.
 package enum BrokerTools {
@@ -13,27 +14,11 @@ package enum BrokerTools {
     }
 }
 
-/// A TCP port of the loopback that nobody listens at.
-package func freePort() -> UInt16 {
-    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-            _ = Glibc.bind(socket, pointer, size)
-            _ = getsockname(socket, pointer, &size)
-        }
-    }
-    return UInt16(bigEndian: address.sin_port)
-}
-
 /// A real broker with a configuration of its own.
 package final class Broker {
     package let folder: TestFolder
-    package let port: UInt16
+    package var port: UInt16 { held.number }
+    private let held: HeldPort
     private var child: Child?
 
     /// Starts one; with `listener` in place of a plain one at the loopback.
@@ -43,7 +28,8 @@ package final class Broker {
         throws
     {
         self.folder = folder
-        port = freePort()
+        held = try HeldPort()
+        let port = held.number
         try FileManager.default.createDirectory(
             atPath: folder.file("broker-\(port)"), withIntermediateDirectories: true)
         try folder.write(

@@ -1,5 +1,8 @@
 """A folder of event files that `beacon-gateway serve` shows, for whoever looks at it with a browser."""
-import datetime, os, signal, socket, subprocess, sys, tempfile, time, urllib.request
+import datetime, os, signal, subprocess, sys, tempfile, time, urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'Tools'))
+from held_port import held_port
 
 UUID = 'F7826DA6-4FA2-4E98-8024-BC5B71E0893E'
 
@@ -17,9 +20,7 @@ class Served:
         for minor in range(badges):
             self.event('satisfied', 1 + minor, minor)
         self.live()
-        with socket.socket() as free:
-            free.bind(('127.0.0.1', 0))
-            self.port = free.getsockname()[1]
+        self.port = held_port()
         with open(f'{self.folder.name}/gateway.yaml', 'w') as file:
             answers = f', status_socket: {status_socket}' if status_socket else ''
             file.write(f'conditions: [{{identifier: staff, uuid: {UUID}}}]\noutput: {{directory: {self.folder.name}{answers}}}\n'

@@ -198,17 +198,15 @@ import Testing
 /// `beacon-gateway serve` over a folder, asked by Python's HTTP.
 final class SiteServer {
     private let process: SpawnedProcess
-    private let port: UInt16
+    private let held: HeldPort
 
     init(_ scratch: Scratch, folder: String) async throws {
-        let free = try run(
-            Tool.python,
-            ["-c", "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"])
-        port = try #require(UInt16(free.text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        held = try HeldPort()
         let configuration = try scratch.write(
             "serve.yaml",
             "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
-                + "output: {directory: \(folder), status_socket: \(folder)/status.sock}\nserve: {port: \(port)}\n")
+                + "output: {directory: \(folder), status_socket: \(folder)/status.sock}\nserve: {port: \(held.number)}\n"
+        )
         process = try SpawnedProcess(
             "/usr/bin/env", ["TZ=\(SiteFolders.zone)", Gateway.path, "serve", "--config", configuration],
             errors: .file(scratch.path("said")))
@@ -224,7 +222,7 @@ final class SiteServer {
 
     func end() { process.end() }
 
-    private func address(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+    private func address(_ path: String) -> String { "http://127.0.0.1:\(held.number)\(path)" }
 
     private static func ask(_ address: String) throws -> Ending {
         try run(

@@ -1,4 +1,3 @@
-import BrokerSupport
 import Foundation
 import Glibc
 import ProgramSupport
@@ -107,11 +106,12 @@ import Testing
             }.joined()
         }.joined()
         let nmea = try world.write("ride.nmea", log)
-        let port = freePort()
-        let location = "location: {source: gpsd, host: 127.0.0.1, port: \(port)}"
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let location = "location: {source: gpsd, host: 127.0.0.1, port: \(held.number)}"
         let file = try world.write("g.yaml", world.configuration(location, conditions: Self.depot))
         let daemon = try SpawnedProcess(
-            Tool.python, [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(port)", nmea], output: .null, errors: .null)
+            Tool.python, [Self.gpsfake, "-q", "-c", "0.05", "-P", "\(held.number)", nmea], output: .null, errors: .null)
         // It ends its gpsd when it is asked to end.
         defer { daemon.endWithDescendants(SIGINT) }
         let gateway = try RunningGateway(world, configuration: file)

@@ -36,6 +36,9 @@ from homeassistant.const import __version__ as version
 from homeassistant.helpers import device_registry, entity_registry
 from homeassistant.setup import async_setup_component
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Tools"))
+from held_port import held_port
+
 UUID = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
 SIMULATOR = pathlib.Path(__file__).with_name("simulate.py")
 STAFF, DOOR, YARD = "condition_-staff", "condition_-door", "condition_-yard"
@@ -57,12 +60,6 @@ class Wrong(Exception):
     """What is not as it should be."""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Log(logging.Handler):
     """What Home Assistant warns of."""
 
@@ -81,7 +78,7 @@ class Log(logging.Handler):
 
 class Broker:
     def __init__(self, folder):
-        self.port, self.process = free_port(), None
+        self.port, self.process = held_port(), None
         self.file = folder / "mosquitto.conf"
         self.file.write_text("listener %d 127.0.0.1\nallow_anonymous true\npersistence false\n"
                              "max_queued_messages 0\n" % self.port)
@@ -200,7 +197,7 @@ class Home:
         loader.async_setup(hass)
         await bootstrap.async_load_base_functionality(hass)
         hass.auth = await auth.auth_manager_from_config(hass, [], [])
-        setup = {"http": {"server_host": "127.0.0.1", "server_port": free_port()}}
+        setup = {"http": {"server_host": "127.0.0.1", "server_port": held_port()}}
         for component in ("homeassistant", "http"):
             if not await async_setup_component(hass, component, setup):
                 raise Wrong("Home Assistant does not set up " + component)

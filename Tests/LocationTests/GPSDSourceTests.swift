@@ -34,12 +34,10 @@ import Testing
 
     /// A gpsd of the test's own, until it is ended.
     private final class Daemon {
-        let port: UInt16
         private let process: SpawnedProcess
         private let folder: URL
 
         init(port: UInt16) throws {
-            self.port = port
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("gpsd-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let file = folder.appendingPathComponent("ride.nmea")
@@ -77,16 +75,16 @@ import Testing
 
     @Test(.enabled(if: hasTools, "gpsd and gpsd-clients are not installed"))
     func `fixes of a real gpsd; it goes away, comes back, and fixes go on`() throws {
-        let port = freePort()
+        let held = try HeldPort()
         let loop = try EventLoop()
         let notes = Notes()
-        let source = GPSDSource(host: "localhost", port: port, on: loop)
+        let source = GPSDSource(host: "localhost", port: held.number, on: loop)
         source.start(notes)
         defer { source.stop() }
         // Nobody is there yet.
         try Self.turn(loop) { !notes.reasons.isEmpty }
         #expect(notes.fixes.isEmpty)
-        var daemon: Daemon? = try Daemon(port: port)
+        var daemon: Daemon? = try Daemon(port: held.number)
         try Self.turn(loop) { notes.fixes.count >= 20 }
         for fix in notes.fixes {
             #expect(abs(fix.coordinate.longitude - 16.3738) < 0.0001)
@@ -100,12 +98,12 @@ import Testing
         daemon?.end()
         try Self.turn(loop) { notes.reasons.count > losses }
         #expect(notes.reasons.last?.hasPrefix("gpsd is away") == true)
-        daemon = try Daemon(port: port)
+        daemon = try Daemon(port: held.number)
         let before = notes.fixes.count
         try Self.turn(loop) { notes.fixes.count > before + 5 }
         #expect(source.counters.connections >= 2)
         #expect(source.counters.malformed == 0)
-        withExtendedLifetime(daemon) {}
+        withExtendedLifetime((daemon, held)) {}
     }
 
     @Test func `who answers with rubbish, or with nothing, does no harm`() throws {

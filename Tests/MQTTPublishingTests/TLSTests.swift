@@ -3,6 +3,7 @@ import Foundation
 import MQTTPublishing
 import Shipping
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.enabled(if: BrokerTools.areThere, BrokerTools.missing)) struct TLSTests {
@@ -208,15 +209,15 @@ import Testing
         let certificates = try Certificates(folder)
         try certificates.certificate("server", for: "IP:127.0.0.1")
         try EventFiles(folder.file("events")).append(1)
-        let port = freePort()
+        let held = try HeldPort()
         let child = try Child(
             BrokerTools.openssl,
             [
-                "s_server", "-www", "-accept", "127.0.0.1:\(port)", "-cert", certificates.path("server.pem"), "-key",
-                certificates.path("server.key"),
+                "s_server", "-www", "-accept", "127.0.0.1:\(held.number)", "-cert", certificates.path("server.pem"),
+                "-key", certificates.path("server.key"),
             ] + arguments)
         try child.line(with: "ACCEPT")
-        var options = PublisherOptions(folder, port: port)
+        var options = PublisherOptions(folder, port: held.number)
         options.tls = PublisherOptions.TLS()
         options.tls?.caFile = certificates.path("ca.pem")
         return (child, options, folder)

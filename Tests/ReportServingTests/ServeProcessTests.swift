@@ -9,19 +9,14 @@ import Testing
 @Suite struct ServeProcessTests {
     private static let conditions = "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
 
-    /// A port that nobody listened at a moment ago.
-    private static func freePort() throws -> UInt16 {
-        let made = try #require(InternetAddress("127.0.0.1")).listen(port: 0)
-        try made.socket.close()
-        return made.port
-    }
-
     @Test func `it says where it serves, answers there, and ends by a signal with 0`() async throws {
         let scratch = try Scratch()
         var writer = LineWriter()
         writer.event("staff", "satisfied", 10, minor: 7, seen: 10)
         _ = try scratch.write("events-000000000001-20261121T000000Z.jsonl", writer.lines.map { $0 + "\n" }.joined())
-        let port = try Self.freePort()
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let port = held.number
         let configuration = try scratch.write(
             "gateway.yaml",
             Self.conditions + "output: {directory: \(scratch.url.path)}\nserve: {port: \(port)}\n")

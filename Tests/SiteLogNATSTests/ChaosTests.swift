@@ -44,7 +44,7 @@ import Testing
                 // With two of three it goes on.
                 try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
-                try await servers.restart(victim)
+                try servers.restart(victim)
             case .leaderStopped:
                 servers.signal(leader, SIGSTOP)
                 try await writer.goOn(batches: Self.batches)
@@ -52,7 +52,7 @@ import Testing
                 servers.signal(leader, SIGCONT)
             case .allKilled:
                 for index in 0..<3 { servers.kill(index) }
-                for index in 0..<3 { try await servers.restart(index) }
+                for index in 0..<3 { try servers.restart(index) }
                 try await writer.goOn(batches: Self.batches)
                 stalls[fault] = writer.stall
             }

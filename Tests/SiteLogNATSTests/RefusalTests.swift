@@ -54,12 +54,12 @@ import Testing
         try await connects(log, world)
         // While he is connected, and again and again: the library gives up for good here.
         for _ in 0..<2 {
-            try await servers.restart(0, more: Self.users("another"))
+            try servers.restart(0, more: Self.users("another"))
             let said = try await trouble(log, world) { !$0.mayPass }
             #expect(said.contains("does not let this user connect to \(servers.addresses[0])"))
             #expect(said.contains("'lobby'"))
             #expect(!said.contains("right is"))
-            try await servers.restart(0, more: Self.users("right"))
+            try servers.restart(0, more: Self.users("right"))
             try await connects(log, world)
         }
     }
@@ -159,7 +159,7 @@ import Testing
         for text in certificate.said + [servers.addresses[0]] { #expect(said.contains(text), "\(said)") }
         // A good one lets in, by itself.
         guard certificate.trusts == "ca" else { return }
-        try await servers.restart(0, more: try make(Certificate(description: "good", said: [])))
+        try servers.restart(0, more: try make(Certificate(description: "good", said: [])))
         try await connects(log, world)
     }
 
