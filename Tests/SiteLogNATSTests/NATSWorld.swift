@@ -21,15 +21,19 @@ final class NATSWorld: LogWorld {
     ///   - servers: their addresses.
     ///   - replicas: on how many of them each message is kept.
     ///   - site: its name.
+    ///   - lease: the time of its lease, which the servers keep by their own clock. No test lasts an hour.
     ///   - answerTime: after how long without an answer there is none.
     /// - Throws: ``LogTrouble`` of a name that none can have.
-    init(_ servers: [String], replicas: Int, site: String, answerTime: Duration = .seconds(120)) throws {
+    init(
+        _ servers: [String], replicas: Int, site: String, lease: Duration = .seconds(3600),
+        answerTime: Duration = .seconds(120)
+    ) throws {
         bounds = StreamBounds(replicas: replicas)
         self.site = try LogName(site)
         options = NATSOptions(servers: servers, name: self.site)
-        // The servers let a lease run out by their own clock: long enough for a machine that is busy with other tests.
-        limits.leaseTime = .seconds(4)
+        limits.leaseTime = lease
         limits.answerTime = answerTime
+        limits.patienceMax = untilLimit
     }
 
     var now: Instant {
@@ -80,7 +84,4 @@ final class NATSWorld: LogWorld {
         var descriptor = pollfd(fd: log.descriptor.rawValue, events: Int16(POLLIN), revents: 0)
         poll(&descriptor, 1, Int32(max(0, min(10, wait))))
     }
-
-    /// There is no other way to have a server's clock go on.
-    func outliveLease() async throws { try await Task.sleep(for: .seconds(5)) }
 }

@@ -1,7 +1,9 @@
+import BrokerSupport
 import Glibc
 import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct ServerTests {
@@ -9,12 +11,32 @@ import Testing
     @Test(arguments: NATSServers.Setup.all)
     func `a log in NATS does what all logs do`(_ setup: NATSServers.Setup) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
-        for (index, claim) in LogClaim.allCases.enumerated() {
+        for (index, claim) in LogClaim.untimed.enumerated() {
             do {
                 try await claim.hold(NATSWorld(servers.addresses, replicas: setup.count, site: "claim-\(index)"))
             } catch {
                 Issue.record("\(claim.rawValue), on \(setup): \(error); \(servers.said(0))")
             }
         }
+    }
+
+    /// The servers keep the time of a lease: it bounds from below when another can have it, not from above.
+    @Test(arguments: NATSServers.Setup.all)
+    func `a lease that its holder does not renew is given to another`(_ setup: NATSServers.Setup) async throws {
+        let servers = try await NATSServers(setup.program, setup.count)
+        let world = try NATSWorld(servers.addresses, replicas: setup.count, site: "hq", lease: .seconds(1))
+        let (one, two) = (try await LogDriver(world), try await LogDriver(world))
+        let (a, b) = (try LogName("site-a"), try LogName("site-b"))
+        let old = try await one.ask(.acquireLease(a))
+        guard case .lease(.held(let lost)) = old else { throw NothingCame(description: "\(old)") }
+        var new = old
+        try await until("the lease is given to another", saw: "\(new)") {
+            new = try await two.ask(.acquireLease(b))
+            if case .lease(.held(let lease)) = new { return lease.holder == b && lease.revision > lost.revision }
+            return false
+        }
+        // By now the other's may have run out too; the first holder has none in any case.
+        let renewed = try await one.ask(.renewLease(lost))
+        #expect([.lease(.heldBy(b)), .lease(.free)].contains(renewed), "\(renewed)")
     }
 }

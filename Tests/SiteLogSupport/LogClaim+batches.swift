@@ -63,7 +63,7 @@ extension LogClaim {
     func patience(_ world: any LogWorld) async throws {
         let reader = try await LogDriver(world)
         let writer = try await LogDriver(world)
-        let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: .seconds(20))))
+        let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: reader.log.limits.patienceMax)))
         try await writer.append(1, "at last")
         guard case .batches(let page) = try await reader.result(ticket).get() else {
             throw LogClaimBroken(description: "a reading is answered with something else")

@@ -23,6 +23,11 @@ package enum LogClaim: String, CaseIterable, Sendable {
     case `what is too big or too much is refused before it is sent`
     case `the log says what keeps it`
 
+    /// Those that hold at any speed: a log that keeps real time is too slow or too fast for the others.
+    package static let untimed = allCases.filter {
+        $0 != .`a lease that runs out can be had by another, and its old holder has lost it`
+    }
+
     /// Holds a log against it.
     ///
     /// - Throws: ``LogClaimBroken``, or what the log threw.

@@ -10,12 +10,16 @@ package protocol LogWorld: AnyObject {
     func client() async throws -> any SightingLog
     /// Lets time go on, or others: to the client's next deadline where that is all there is to wait for.
     func turn(_ log: any SightingLog) async throws
-    /// Lets a lease that nobody renews run out.
-    func outliveLease() async throws
+}
+
+/// A world whose time goes on when a test says so.
+package protocol TimedLogWorld: LogWorld {
+    /// Lets the time of a lease pass.
+    func outliveLease()
 }
 
 /// A log in memory, and time that goes on where somebody waits for it.
-package final class MemoryWorld: LogWorld {
+package final class MemoryWorld: TimedLogWorld {
     /// What all clients talk to.
     package let log: MemoryLog
     package private(set) var now = Instant(nanoseconds: 1_700_000_000_000_000_000)

@@ -9,7 +9,7 @@ enum LogDamage: CaseIterable, Sendable {
     case takesAnyValue, valueRevisionStands, wrongValue, losesPiece, showsUnfinished, saysSeconds, noName
 }
 
-final class DamagedWorld: LogWorld {
+final class DamagedWorld: TimedLogWorld {
     private let world: MemoryWorld
     private let damage: LogDamage?
 
