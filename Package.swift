@@ -362,7 +362,10 @@ let package = Package(
             ]),
         .target(
             name: "TestSupport",
-            dependencies: ["CLinux", "EventLog", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: [
+                "BluetoothLE", "CLinux", "EventLog", "Polling",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         // A site's log in memory, and what every log of a site has to do.

@@ -174,21 +174,9 @@ final class DBusWorld {
         return scanner
     }
 
-    struct NeverHappened: Error { var what: String }
-
     /// Turns the loop until a condition holds; it fails after ``untilLimit``.
-    func until(_ what: String, location: SourceLocation = #_sourceLocation, _ isSo: () -> Bool) throws {
-        var isLate = false
-        let guardian = loop.makeTimer { _ in isLate = true }
-        loop.set(guardian, at: loop.now + untilLimit)
-        defer { loop.end(guardian) }
-        while !isSo() {
-            if isLate {
-                Issue.record("never happened: \(what); \(recorder.changes)", sourceLocation: location)
-                throw NeverHappened(what: what)
-            }
-            try loop.turn()
-        }
+    func until(_ what: String, _ isSo: () -> Bool) throws {
+        try loop.turn(until: what, saw: "\(recorder.changes)", isSo)
     }
 
     func calls(_ member: String) -> [[String: Any]] { calls.filter { $0["call"] as? String == member } }

@@ -59,20 +59,6 @@ import Testing
         }
     }
 
-    /// Turns the loop until a condition holds; it fails after five minutes.
-    private static func turn(
-        _ loop: EventLoop, location: SourceLocation = #_sourceLocation, until isDone: () -> Bool
-    ) throws {
-        let alarm = loop.makeTimer { _ in }
-        let end = loop.now + .seconds(300)
-        while !isDone(), loop.now < end {
-            loop.set(alarm, at: loop.now + .milliseconds(100))
-            try loop.turn()
-        }
-        loop.end(alarm)
-        #expect(isDone(), sourceLocation: location)
-    }
-
     @Test(.enabled(if: hasTools, "gpsd and gpsd-clients are not installed"))
     func `fixes of a real gpsd; it goes away, comes back, and fixes go on`() throws {
         let held = try HeldPort()
@@ -82,10 +68,10 @@ import Testing
         source.start(notes)
         defer { source.stop() }
         // Nobody is there yet.
-        try Self.turn(loop) { !notes.reasons.isEmpty }
+        try loop.turn(until: "gpsd is missed") { !notes.reasons.isEmpty }
         #expect(notes.fixes.isEmpty)
         var daemon: Daemon? = try Daemon(port: held.number)
-        try Self.turn(loop) { notes.fixes.count >= 20 }
+        try loop.turn(until: "20 fixes came") { notes.fixes.count >= 20 }
         for fix in notes.fixes {
             #expect(abs(fix.coordinate.longitude - 16.3738) < 0.0001)
             #expect((48.2081...48.213).contains(fix.coordinate.latitude))
@@ -96,11 +82,11 @@ import Testing
         #expect(zip(notes.fixes, notes.fixes.dropFirst()).allSatisfy { $0.time <= $1.time })
         let losses = notes.reasons.count
         daemon?.end()
-        try Self.turn(loop) { notes.reasons.count > losses }
+        try loop.turn(until: "its end is noticed") { notes.reasons.count > losses }
         #expect(notes.reasons.last?.hasPrefix("gpsd is away") == true)
         daemon = try Daemon(port: held.number)
         let before = notes.fixes.count
-        try Self.turn(loop) { notes.fixes.count > before + 5 }
+        try loop.turn(until: "more fixes came") { notes.fixes.count > before + 5 }
         #expect(source.counters.connections >= 2)
         #expect(source.counters.malformed == 0)
         withExtendedLifetime((daemon, held)) {}
@@ -130,12 +116,11 @@ import Testing
         for _ in 0..<50 {
             let rubbish = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }
             send(peer, rubbish, rubbish.count, Int32(MSG_NOSIGNAL))
-            try Self.turn(loop) { true }
             source.drain()
         }
-        try Self.turn(loop) { source.counters.malformed > 0 }
+        try loop.turn(until: "malformed lines are counted") { source.counters.malformed > 0 }
         close(peer)
-        try Self.turn(loop) { !notes.reasons.isEmpty }
+        try loop.turn(until: "the connection is lost") { !notes.reasons.isEmpty }
         #expect(notes.fixes.isEmpty)
     }
 }

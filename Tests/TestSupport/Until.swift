@@ -3,6 +3,11 @@ import Glibc
 /// A condition that a test waited for and that did not become true.
 package struct NeverSo: Error, CustomStringConvertible {
     package let description: String
+
+    /// A condition, and what was there at the last look.
+    package init(_ what: String, saw: String) {
+        description = "not so after \(untilLimit): \(what); last seen: \(saw)"
+    }
 }
 
 /// How long ``until(_:saw:_:)`` waits at most. It bounds a hang on a slow machine; no test expects a condition to take long.
@@ -20,9 +25,7 @@ package func until(
 ) async throws {
     let end = ContinuousClock.now + untilLimit
     while try await !isSo() {
-        guard ContinuousClock.now < end else {
-            throw NeverSo(description: "not so after \(untilLimit): \(what); last seen: \(saw())")
-        }
+        guard ContinuousClock.now < end else { throw NeverSo(what, saw: saw()) }
         await Task.yield()
     }
 }

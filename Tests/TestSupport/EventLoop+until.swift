@@ -1,0 +1,25 @@
+import BluetoothLE
+package import Polling
+
+extension EventLoop {
+    /// Takes turns until a condition holds that something in the loop brings about.
+    ///
+    /// - Parameters:
+    ///   - what: the condition, in words.
+    ///   - saw: what was there at the last look, for the error.
+    ///   - isSo: whether it holds.
+    /// - Throws: ``NeverSo`` with `what` and `saw` after ``untilLimit``, or what a turn or `isSo` throws.
+    package func turn(
+        until what: String, saw: @autoclosure () -> String = "", _ isSo: () throws -> Bool
+    ) throws {
+        // It ends a turn that nothing else ends.
+        let alarm = makeTimer { _ in }
+        set(alarm, at: now + untilLimit)
+        defer { end(alarm) }
+        let limit = ContinuousClock.now + untilLimit
+        while try !isSo() {
+            guard ContinuousClock.now < limit else { throw NeverSo(what, saw: saw()) }
+            try turn()
+        }
+    }
+}
