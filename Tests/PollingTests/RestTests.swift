@@ -82,6 +82,7 @@ import Testing
     /// A loop that rests behind what it reads from `reports`, and has read something.
     private final class Resting {
         let loop: EventLoop
+        let clock = StoppableClock()
         let reports: TestPipe
         /// The octets that came from `reports`.
         private(set) var read = 0
@@ -89,7 +90,8 @@ import Testing
         private(set) var isEnded = false
 
         init(length: Duration = .seconds(60)) throws {
-            loop = try EventLoop()
+            let clock = clock
+            loop = try EventLoop(clock: { clock.now })
             reports = try TestPipe()
             _ = try loop.watch(reports.reader, for: .read, mayRest: true) { [unowned self] readiness in
                 read += RestingLoopTests.readAll(reports.reader)
@@ -97,7 +99,10 @@ import Testing
                 loop.restAfterTurn(for: length)
             }
             try reports.write("a")
+            // However long the turn takes, the loop has not waited.
+            clock.stop()
             try loop.turn()
+            clock.go()
             #expect(read == 1)
         }
     }
@@ -112,6 +117,8 @@ import Testing
         let resting = try Resting()
         let loop = resting.loop
         var fired: Instant?
+        resting.clock.stop()
+        loop.afterWaiting = { resting.clock.go() }
         let due = loop.now + .milliseconds(5)
         loop.set(loop.makeTimer { fired = $0 }, at: due)
         try resting.reports.write("b")
