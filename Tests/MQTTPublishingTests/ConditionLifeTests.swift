@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import Shipping
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
@@ -72,13 +73,12 @@ struct ConditionLifeTests {
         }
 
         /// What is retained once the states are these, by what follows `state/` and `tracker/`.
-        func retained(once states: [String: String], location: SourceLocation = #_sourceLocation) throws
-            -> [String: String]
-        {
-            let end = Date(timeIntervalSinceNow: 30)
-            while true {
-                let topics = try retained()
-                var now: [String: String] = [:]
+        func retained(once states: [String: String]) async throws -> [String: String] {
+            var topics: [String: String] = [:]
+            var now: [String: String] = [:]
+            try await until("\(states) are retained", saw: "\(now)") {
+                topics = try retained()
+                now = [:]
                 for (topic, payload) in topics {
                     guard let short = topic.split(separator: "beacons/lobby/").last,
                         topic.contains("lobby/state/")
@@ -86,12 +86,9 @@ struct ConditionLifeTests {
                     else { continue }
                     now[String(short)] = try presentObject(payload)["state"] as? String
                 }
-                if now == states, topics["beacons/lobby/availability"] == "online" { return topics }
-                guard Date() < end else {
-                    Issue.record("\(now) in place of \(states)", sourceLocation: location)
-                    return topics
-                }
+                return now == states && topics["beacons/lobby/availability"] == "online"
             }
+            return topics
         }
 
         /// What a Home Assistant shows that has just started: presence, tracker; absent where there is no entity.
@@ -111,16 +108,20 @@ struct ConditionLifeTests {
     ]
 
     @Test func `configured, satisfied, outage, back, gone, removed while the broker is away: as retained by a broker`()
-        throws
+        async throws
     {
         let world = try World()
-        func topics(_ states: [String: String]) throws -> [String: String] {
+        func topics(_ states: [String: String]) async throws -> [String: String] {
             try world.write()
-            return try world.retained(once: states)
+            return try await world.retained(once: states)
+        }
+        func expect(_ states: [String: String], shows shown: [String?]) async throws {
+            let topics = try await topics(states)
+            #expect(try world.shown(topics) == shown, "\(states)")
         }
         let health = HomeAssistantHealth.all.count
         try world.engine.add("staff", perBeacon: true, at: 1)
-        let configured = try topics(["state/staff": "unknown"])
+        let configured = try await topics(["state/staff": "unknown"])
         #expect(try world.shown(configured) == ["unavailable", nil])
         #expect(configured.keys.filter { $0.hasPrefix("homeassistant/") }.count == health + 1)
         #expect(configured[Self.discovery[0]] != nil)
@@ -128,32 +129,32 @@ struct ConditionLifeTests {
         world.engine.sighted(at: 2)
         let both = ["state/staff", "state/staff/\(Self.beacon)", "tracker/staff/\(Self.beacon)"]
         func all(_ state: String) -> [String: String] { Dictionary(uniqueKeysWithValues: both.map { ($0, state) }) }
-        let satisfied = try topics(all("satisfied"))
+        let satisfied = try await topics(all("satisfied"))
         #expect(try world.shown(satisfied) == ["on", "home"])
         #expect(Self.discovery.allSatisfy { satisfied[$0] != nil })
 
         world.engine.listening(false, at: 3)
         world.engine.advance(to: 63)
-        #expect(try world.shown(try topics(all("unknown"))) == ["unavailable", "unavailable"])
+        try await expect(all("unknown"), shows: ["unavailable", "unavailable"])
 
         world.engine.listening(true, at: 100)
         world.engine.sighted(at: 101)
-        let back = try topics(all("satisfied"))
+        let back = try await topics(all("satisfied"))
         #expect(try world.shown(back) == ["on", "home"])
         #expect(try presentObject(back["beacons/lobby/state/staff"] ?? "")["date"] as? String != nil)
 
         // Its beacon is forgotten (P1); Home Assistant's own topic stays.
         world.engine.advance(to: 131)
-        let gone = try topics(["state/staff": "unsatisfied", "tracker/staff/\(Self.beacon)": "unsatisfied"])
+        let gone = try await topics(["state/staff": "unsatisfied", "tracker/staff/\(Self.beacon)": "unsatisfied"])
         #expect(try world.shown(gone) == ["off", "not_home"])
         world.engine.sighted(at: 140)
-        #expect(try world.shown(try topics(all("satisfied"))) == ["on", "home"])
+        try await expect(all("satisfied"), shows: ["on", "home"])
 
         world.broker.stop()
         try world.engine.remove("staff", at: 150)
         try world.write()
         try world.broker.start()
-        let removed = try world.retained(once: [:])
+        let removed = try await world.retained(once: [:])
         #expect(try world.shown(removed) == [nil, nil])
         #expect(removed.keys.filter { $0.contains("staff") }.isEmpty)
         #expect(removed.keys.filter { $0.hasPrefix("homeassistant/") }.count == health)

@@ -177,4 +177,6 @@ package final class RunningGateway {
 extension RunningGateway {
     /// Its number.
     package var processID: Int32 { process.identifier }
+    /// The numbers of it and of its descendants.
+    package var family: [Int32] { process.family }
 }

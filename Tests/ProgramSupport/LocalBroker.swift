@@ -20,6 +20,14 @@ package final class LocalBroker {
     /// Kills it, with all that it kept.
     package func stop() { broker.stop(SIGKILL) }
 
+    /// Waits until a message of a topic contains a text, the retained one included; five minutes at most.
+    package func waitForMessage(with text: String, of topic: String) throws {
+        let subscriber = try Child(
+            Self.subscriber, ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v", "-t", topic])
+        defer { subscriber.end(SIGKILL) }
+        try subscriber.line(with: text)
+    }
+
     /// The first `count` messages of a subscription, each as its topic, a space and its payload; within five minutes.
     package func messages(_ count: Int, of topics: String..., location: SourceLocation = #_sourceLocation) throws
         -> [String]
