@@ -95,9 +95,10 @@ struct OrderWorld {
                 let name = entries[position].batch.key.gateway
                 let next = entries.indices.dropFirst(position + 1).first { entries[$0].batch.key.gateway == name }
                 if let next {
-                    let batch = entries[position].batch
-                    entries[position].batch = entries[next].batch
-                    entries[next].batch = batch
+                    // It is stored with the next one: none is stored before it was cut.
+                    let late = Entry(batch: entries[position].batch, stored: entries[next].stored)
+                    entries.insert(late, at: next + 1)
+                    entries.remove(at: position)
                 }
             }
             position += 1
