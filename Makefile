@@ -151,7 +151,7 @@ verify: ## Runs the slow checks, those that passed for the same content left out
 sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
 	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release --static-swift-stdlib $(SWIFT_FLAGS)
-	$(BUILD_DIR)/sample/release/Sample
+	$(BUILD_DIR)/sample/release/Sample $(or $(BEACON_SEED),1)
 	@# The eight lines with a choice of what they hear: what a test says, and what was recorded.
 	$(BUILD_DIR)/sample/release/Hear scripted
 	$(BUILD_DIR)/sample/release/Hear capture Tests/Sample/walk.jsonl
@@ -181,7 +181,7 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	  --filter ErasureTests $(SWIFT_FLAGS)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter FolderFuzzTests $(SWIFT_FLAGS)
-	BEACON_MODEL_DAYS=365 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
+	BEACON_MODEL_DAYS=365 BEACON_FORMS_DAYS=365 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter 'Site(Model|Forms)Tests' $(SWIFT_FLAGS)
 	BEACON_SESSIONS=1000 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileBrokerTests $(SWIFT_FLAGS)
@@ -207,15 +207,15 @@ grafana-check: deps release ## Runs every query of the dashboard docs/grafana.js
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublishingTests.ProcessTests $(SWIFT_FLAGS)
-	BEACON_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
+	BEACON_GATEWAY_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
-# Over so many seeds.
-SEEDS ?= 20
+# The number of runs.
+RUNS ?= 20
 site-chaos: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
-site-chaos: deps ## Kills and stops servers of a site's log while batches are written, over SEEDS=20: nothing acknowledged is missing, and it goes on within 10 s.
+site-chaos: deps ## Kills and stops servers of a site's log while batches are written, in RUNS=20 runs: nothing acknowledged is missing, and it goes on within 10 s.
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	BEACON_SITE_SEEDS=$(SEEDS) BEACON_SITE_STALL=10 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter SiteLogNATSTests.ChaosTests $(SWIFT_FLAGS)
+	BEACON_CHAOS_RUNS=$(RUNS) BEACON_SITE_STALL=10 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter SiteLogNATSTests.ChaosTests $(SWIFT_FLAGS)
 
 lint: ## Checks the format of all Swift sources; changes nothing.
 	$(SWIFT) format lint --strict --parallel -r Sources Tests docs Package.swift

@@ -323,7 +323,7 @@ let package = Package(
             path: "Tests/SettingsManual"),
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE"]),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE", "TestSupport"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "Examples",
@@ -461,7 +461,7 @@ let package = Package(
         .testTarget(
             name: "GatewayDaemonTests",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "BrokerSupport", "CommandSupport",
+                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport",
                 "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages", "Polling", "ProgramSupport",
                 "Shipping", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
                 .product(name: "SystemPackage", package: "swift-system"),

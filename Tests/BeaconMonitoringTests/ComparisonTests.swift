@@ -1,25 +1,24 @@
 import BluetoothLE
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
 
 /// The engine against the reference model, in generated worlds.
 ///
-/// `BEACON_WORLDS` sets how many (300), `BEACON_SEED` runs the one with that seed and prints it in full.
+/// `BEACON_WORLDS` sets the number of worlds, `BEACON_SEED` the seed of the first.
 @Suite struct ComparisonTests {
     private static let stepsPerWorld = 200
 
     @Test func `the engine does what the rules say, in every world`() async throws {
-        let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
-            return await Self.check([seed])
-        }
-        let count = environment["BEACON_WORLDS"].flatMap { UInt64($0) } ?? 300
+        let seeds = SeededGenerator.seeds(environment("BEACON_WORLDS", default: 300))
         // Two halves at once: each world is a computation of its own.
         await withTaskGroup(of: Void.self) { group in
             for half in 0..<2 as Range<UInt64> {
-                group.addTask { await Self.check(stride(from: half, to: count, by: 2)) }
+                group.addTask {
+                    await Self.check(stride(from: seeds.lowerBound + half, through: seeds.upperBound, by: 2))
+                }
             }
         }
     }

@@ -7,22 +7,20 @@ import Testing
 
 /// Processes that are killed at every call that changes something on the disk, in generated worlds.
 ///
-/// `BEACON_RESTART_WORLDS` sets how many worlds, `BEACON_SEED` runs the one with that seed.
+/// `BEACON_RESTART_WORLDS` sets the number of worlds, `BEACON_SEED` the seed of the first.
 @Suite struct RestartCrashTests {
     private static let stepsPerWorld = 45
 
     @Test func `N3, N4: killed at each write, fsync and rename, a gateway goes on as the rules say, in every world`()
         async throws
     {
-        let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["BEACON_SEED"].flatMap({ UInt64($0) }) {
-            _ = await Self.check([seed])
-            return
-        }
-        let count = environment["BEACON_RESTART_WORLDS"].flatMap { UInt64($0) } ?? 4
+        let count = environment("BEACON_RESTART_WORLDS", default: 4)
+        let seeds = SeededGenerator.seeds(count)
         let kills = await withTaskGroup(of: Int.self) { group in
             for half in 0..<2 as Range<UInt64> {
-                group.addTask { await Self.check(stride(from: half, to: count, by: 2)) }
+                group.addTask {
+                    await Self.check(stride(from: seeds.lowerBound + half, through: seeds.upperBound, by: 2))
+                }
             }
             return await group.reduce(0, +)
         }

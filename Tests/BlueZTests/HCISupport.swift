@@ -37,10 +37,6 @@ enum HCITest {
         return Array(lines[(begin + 1)...].prefix { $0.note == nil })
     }
 
-    /// The seed of a random test: the environment's BEACON_TEST_SEED, else one from the clock. The test prints it.
-    static let seed =
-        ProcessInfo.processInfo.environment["BEACON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-
     /// Bytes changed, cut, doubled or put in.
     static func mutate(_ octets: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var octets = octets

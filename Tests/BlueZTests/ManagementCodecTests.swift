@@ -160,8 +160,7 @@ import Testing
     }
 
     @Test func `mutated messages and reports never trap, and reports stay inside their message`() throws {
-        print("BEACON_TEST_SEED=\(HCITest.seed)")
-        var generator = SeededGenerator(state: HCITest.seed)
+        var generator = SeededGenerator(state: SeededGenerator.seed)
         let originals = try HCITest.fixture("management.jsonl").compactMap(\.received).map { HCITest.octets($0) }
         for _ in 0..<20_000 {
             let mutated = HCITest.mutate(originals.randomElement(using: &generator)!, &generator)

@@ -234,8 +234,7 @@ import Testing
     }
 
     @Test func `whatever others do, it never traps, and comes to a scan of its own when they are quiet`() {
-        print("BEACON_TEST_SEED=\(HCITest.seed)")
-        var generator = SeededGenerator(state: HCITest.seed)
+        var generator = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<300 {
             let radio = Radio(isExtended: .random(using: &generator))
             for _ in 0..<Int.random(in: 0..<60, using: &generator) {

@@ -17,10 +17,6 @@ func fixture<Line: Decodable>(_ name: String, of type: Line.Type) throws -> [Lin
     return try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
 }
 
-/// The seed of a random test: the environment's BEACON_TEST_SEED, else one from the clock. The test prints it.
-let testSeed =
-    ProcessInfo.processInfo.environment["BEACON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-
 /// An AD structure.
 func ad(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [UInt8(data.count + 1), type] + data }
 

@@ -1,5 +1,6 @@
 import Captures
 import Foundation
+import TestSupport
 import Testing
 
 /// What a tool makes of bytes that are piped through it.
@@ -107,7 +108,7 @@ func peakMemory() throws -> Int {
 
     @Test func `a gzip bomb costs time only`() throws {
         let scratch = Scratch()
-        let size = environment("CAPTURES_BOMB_MIB", default: 256)
+        let size = environment("BEACON_CAPTURE_BOMB_MIB", default: 256)
         // A log's brace and then blanks, so that all of it is looked at.
         try execute(
             "/bin/sh",

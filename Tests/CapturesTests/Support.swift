@@ -18,11 +18,6 @@ enum Fixtures {
     }
 }
 
-/// A number from the environment, for tests that run as often, or as randomly, as is asked for.
-func environment(_ name: String, default value: Int) -> Int {
-    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
-}
-
 /// What a capture gives, as something that can be compared.
 struct Contents: Equatable {
     /// A record: its time, adapter and content in numbers, then its payload.

@@ -5,7 +5,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// `run` and the process that ships for it. `BEACON_CHILD_KILLS` sets how often that one is killed.
+/// `run` and the process that ships for it. `BEACON_GATEWAY_CHILD_KILLS` sets how often that one is killed.
 @Suite(
     .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
 struct PublishingProcessTests {
@@ -15,7 +15,7 @@ struct PublishingProcessTests {
     @Test func `its publisher killed while beacons are heard, it misses no report and no event, and says it once`()
         async throws
     {
-        let kills = environment("BEACON_CHILD_KILLS", default: 6)
+        let kills = environment("BEACON_GATEWAY_CHILD_KILLS", default: 6)
         let gateways = (kills + Self.killsEach - 1) / Self.killsEach
         let killed = try await BlockingThreads.shared.map(gateways) { number in
             let kills = min(Self.killsEach, kills - number * Self.killsEach)

@@ -9,7 +9,7 @@ import Testing
 
 /// A copy that is made as the manual says, while the gateway runs: state first, then event files, without `current`.
 @Suite struct BackupTests {
-    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...8)
+    private static let seeds = SeededGenerator.seeds(8)
 
     /// A gateway that writes on while it is copied.
     private struct World {

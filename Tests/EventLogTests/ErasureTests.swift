@@ -7,12 +7,12 @@ import Testing
 @testable import BluetoothLE
 @testable import EventLog
 
-/// `BEACON_SEED` names one world; without it, so many; `BEACON_ERASURES` says in how many an erasure is killed at every
-/// call that changes a file. Without it these are two small ones.
+/// `BEACON_ERASURES` sets the number of worlds in which an erasure is killed at every call that changes a file; they are
+/// small ones up to two. `BEACON_SEED` is the seed of the first.
 @Suite struct ErasureTests {
-    private static let erasures = ProcessInfo.processInfo.environment["BEACON_ERASURES"].flatMap { UInt64($0) }
-    private static let killed = SeededGenerator.wanted.map { [$0] } ?? Array(1...(erasures ?? 2))
-    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...6)
+    private static let erasures = environment("BEACON_ERASURES", default: 2)
+    private static let killed = SeededGenerator.seeds(erasures)
+    private static let seeds = SeededGenerator.seeds(6)
 
     private static let beacon = Sample.beacon
     private static let torn = #"{"topic":"beacons/lobby/event/staff/\#(Sample.uuid)/100/7","qos":1,"ret"#
@@ -92,7 +92,7 @@ import Testing
 
     @Test(arguments: killed)
     func `an erasure that is killed at any call that changes a file is finished by the next one`(seed: UInt64) throws {
-        let world = try ErasureWorld(seed: seed, turns: Self.erasures == nil ? 8 : 25)
+        let world = try ErasureWorld(seed: seed, turns: Self.erasures > 2 ? 25 : 8)
         let beacon = world.random.pick(world.beacons)
         let truth = try ErasureTruth(world, beacon)
         let copy = try world.files()

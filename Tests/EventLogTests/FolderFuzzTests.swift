@@ -10,7 +10,7 @@ import Testing
 
 /// Folders that were damaged between two starts: no whole line is lost, no number is given twice, nothing traps.
 ///
-/// `BEACON_FOLDERS` sets how many folders, `BEACON_SEED` damages the one with that seed alone.
+/// `BEACON_FOLDERS` sets the number of folders, `BEACON_SEED` the seed of the first.
 @Suite struct FolderFuzzTests {
     /// What a journal did before that must not pass: the fuzzer has to notice it.
     enum Fault: CaseIterable {
@@ -23,10 +23,7 @@ import Testing
     }
 
     @Test func `folders that are damaged lose no whole line and no number`() async throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seeds =
-            environment["BEACON_SEED"].flatMap { UInt64($0) }.map { $0..<$0 + 1 }
-            ?? 0..<(environment["BEACON_FOLDERS"].flatMap { UInt64($0) } ?? 60)
+        let seeds = SeededGenerator.seeds(environment("BEACON_FOLDERS", default: 60))
         // As many at once as there are cores; the results are those of one after the other.
         let threads = BlockingThreads(width: ProcessInfo.processInfo.activeProcessorCount)
         let worlds = try await threads.map(seeds.count) { index in

@@ -19,10 +19,8 @@ import Testing
     }
 
     @Test func `no text whatever is more than a list of mistakes`() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seed = environment["MUTATION_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
-        let rounds = environment["MUTATION_ROUNDS"].flatMap(Int.init) ?? 1500
-        print("MUTATION_SEED=\(seed)")
+        let rounds = environment("BEACON_CONFIGURATION_MUTATIONS", default: 1500)
+        let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)
         let original = try Self.seedText()
         var refused = 0

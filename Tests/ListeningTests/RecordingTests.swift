@@ -183,10 +183,9 @@ func comparable(_ lines: [String]) throws -> [String] {
     @Test(arguments: formats.indices)
     func `T4: whatever happens to adapters, a replay says what was said live`(index: Int) throws {
         let (name, format) = Self.formats[index]
-        for round in 0..<environment("RECORD_ROUNDS", default: 6) {
-            let seed = UInt64(environment("RECORD_SEED", default: Int.random(in: 0..<1_000_000))) &+ UInt64(round)
+        for seed in SeededGenerator.seeds(environment("BEACON_RECORDINGS", default: 6)) {
             var random = SeededGenerator(state: seed)
-            let (world, config) = try world("\(round)-\(name)", format)
+            let (world, config) = try world("\(seed)-\(name)", format)
             var time = 0.0
             for _ in 0..<120 {
                 time += Double.random(in: 0.05...1.2, using: &random)
@@ -211,7 +210,7 @@ func comparable(_ lines: [String]) throws -> [String] {
             try world.go(to: time + Double.random(in: 0...15, using: &random))
             let said = try world.end()
             let again = try replayed(world.path, config)
-            #expect(again == said, "RECORD_SEED=\(seed) RECORD_ROUNDS=1")
+            #expect(again == said, "BEACON_SEED=\(seed)")
             if again != said { break }
         }
     }

@@ -112,7 +112,7 @@ import Testing
         source.start(notes)
         defer { source.stop() }
         let peer = accept(listener, nil, nil)
-        var random = SeededGenerator(state: SeededGenerator.wanted ?? 20_261_121)
+        var random = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<50 {
             let rubbish = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }
             send(peer, rubbish, rubbish.count, Int32(MSG_NOSIGNAL))

@@ -12,7 +12,7 @@ import Testing
 
 /// What a real broker holds in a condition's life, as whoever comes later is told it.
 @Suite(
-    .enabled(if: BrokerTools.areThere, BrokerTools.missing),
+    .enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)"),
     .enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
 struct ConditionLifeTests {
     /// A gateway's lines in files, its publisher, and the broker.

@@ -161,8 +161,8 @@ import Testing
     }
 
     @Test func `sessions by chance cost no line`() async throws {
-        let count = number("BEACON_SESSIONS", default: 24)
-        let seed = UInt64(number("BEACON_SEED", default: 1))
+        let count = environment("BEACON_SESSIONS", default: 24)
+        let seed = SeededGenerator.seed
         // Each process meets so many; then a good broker. They mostly wait: for what would have come, and for the next try.
         let each = 8
         let problems = try await BlockingThreads.shared.map((count + each - 1) / each) { group in

@@ -142,7 +142,7 @@ import Testing
     func `random lines, mutated ones and random acknowledgements never trap, and the broker ends with what is so`()
         throws
     {
-        var random = SeededGenerator.printed()
+        var random = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<20 {
             var options = try PresentOptions.make(homeAssistant: Bool.random(using: &random))
             options.trackersMax = Int.random(in: 0...4, using: &random)

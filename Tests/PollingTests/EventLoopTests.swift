@@ -1,7 +1,6 @@
 import BluetoothLE
 import Foundation
 import Polling
-import Synchronization
 import SystemPackage
 import Testing
 
@@ -346,66 +345,4 @@ import Testing
         #expect(suspended >= 0)
         #expect(BootClock.wall > 1_600_000_000_000_000_000)
     }
-}
-
-/// The machine's clock, which a test can stop: while it stands, a slow machine changes nothing.
-final class StoppableClock {
-    private var stopped: Instant?
-    var now: Instant { stopped ?? BootClock.now }
-    func stop() { stopped = BootClock.now }
-    func go() { stopped = nil }
-}
-
-/// A clock that goes when it is told to.
-final class TestClock {
-    var now: Instant = .earliest
-}
-
-/// A pipe that does not block.
-final class TestPipe {
-    let reader: FileDescriptor
-    let writer: FileDescriptor
-    private var isReaderOpen = true
-    private var isWriterOpen = true
-
-    init() throws {
-        let ends = try FileDescriptor.pipe()
-        reader = ends.readEnd
-        writer = ends.writeEnd
-        for end in [reader, writer] { _ = fcntl(end.rawValue, F_SETFL, O_NONBLOCK) }
-        signal(SIGPIPE, SIG_IGN)
-    }
-
-    deinit {
-        if isReaderOpen { try? reader.close() }
-        if isWriterOpen { try? writer.close() }
-    }
-
-    func write(_ text: String) throws { _ = try writer.writeAll(text.utf8) }
-
-    func drain() throws {
-        _ = try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { try reader.read(into: $0) }
-    }
-
-    func closeReader() throws {
-        isReaderOpen = false
-        try reader.close()
-    }
-
-    func closeWriter() throws {
-        isWriterOpen = false
-        try writer.close()
-    }
-}
-
-/// That a thread should end, and that it has.
-final class Flag: Sendable {
-    private let state = Atomic<Int>(0)
-    var isSet: Bool { state.load(ordering: .acquiring) > 0 }
-    func set() {
-        state.add(1, ordering: .releasing)
-        // The thread that it signals must be there for as long as it does.
-        while state.load(ordering: .acquiring) < 2 { sched_yield() }
-    }
-    func acknowledge() { state.add(1, ordering: .releasing) }
 }

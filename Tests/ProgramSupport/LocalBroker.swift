@@ -7,7 +7,7 @@ import Testing
 package final class LocalBroker {
     package static let subscriber = BrokerTools.subscribe
     package static let isThere = BrokerTools.areThere
-    package static let reason: Comment = "\(BrokerTools.reason)"
+    package static let reason: Comment = "\(BrokerTools.missing)"
 
     private let broker: Broker
     package var port: UInt16 { broker.port }

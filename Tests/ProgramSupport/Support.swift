@@ -43,11 +43,6 @@ package enum Fixtures {
 
 package func contents(of path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
 
-/// A number from the environment, for tests that run as often, or as randomly, as is asked for.
-package func environment(_ name: String, default value: Int) -> Int {
-    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
-}
-
 /// A folder for one test's files, gone with this value.
 package final class Scratch {
     package let url: URL

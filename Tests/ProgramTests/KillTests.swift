@@ -18,7 +18,7 @@ import Testing
     @Test(.enabled(if: Tool.isThere(KillTests.writer), "journal-writer is not built"))
     func `N3, N4: killed at random moments, no line is torn, lost or repeated, and every state is there`() throws {
         let kills = environment("BEACON_KILLS", default: 60)
-        let first = UInt64(environment("BEACON_SEED", default: 1))
+        let first = SeededGenerator.seed
         for life in 0..<(kills + 99) / 100 {
             try Self.live(seed: first &+ UInt64(life), kills: min(100, kills - life * 100))
         }

@@ -1,10 +1,11 @@
 import ProgramSupport
+import TestSupport
 import Testing
 
-/// Captures of every format, with the answers of the program that made them. `BEACON_SEEDS=20` makes twenty of each.
+/// Captures of every format, with the answers of the program that made them. `BEACON_MADE_CAPTURES=20` makes twenty of each.
 @Suite(.enabled(if: Tool.isThere(Tool.python), "python3 is not installed"))
 struct MadeCaptureTests {
-    static let seeds = Array(1...max(1, environment("BEACON_SEEDS", default: 1)))
+    static let seeds = SeededGenerator.seeds(environment("BEACON_MADE_CAPTURES", default: 1)).map { Int($0) }
 
     @Test(arguments: MadeCapture.formats, seeds)
     func `B1, B4, E1, X2: what was put into a capture is what replay tells`(format: String, seed: Int) throws {

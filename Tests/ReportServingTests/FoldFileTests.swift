@@ -12,7 +12,7 @@ import Testing
 
 /// What is kept of event files that are over, so that a start need not read them all.
 @Suite struct FoldFileTests {
-    private static let seeds = SeededGenerator.wanted.map { [$0] } ?? Array(1...8)
+    private static let seeds = SeededGenerator.seeds(8)
 
     @Test(arguments: seeds)
     func `a start on what is kept comes to what all lines come to, wherever a file ended`(seed: UInt64) async throws {

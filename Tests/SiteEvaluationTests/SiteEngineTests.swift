@@ -8,11 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct SiteEngineTests {
-    /// The seeds of the simulation runs: as many as `BEACON_SITE_ENGINE_RUNS` says, or the one of `BEACON_SEED`.
-    private static let seeds: ClosedRange<UInt64> = {
-        if let seed = SeededGenerator.wanted { return seed...seed }
-        return 1...(ProcessInfo.processInfo.environment["BEACON_SITE_ENGINE_RUNS"].flatMap { UInt64($0) } ?? 12)
-    }()
+    private static let seeds = SeededGenerator.seeds(environment("BEACON_SITE_ENGINE_RUNS", default: 12))
 
     private func texts(_ lines: [SiteLine]) -> [String] { lines.map { String(decoding: $0.octets, as: UTF8.self) } }
 

@@ -11,8 +11,8 @@ import Testing
 @Suite(.serialized) struct ChaosTests {
     enum Fault: CaseIterable { case leaderKilled, followerKilled, leaderStopped, allKilled }
 
-    /// One in the suite; `make site-chaos` says how many.
-    static let seeds = 1...max(1, Int(ProcessInfo.processInfo.environment["BEACON_SITE_SEEDS"] ?? "") ?? 1)
+    /// `make site-chaos` sets how many.
+    static let seeds = SeededGenerator.seeds(environment("BEACON_CHAOS_RUNS", default: 1))
     /// How long nothing may be acknowledged after one server was killed, seconds; a time, and so not judged in the suite.
     static let stallMax = Int(ProcessInfo.processInfo.environment["BEACON_SITE_STALL"] ?? "").map {
         Duration.seconds($0)
@@ -22,13 +22,13 @@ import Testing
 
     @Test(arguments: NATSServers.Setup.clusters, seeds)
     func `what was acknowledged is in the log, whichever servers are killed`(
-        _ setup: NATSServers.Setup, _ seed: Int
+        _ setup: NATSServers.Setup, _ seed: UInt64
     ) async throws {
         let servers = try await NATSServers(setup.program, setup.count)
         let world = try NATSWorld(servers.addresses, replicas: 3, site: "hq", answerTime: .seconds(5))
         let log = try #require(try await world.client() as? NATSLog)
         let writer = try StubbornWriter(world, log)
-        var generator = SeededGenerator(state: UInt64(seed))
+        var generator = SeededGenerator(state: seed)
         var stalls: [Fault: Duration] = [:]
         for fault in Fault.allCases.shuffled(using: &generator) {
             try await writer.goOn(batches: Self.batches)

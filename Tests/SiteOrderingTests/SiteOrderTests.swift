@@ -7,11 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct SiteOrderTests {
-    /// So many worlds, or the one whose seed is wanted.
-    private static let worlds: ClosedRange<UInt64> = {
-        if let seed = SeededGenerator.wanted { return seed...seed }
-        return 1...(ProcessInfo.processInfo.environment["BEACON_SITE_WORLDS"].flatMap { UInt64($0) } ?? 300)
-    }()
+    private static let worlds = SeededGenerator.seeds(environment("BEACON_SITE_WORLDS", default: 300))
 
     /// What an order tells, in words.
     private func told(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (

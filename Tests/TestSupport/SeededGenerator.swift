@@ -8,8 +8,11 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// The numbers of a seed, which a test prints and takes again.
     package init(state: UInt64) { self.state = state }
 
-    /// The seed of the environment's `BEACON_SEED`; absent where it names none.
-    package static var wanted: UInt64? { ProcessInfo.processInfo.environment["BEACON_SEED"].flatMap { UInt64($0) } }
+    /// The seed of every random test: `BEACON_SEED` of the environment, else 1.
+    package static let seed = UInt64(environment("BEACON_SEED", default: 1))
+
+    /// The seeds of a number of simulation runs: ``seed`` and those after it.
+    package static func seeds(_ count: Int) -> ClosedRange<UInt64> { seed...seed + UInt64(count) - 1 }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -25,4 +28,18 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     package mutating func chance(_ percent: Int) -> Bool { next() % 100 < UInt64(percent) }
     /// One of these, which are some.
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+}
+
+/// A number from 1 on that the environment can set. Each variable is read by one suite; ``SeededGenerator/seed`` is every suite's.
+///
+/// - Parameters:
+///   - name: the variable.
+///   - value: its value if it is not set.
+/// - Returns: the number.
+package func environment(_ name: String, default value: Int) -> Int {
+    guard let text = ProcessInfo.processInfo.environment[name] else { return value }
+    guard let number = Int(text), number >= 1 else {
+        preconditionFailure("\(name) is \(text), must be a number from 1 on")
+    }
+    return number
 }

@@ -25,6 +25,7 @@ HOLLOW = re.compile(
     r"|Since when|When it (?:begins|ends)|Who is who|Which(?: one)?|As it was(?: given| printed)?|Whether (?:it is|they are|so)"
     r"|The same(?: of each)?|Nothing(?: yet)?|It has nothing of its own|How it (?:is|stands|ends)|An empty one)\.$",
     re.MULTILINE)
+VARIABLE = re.compile(r'\benvironment(?:\(|\[)"([A-Z][A-Z0-9_]+)"')
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 
 
@@ -38,6 +39,20 @@ def check(tree):
     yield from lengths(tree)
     yield from version(tree)
     yield from formats(tree)
+    yield from variables(tree)
+
+
+def variables(tree):
+    """A variable of the environment sets something of one suite: if two read it, a campaign of one changes the other."""
+    readers = {}
+    for path in tree.ending(".swift", under="Tests/"):
+        for name in VARIABLE.findall(tree.text(path)):
+            readers.setdefault(name, set()).add(path)
+    for name, paths in sorted(readers.items()):
+        if not name.startswith("BEACON_"):
+            yield Finding(min(paths), 0, f"reads {name}: variables of tests begin with BEACON_")
+        for path in sorted(paths)[1:]:
+            yield Finding(path, 0, f"reads {name}, as {min(paths)} does: give each suite its own variable")
 
 
 def formats(tree):

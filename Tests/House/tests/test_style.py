@@ -76,5 +76,23 @@ class Version(unittest.TestCase):
             self.assertEqual(len(said(style.check(tree().with_text(path, text)))), 1, text)
 
 
+class Variables(unittest.TestCase):
+    def found(self, **sources):
+        world = tree()
+        for name, text in sources.items():
+            world = world.with_text(f"Tests/ValuesTests/{name}.swift", text)
+        return said(style.check(world))
+
+    def test_each_suite_has_its_own(self):
+        one, two = 'environment("BEACON_RUNS", default: 3)', 'environment("BEACON_KILLS", default: 3)'
+        self.assertEqual(self.found(A=one + one, B=two), [])
+        found = self.found(A=one, B='ProcessInfo.processInfo.environment["BEACON_RUNS"]')
+        self.assertEqual(len(found), 1)
+        self.assertIn("Tests/ValuesTests/B.swift", found[0])
+
+    def test_a_seed_of_ones_own_is_found(self):
+        self.assertEqual(len(self.found(A='environment("RANGING_SEED", default: 1)')), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
