@@ -128,7 +128,7 @@ import Testing
             var hasAll = comes(all.count, seconds: 2)
             // What waits for somebody waits longer than a test: it is started again.
             if !hasAll { try startAgain() }
-            hasAll = hasAll || comes(all.count, seconds: 20)
+            hasAll = hasAll || comes(all.count, seconds: 300)
             // Each at its first time, in order: what a session took before, it has.
             let came = Subscriber.distinct(broker.came.now.numbers)
             if !hasAll || came != all { problems.append("\(came) came; \(said.suffix(5))") }
@@ -153,7 +153,7 @@ import Testing
     func `a hostile broker costs no line`(mode: HostileMode) async throws {
         let problems = try await BlockingThreads.shared.run {
             let world = try World([mode])
-            let isPlayed = world.plays(1, seconds: 20)
+            let isPlayed = world.plays(1, seconds: 300)
             try world.recovers()
             return (isPlayed ? [] : ["it was not played"]) + world.problems
         }
