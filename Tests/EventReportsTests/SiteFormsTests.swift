@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What a report says first of beacons that are not known to be here, whose number is this: some, or none.
+    /// The first words of a report, by the number of beacons of which nothing is known. With seed 1 there are some.
     private static func words(_ unknown: Int) -> String {
         unknown > 0 ? "Nobody is known to be here, \(unknown) not known" : "Nobody was here when that was last known"
     }

@@ -59,7 +59,7 @@ import Testing
         }
         let broker = world.broker
         let versions = broker.came.now.connects.map(\.version)
-        #expect(versions.count >= 7 && versions.allSatisfy { $0 == 5 }, "\(versions)")
+        #expect((7...12).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
         #expect(try ShippingCheckpoint.read(world.options.checkpoint)?.five == "127.0.0.1:\(broker.port)")
     }
 
@@ -71,7 +71,7 @@ import Testing
         try ShippingCheckpoint(position: LinePosition(sequence: 0), five: place).write(world.options.checkpoint)
         try world.run { _ in #expect(world.waits(for: 40)) }
         let versions = world.broker.came.now.connects.map(\.version)
-        #expect(versions.count >= 5 && versions.allSatisfy { $0 == 5 }, "\(versions)")
+        #expect((5...10).contains(versions.count) && versions.allSatisfy { $0 == 5 }, "\(versions)")
 
         let other = try World { link, number in
             guard let packet = link.packet() else { return }
@@ -246,7 +246,7 @@ import Testing
             try publisher.until("it has come that far") { publisher.status.shipped >= 20 }
         }
         #expect(Subscriber.distinct(world.broker.came.now.numbers) == Array(1...20))
-        #expect(world.broker.came.now.connects.count >= 2)
+        #expect((2...4).contains(world.broker.came.now.connects.count))
     }
 
     // MARK: Topics

@@ -148,7 +148,8 @@ import Testing
         try loop.turn()
         #expect(resting.read == 21)
         #expect(loop.now - begin >= .milliseconds(200))
-        #expect(loop.wakeUps == 2)
+        // One less if the rest was over before the loop waited for its end.
+        #expect(loop.wakeUps <= 2)
     }
 
     @Test func `a turn that does not wait handles all that is ready, in a rest too`() throws {

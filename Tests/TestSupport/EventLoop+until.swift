@@ -12,13 +12,13 @@ extension EventLoop {
     package func turn(
         until what: String, saw: @autoclosure () -> String = "", _ isSo: () throws -> Bool
     ) throws {
-        // It ends a turn that nothing else ends.
-        let alarm = makeTimer { _ in }
-        set(alarm, at: now + untilLimit)
-        defer { end(alarm) }
         let limit = ContinuousClock.now + untilLimit
+        let alarm = makeTimer { _ in }
+        defer { end(alarm) }
         while try !isSo() {
             guard ContinuousClock.now < limit else { throw NeverSo(what, saw: saw()) }
+            // It ends a turn that nothing else ends.
+            set(alarm, at: now + untilLimit)
             try turn()
         }
     }

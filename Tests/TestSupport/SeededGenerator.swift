@@ -8,7 +8,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// The numbers of a seed, which a test prints and takes again.
     package init(state: UInt64) { self.state = state }
 
-    /// The seed of every random test: `BEACON_SEED` of the environment, else 1.
+    /// The seed of random tests that is not a constant: `BEACON_SEED` of the environment, else 1.
     package static let seed = UInt64(environment("BEACON_SEED", default: 1))
 
     /// The seeds of a number of simulation runs: ``seed`` and those after it.

@@ -43,7 +43,7 @@ def check(tree):
 
 
 def variables(tree):
-    """A variable of the environment sets something of one suite: if two read it, a campaign of one changes the other."""
+    """A variable of the environment sets something of one file of tests: if two read it, a campaign of one changes the other."""
     readers = {}
     for path in tree.ending(".swift", under="Tests/"):
         for name in VARIABLE.findall(tree.text(path)):
