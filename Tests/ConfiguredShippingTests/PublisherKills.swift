@@ -98,7 +98,7 @@ struct PublisherKills {
         expect(ending == 0, "it ended with \(ending)")
         while try gateway.log.next() != nil {}
         let said = gateway.log.lines
-        // Once an episode; one is over, and said to be, if a publisher has run for a minute.
+        // One line when an episode starts, and one when it ends: after a publisher has run for a minute.
         let begun = said.count { $0.contains("mqtt: the publisher's process") && $0.contains("it is started again") }
         let over = said.count { $0.contains("mqtt: the publisher's process runs on") }
         expect((over...over + 1).contains(begun) && begun > 0, "it was not said once an episode: \(said)")

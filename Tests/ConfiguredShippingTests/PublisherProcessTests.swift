@@ -50,7 +50,7 @@ struct PublishingProcessTests {
         }
         subscriber.end(SIGKILL)
         #expect(last["state"] as? String == "waiting")
-        // Without a change the next one is told after 60 s of the gateway's time.
+        // Without a change the gateway publishes the next status after 60 s of its own time.
         #expect(try #require(last["uptime"] as? Double) - uptime < 60)
         #expect(gateway.end() == 0)
     }

@@ -85,10 +85,10 @@ import Testing
         let all = subscriber.all
         #expect(isComplete, "seed \(seed): \(Set(all).count) of \(count); \(gateway.said.suffix(5))")
         #expect(Subscriber.distinct(all) == Array(1...count), "seed \(seed)")
-        // Each further connection repeats at most a window of lines. The subscriber's own connection ends with the broker:
-        // what it had not acknowledged comes again too, 20 at most.
+        // Each further connection repeats at most a window of lines. If the broker stops, the subscriber's connection ends too,
+        // and at most 20 lines that it had not acknowledged are repeated.
         let cuts = proxy.connections - 1
-        // A broker that stands still for longer than the keep-alive ends a connection too.
+        // A broker that is stopped for longer than the keep-alive ends a connection too.
         #expect(cuts <= 3 * faults + 10, "seed \(seed): \(cuts) further connections after \(faults) faults")
         let most = cuts * window + stops * 20
         #expect(all.count - count <= most, "seed \(seed): \(all.count - count) twice in \(cuts) cuts, \(stops) stops")

@@ -40,7 +40,7 @@ import Testing
         subscriber.end()
         #expect(Subscriber.distinct(subscriber.all) == Array(1...count), "seed \(seed)")
         #expect(world.process.starts >= kills + 1)
-        // An episode is said once, whatever happens in it. It is over if a process has run for a minute, which is said too.
+        // One remark when an episode starts, and one when it ends: after a process has run for a minute.
         let begun = world.remarks.count { $0.contains("the publisher's process") && $0.contains("it is started again") }
         let over = world.remarks.count { $0.contains("the publisher's process runs on") }
         #expect(begun > 0 && (over...over + 1).contains(begun), "\(world.remarks)")
@@ -48,7 +48,7 @@ import Testing
         print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) came twice")
     }
 
-    @Test func `it has no descriptor, capability or memory but what it needs`() throws {
+    @Test func `it has only the descriptors, capabilities and memory that it needs`() throws {
         // What a parent has open without saying that nobody is to inherit it.
         let leak = Glibc.open("/etc/passwd", O_RDONLY)
         defer { close(leak) }
@@ -204,7 +204,7 @@ import Testing
         return ["publish", folder.file("events"), "--config", folder.file("g.yaml"), "--follow"]
     }
 
-    @Test func `it has no variable but what it needs`() throws {
+    @Test func `it has only the variables that it needs`() throws {
         let folder = try TestFolder()
         let broker = try Broker(folder)
         try EventFiles(folder.file("events")).append(5)

@@ -4,7 +4,7 @@ import Polling
 import Synchronization
 import SystemPackage
 
-/// The machine's clock, which a test can stop: while it stands, a slow machine changes nothing.
+/// The machine's clock, which a test can stop. While it is stopped, the speed of the machine has no effect.
 final class StoppableClock {
     private var stopped: Instant?
     var now: Instant { stopped ?? BootClock.now }
@@ -12,7 +12,7 @@ final class StoppableClock {
     func go() { stopped = nil }
 }
 
-/// A clock that goes when it is told to.
+/// A clock that a test sets.
 final class TestClock {
     var now: Instant = .earliest
 }
