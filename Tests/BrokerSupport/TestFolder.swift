@@ -2,7 +2,7 @@ import Foundation
 
 /// A folder for one test's files, gone with this value.
 package final class TestFolder {
-    package let path = "/tmp/mqtt-\(UUID().uuidString.prefix(8))"
+    package let path = FileManager.default.temporaryDirectory.path + "/mqtt-\(UUID().uuidString.prefix(8))"
 
     package init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -46,7 +46,7 @@ private final class Caller {
 /// A status server in turns that a test takes, by a clock that it sets.
 private final class Desk {
     // sockaddr_un holds 107 octets.
-    let folder = "/tmp/bgs-\(UUID().uuidString.prefix(8))"
+    let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
     var path: String { folder + "/status.sock" }
     let loop: EventLoop
     let clock = SetClock()
@@ -198,7 +198,7 @@ private final class Desk {
     }
 
     @Test func `a file in the status socket's place is never removed`() throws {
-        let folder = "/tmp/bgs-\(UUID().uuidString.prefix(8))"
+        let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/status.sock"
@@ -244,7 +244,7 @@ private final class Desk {
     }
 
     @Test func `status asks again where its answer ends early, and says that a gateway runs and is too busy`() throws {
-        let folder = "/tmp/bgs-\(UUID().uuidString.prefix(8))"
+        let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let file = folder + "/g.yaml"
@@ -281,7 +281,7 @@ private final class Desk {
     }
 
     @Test func `status tells a gateway that is too busy from one that does not run`() throws {
-        let folder = "/tmp/bgs-\(UUID().uuidString.prefix(8))"
+        let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/status.sock"

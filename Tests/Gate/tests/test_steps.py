@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -14,7 +15,7 @@ budget=%d
 grace=1
 %s
 [[ ${1-} != --do ]] || run_function "$@"
-trap 'stop_group; rm -rf "$work"' EXIT
+trap 'stop_group; remove_work' EXIT
 %s
 print_table
 """
@@ -71,6 +72,19 @@ class StepsTests(unittest.TestCase):
         self.assertEqual(status, 124, said)
         self.assertIn("=== first was ended: it reached the limit of 1 s for all steps", said)
         self.assertIn("=== second: not started, all steps together have reached the limit of 1 s for all steps", said)
+
+    def test_temporary_files_of_a_step_are_removed_even_below_a_mount(self):
+        status, said = run("files() { mkdir $(mktemp -d)/held; cd $TMPDIR/*/held; pwd; touch file; (($(id -u))) ||"
+                           " { mount --bind . . && mount -o remount,bind,ro .; }; }",
+                           "step first 20 files; folder=$work; trap 'remove_work; ls -d $folder' EXIT")
+        folder = re.search(r"^(/.*)/tmp/[^/]+/held$", said, re.M)[1]
+        self.assertIn(f"ls: cannot access '{folder}'", said)
+        self.assertEqual(status, 2, said)
+
+    def test_too_little_disk_space_is_an_error_that_names_the_folder(self):
+        status, said = run("", "free_space=0; check_disk; free_space=10000000; check_disk")
+        self.assertEqual(status, 1, said)
+        self.assertIn(f"too little free disk space at {os.getcwd()}: free 10000000 GB and try again", said)
 
 
 def running(words):

@@ -5,9 +5,11 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "suites"
 LOADER = importlib.machinery.SourceFileLoader("suites", str(PATH))
@@ -22,8 +24,9 @@ echo '◇ Test "each is read" started.'
 echo '◇ Test case passing 1 argument x → 1 to "each is read" started.'
 echo '✔ Test case passing 1 argument x → 1 to "each is read" passed after 0.1 seconds.'
 echo '✔ Test "each is read" with 2 test cases passed after 3.5 seconds.'
-echo '➜ Test "not here" skipped: "root may read everything"'
 echo '✔ Test run with 3 tests in 1 suite passed after 3.8 seconds.'
+"""
+SKIPPED = GOOD + """echo '➜ Test "a full disk" skipped: "this user may not mount"'
 """
 FAILED = """echo '◇ Test "a line is read" started.'
 echo '✘ Test "a line is read" recorded an issue at OneTests.swift:5:9: Expectation failed: 1 == 2'
@@ -72,6 +75,20 @@ class SuitesTests(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("OneTests.swift:5:9", said)
         self.assertEqual(said.splitlines()[-1], "0 passed, 1 failed; failed: one")
+
+    def test_a_skipped_test_is_named_and_is_a_failure_for_users_who_may_mount(self):
+        for right, expected, last in [(True, 1, "2 passed, 0 failed; failed: one"), (False, 0, "2 passed, 0 failed")]:
+            with unittest.mock.patch.object(suites, "may_mount", return_value=right):
+                status, said = run(SKIPPED)
+            self.assertEqual(status, expected, said)
+            self.assertIn('one: ➜ Test "a full disk" skipped: "this user may not mount"', said)
+            self.assertEqual(said.splitlines()[-1], last)
+
+    def test_temporary_files_are_removed(self):
+        for rest in ["", "exit 3", "sleep 60"]:
+            _, said = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
+            folder = pathlib.Path(re.search("recorded an issue in (.+)", said)[1])
+            self.assertFalse(folder.exists(), said)
 
     def test_a_test_that_hangs_is_named_and_all_its_processes_end(self):
         status, said = run(HANGS, fewest=0, limit=1)
