@@ -34,8 +34,8 @@ LAB_PACKAGES := bluez busybox-static dbus e2fsprogs python3 qemu-system-x86
 LAB_SYSTEMD_PACKAGES := $(LAB_PACKAGES) debootstrap kmod systemd
 BROWSER_PACKAGES := chromium python3
 HOME_ASSISTANT_PACKAGES := python3-venv
-TEST_PACKAGES := debhelper dbus gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients nats-server openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
-  python3-jsonschema python3-venv systemd tshark udev unzip zstd
+TEST_PACKAGES := debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db mandoc mosquitto mosquitto-clients nats-server nodejs openssl prometheus python3 python3-dbus python3-gi python3-gps python3-jinja2 \
+  python3-jsonschema python3-venv systemd tshark udev unzip zsh zstd
 
 # The libraries that are products.
 DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location

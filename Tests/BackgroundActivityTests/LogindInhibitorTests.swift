@@ -49,8 +49,7 @@ private final class LogindWorld {
     }
 }
 
-@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"))
-struct LogindInhibitorTests {
+@Suite struct LogindInhibitorTests {
     @Test func `a session holds a lock that logind knows, until it is invalidated`() throws {
         let world = try LogindWorld()
         try world.startLogind()

@@ -8,7 +8,7 @@ import Testing
 @testable import BlueZ
 
 /// How the scanner starts and stops, against a stand-in for bluetoothd on a real, private bus.
-@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"), .serialized)
+@Suite(.serialized)
 struct DBusScannerLifeTests {
     // MARK: Starting
 

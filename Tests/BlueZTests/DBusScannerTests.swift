@@ -8,7 +8,7 @@ import Testing
 @testable import BlueZ
 
 /// The scanner against a stand-in for bluetoothd on a real, private bus.
-@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"), .serialized)
+@Suite(.serialized)
 struct DBusScannerTests {
     private let beacon = DeviceAddress(0xC000_0000_0001, kind: .random)
 

@@ -7,7 +7,7 @@ import Testing
 @testable import BlueZ
 
 /// The watchdog's ladder, and messages that no bluetoothd sends.
-@Suite(.enabled(if: PrivateBus.canRun, "\(PrivateBus.reason)"), .serialized)
+@Suite(.serialized)
 struct DBusStepTests {
     @Test func `a restarted scan stops listening until it runs again`() throws {
         let world = try DBusWorld()

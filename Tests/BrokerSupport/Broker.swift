@@ -8,10 +8,6 @@ package enum BrokerTools {
     package static let subscribe = "/usr/bin/mosquitto_sub"
     package static let publish = "/usr/bin/mosquitto_pub"
     package static let openssl = "/usr/bin/openssl"
-    package static let missing = "mosquitto, mosquitto-clients or openssl is missing"
-    package static let areThere = [broker, subscribe, publish, openssl].allSatisfy {
-        FileManager.default.isExecutableFile(atPath: $0)
-    }
 }
 
 /// A real broker with a configuration of its own.

@@ -12,8 +12,6 @@ func pipe(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws
     return try output.bytes
 }
 
-let hasZstd = FileManager.default.isExecutableFile(atPath: "/usr/bin/zstd")
-
 /// The most memory that this process ever had, in KiB.
 func peakMemory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -51,8 +49,7 @@ func peakMemory() throws -> Int {
         #expect(garbage.damages.map(\.reason).contains { $0.contains("not gzip") })
     }
 
-    @Test(.enabled(if: hasZstd, "zstd is not installed"))
-    func `zstd is read as what it holds`() throws {
+    @Test func `zstd is read as what it holds`() throws {
         let capture = try Generated("pcapng-201", reports: 500, seed: 1).bytes
         let whole = try contents(capture)
         let bytes = try pipe(capture, through: "zstd")
@@ -71,7 +68,7 @@ func peakMemory() throws -> Int {
         #expect(long.sightings.starts(with: cut.sightings))
     }
 
-    @Test(.enabled(if: hasZstd, "zstd is not installed"), arguments: [1, 100, 4096, 128 * 1024])
+    @Test(arguments: [1, 100, 4096, 128 * 1024])
     func `zstd with a corrupt end gives what is whole before it and says so`(windowSize: Int) throws {
         let options = CaptureOptions(windowSize: windowSize)
         // A frame of one block, and one of several, with a checksum of four bytes behind the last.
@@ -95,8 +92,7 @@ func peakMemory() throws -> Int {
         #expect(result.damageTotal >= 1)
     }
 
-    @Test(.enabled(if: hasZstd, "zstd is not installed"))
-    func `zstd that looks back too far is refused with what to do`() throws {
+    @Test func `zstd that looks back too far is refused with what to do`() throws {
         let scratch = Scratch()
         try execute("/bin/sh", ["-c", "head -c 1000 /dev/zero | zstd -q --ultra -22 --long=30 > \(scratch.path)"])
         #expect {

@@ -88,12 +88,8 @@ struct PublisherKills {
         expect(sightings(status) == heard, "\(sightings(status)) of \(heard) were heard")
         let page = try Gateway.run("status", "--config", file).text
         expect(page.contains("the publisher's process ended"), "the page does not say it: \(page)")
-        if Tool.hasSchemaValidator {
-            let said = try Gateway.run("status", "--json", "--config", file)
-            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-            let ending = try ProgramSupport.run(Tool.python, [validator, "--kind", "status"], input: said.output)
-            expect(ending.status == 0, ending.errors)
-        }
+        let valid = try Schema.validate(Gateway.run("status", "--json", "--config", file).output, ["--kind", "status"])
+        expect(valid.status == 0, valid.errors)
         let ending = gateway.end()
         expect(ending == 0, "it ended with \(ending)")
         while try gateway.log.next() != nil {}

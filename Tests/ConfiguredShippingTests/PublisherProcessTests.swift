@@ -6,9 +6,7 @@ import TestSupport
 import Testing
 
 /// `run` and the process that ships for it. `BEACON_GATEWAY_CHILD_KILLS` sets how often that one is killed.
-@Suite(
-    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
-struct PublishingProcessTests {
+@Suite struct PublishingProcessTests {
     /// So many kills are one gateway's; more are those of others beside it, all at once.
     private static let killsEach = 12
 

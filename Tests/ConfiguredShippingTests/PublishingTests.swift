@@ -4,9 +4,7 @@ import ProgramSupport
 import Testing
 
 /// `run` with a broker, over a private bus.
-@Suite(
-    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
-struct PublishingTests {
+@Suite struct PublishingTests {
     private func mqtt(_ status: [String: Any]) -> [String: Any] { status["mqtt"] as? [String: Any] ?? [:] }
 
     @Test func `with a broker that is down from the start it hears, writes, says so, and ships later`() throws {
@@ -26,12 +24,7 @@ struct PublishingTests {
         let waiting = mqtt(try gateway.status())
         #expect(waiting["shipped"] as? Int == 0)
         #expect(waiting["backlog"] as? Int ?? 0 >= 4)
-        if Tool.hasSchemaValidator {
-            let said = try Gateway.run("status", "--json", "--config", file)
-            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-            let ending = try run(Tool.python, [validator, "--kind", "status"], input: said.output)
-            #expect(ending.status == 0, "\(ending.errors)")
-        }
+        try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
         #expect(try Gateway.run("status", "--config", file).text.contains("can't be reached"))
         try broker.start()
         try gateway.until("all is shipped") {
@@ -135,7 +128,7 @@ struct PublishingTests {
 }
 
 /// `publish` from the command line, and the files with mosquitto's client alone.
-@Suite(.enabled(if: LocalBroker.isThere, LocalBroker.reason)) struct PublishCommandTests {
+@Suite struct PublishCommandTests {
     private static func line(_ number: Int) -> String {
         #"{"topic":"beacons/lobby/event/staff","qos":1,"retain":false,"payload":{"version":2,"type":"event","#
             + #""gateway":"lobby","boot":"aaaaaaaa-00000001","sequence":\#(number),"date":"2026-11-21T07:46:27.123456Z","time":1795247187123,"monotonic":1}}"#
@@ -223,8 +216,7 @@ struct PublishingTests {
         #expect(damaged.errors.contains("does not say how far lines were shipped"), "\(damaged.errors)")
     }
 
-    @Test(.enabled(if: Tool.isThere("/usr/bin/jq"), "jq is missing"))
-    func `the files ship with nothing but jq and mosquitto_pub`() throws {
+    @Test func `the files ship with nothing but jq and mosquitto_pub`() throws {
         let world = try World()
         let lines = try world.received(20, "beacons/lobby/events") {
             let ending = try run(

@@ -4,9 +4,7 @@ import ProgramSupport
 import Testing
 
 /// What is deleted of the event files where a broker is configured, and no publisher has said yet what it has shipped.
-@Suite(
-    .enabled(if: LiveWorld.canRun, LiveWorld.reason), .enabled(if: LocalBroker.isThere, LocalBroker.reason))
-struct RetentionBeforePublishingTests {
+@Suite struct RetentionBeforePublishingTests {
     private func deleted(_ status: [String: Any]) -> Int {
         (status["output"] as? [String: Any])?["deletedSegments"] as? Int ?? -1
     }

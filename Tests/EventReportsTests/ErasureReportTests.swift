@@ -70,11 +70,7 @@ import Testing
         #expect(json["kind"] as? String == "erasure" && json["dryRun"] as? Bool == isDry)
         #expect(json["erased"] as? Int == 3 && json["cleared"] as? Int == 0 && json["damaged"] as? Int == 0)
         #expect(json["files"] as? Int == 1)
-        if Tool.hasSchemaValidator {
-            let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-            let held = try run(Tool.python, [validator, "--kind", "reports"], input: Array(erase("--json").text.utf8))
-            #expect(held.status == 0, "\(held.errors)")
-        }
+        try Schema.expectValid(erase("--json").output, "--kind", "reports")
         let csv = try #require(SiteForms.records(erase("--csv").text).first)
         #expect(csv["erased"] == "3" && csv["cleared"] == "0" && csv["files"] == "1" && csv["minor"] == "7")
         #expect(csv["dry_run"] == "\(isDry)")

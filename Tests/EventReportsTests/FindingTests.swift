@@ -50,7 +50,7 @@ import Testing
 }
 
 /// Pages as a browser shows and prints them.
-@Suite(.enabled(if: Browser.isThere, "chromium is not installed")) struct PageInBrowserTests {
+@Suite struct PageInBrowserTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -113,7 +113,6 @@ import Testing
 /// Debian's Chromium, without a window.
 private enum Browser {
     static let path = "/usr/bin/chromium"
-    static let isThere = Tool.isThere(path)
 
     @discardableResult
     static func run(_ arguments: [String], in scratch: Scratch) throws -> Ending {

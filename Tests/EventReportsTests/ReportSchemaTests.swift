@@ -3,8 +3,7 @@ import ProgramSupport
 import Testing
 
 /// What each command tells with `--json` is as docs/reports.schema.json has it.
-@Suite(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed"))
-struct ReportSchemaTests {
+@Suite struct ReportSchemaTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -43,8 +42,7 @@ struct ReportSchemaTests {
     }
 
     private func validate(_ lines: String) throws -> Ending {
-        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-        return try run(Tool.python, [validator, "--kind", "reports"], input: Array(lines.utf8))
+        try Schema.validate(Array(lines.utf8), ["--kind", "reports"])
     }
 
     @Test(arguments: [

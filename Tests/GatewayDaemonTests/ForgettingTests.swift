@@ -130,7 +130,7 @@ import Testing
 }
 
 /// The program itself, beside a gateway that runs.
-@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct EraseRunTests {
+@Suite struct EraseRunTests {
     @Test func `erase beside a running gateway, after it, and once more`() throws {
         let world = try LiveWorld()
         let configuration = try world.write("g.yaml", world.configuration())
@@ -194,7 +194,7 @@ import Testing
 }
 
 /// The commands of the manual, as they stand there.
-@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct BackupRunTests {
+@Suite struct BackupRunTests {
     /// The script of the `sudo sh -c '…'` line of the manual that does something, for another folder.
     private func script(with word: String, for folder: String) throws -> String {
         let manual = try String(

@@ -4,7 +4,7 @@ import ProgramSupport
 import Testing
 
 /// `run` in its first moments, while it reads what the one before wrote.
-@Suite(.enabled(if: LiveWorld.canRun, LiveWorld.reason)) struct StartTests {
+@Suite struct StartTests {
     /// A world with so many lines and no state file that they take a while to be read.
     private func world() throws -> (LiveWorld, file: String) {
         let world = try LiveWorld()

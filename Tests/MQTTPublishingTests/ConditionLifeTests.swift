@@ -11,10 +11,7 @@ import Testing
 @testable import MQTTPublishing
 
 /// What a real broker holds in a condition's life, as whoever comes later is told it.
-@Suite(
-    .enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)"),
-    .enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
-struct ConditionLifeTests {
+@Suite struct ConditionLifeTests {
     /// A gateway's lines in files, its publisher, and the broker.
     private final class World {
         var engine: PresentWorld

@@ -10,13 +10,12 @@ import Testing
 /// What a site's network and machines do to a gateway, at random by seed.
 ///
 /// `BEACON_EVENTS` sets how many lines, `BEACON_SEED` what happens.
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)"), .serialized) struct FaultTests {
+@Suite(.serialized) struct FaultTests {
     /// The built command, beside the test bundle.
     static let gateway: String = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("beacon-gateway").path
     }()
-    static let hasGateway = FileManager.default.isExecutableFile(atPath: gateway)
 
     /// A gateway's publisher as a process, to be killed.
     private static func publish(_ folder: TestFolder, port: UInt16, _ more: String...) throws -> Child {
@@ -37,8 +36,7 @@ import Testing
                 + more)
     }
 
-    @Test(.enabled(if: FaultTests.hasGateway, "beacon-gateway is not built"))
-    func `stopped, cut, stalled and killed at random, every line comes, in order, and few twice`() throws {
+    @Test func `stopped, cut, stalled and killed at random, every line comes, in order, and few twice`() throws {
         let count = environment("BEACON_EVENTS", default: 5000)
         let seed = SeededGenerator.seed
         var random = SeededGenerator(state: seed)

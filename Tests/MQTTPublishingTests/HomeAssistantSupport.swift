@@ -7,8 +7,6 @@ import Testing
 /// What Tests/HomeAssistant/simulate.py needs, and how it is asked.
 enum HomeAssistantSimulator {
     static let python = "/usr/bin/python3"
-    static let isThere = (try? ask(["-c", "import jinja2, jsonschema"], input: ""))?.status == 0
-    static let reason: Comment = "python3-jinja2 or python3-jsonschema is not installed for /usr/bin/python3"
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("HomeAssistant/simulate.py").path
 
@@ -51,7 +49,9 @@ enum HomeAssistantSimulator {
         }.joined(separator: "\n")
     }
 
-    static func ask(_ arguments: [String], input: String) throws -> (output: String, errors: String, status: Int32) {
+    private static func ask(_ arguments: [String], input: String) throws -> (
+        output: String, errors: String, status: Int32
+    ) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ha-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,8 +6,7 @@ import Testing
 @testable import BeaconMonitoring
 @testable import MQTTPublishing
 
-@Suite(.enabled(if: HomeAssistantSimulator.isThere, HomeAssistantSimulator.reason))
-struct HomeAssistantTests {
+@Suite struct HomeAssistantTests {
     private let presence = "condition_-staff"
     private let badge = "beacon_-staff_-F7826DA6-4FA2-4E98-8024-BC5B71E0893E_-100_-7"
 

@@ -8,7 +8,7 @@ import Testing
 /// they do, a good broker at the same place gets every line afterwards, in order.
 ///
 /// `BEACON_SESSIONS` sets how many sessions there are by chance, `BEACON_SEED` which.
-@Suite(.enabled(if: FaultTests.hasGateway, "beacon-gateway is not built")) struct HostileBrokerTests {
+@Suite struct HostileBrokerTests {
     private static let lines = 30
     // Its text and libraries, and the greatest packet that MQTT has: the library takes in whole what comes at one time.
     private static let residentMiBMax = 320

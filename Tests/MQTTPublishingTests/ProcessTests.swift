@@ -11,7 +11,7 @@ import Testing
 /// The publisher as a process: what becomes of it, and of those who rely on it.
 ///
 /// `BEACON_CHILD_KILLS` sets how often it is killed, `BEACON_SEED` when.
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)"), .serialized) struct ProcessTests {
+@Suite(.serialized) struct ProcessTests {
     @Test func `killed again and again while lines come, it costs no line, and few come twice`() throws {
         let kills = environment("BEACON_CHILD_KILLS", default: 25)
         let seed = SeededGenerator.seed

@@ -75,7 +75,7 @@ extension PublisherOptions {
     }
 }
 
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)")) struct PublisherTests {
+@Suite struct PublisherTests {
     private func checkpoint(_ folder: TestFolder) throws -> Int? {
         try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence
     }

@@ -5,7 +5,7 @@ import Shipping
 import SystemPackage
 import Testing
 
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)")) struct RefusalTests {
+@Suite struct RefusalTests {
     /// Runs mosquitto_passwd's work: its own file format, made by it.
     private func passwords(_ folder: TestFolder) throws -> String {
         let path = try folder.write("passwords", "lobby:right\n")

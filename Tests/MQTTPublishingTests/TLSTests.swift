@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)")) struct TLSTests {
+@Suite struct TLSTests {
     private struct World {
         let folder: TestFolder
         let certificates: Certificates

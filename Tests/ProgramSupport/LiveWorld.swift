@@ -50,9 +50,6 @@ package final class LineReader {
 
 /// A private bus with a stand-in for bluetoothd on it.
 package final class LiveWorld {
-    package static let canRun = PrivateBus.canRun
-    package static let reason: Comment = "\(PrivateBus.reason)"
-
     private let bus: PrivateBus
     package var folder: URL { bus.folder }
     package var address: String { bus.address }

@@ -6,8 +6,6 @@ import Testing
 /// A real broker at the loopback, beside a gateway.
 package final class LocalBroker {
     package static let subscriber = BrokerTools.subscribe
-    package static let isThere = BrokerTools.areThere
-    package static let reason: Comment = "\(BrokerTools.missing)"
 
     private let broker: Broker
     package var port: UInt16 { broker.port }

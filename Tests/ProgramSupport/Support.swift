@@ -97,6 +97,11 @@ package func run(_ program: String, _ arguments: [String], input: [UInt8] = []) 
         status: abs(status), wasKilled: status < 0)
 }
 
+/// Runs a program to its end in a namespace of its own (unshare(1), for example `--net`).
+package func run(unshared namespace: String, _ program: String, _ arguments: [String]) throws -> Ending {
+    try run("/usr/bin/unshare", (geteuid() == 0 ? [] : ["--map-root-user"]) + [namespace, program] + arguments)
+}
+
 /// The built command.
 package enum Gateway {
     /// It lies beside the test bundle, which this process runs from.
@@ -127,18 +132,30 @@ package enum Gateway {
 package enum Tool {
     package static let python = "/usr/bin/python3"
     package static let zstd = "/usr/bin/zstd"
-    package static let gzip = ["/usr/bin/gzip", "/bin/gzip"].first { isThere($0) } ?? "/usr/bin/gzip"
-
-    /// What Tests/Schema/validate.py needs.
-    package static let hasSchemaValidator = (try? run(python, ["-c", "import jsonschema"]).status) == 0
-
-    package static func isThere(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
+    package static let gzip = "/usr/bin/gzip"
 
     /// What the tool makes of `bytes`.
     package static func pass(_ bytes: [UInt8], through tool: String, _ arguments: String...) throws -> [UInt8] {
         let ending = try run(tool, arguments, input: bytes)
         try #require(ending.status == 0, "\(tool): \(ending.errors)")
         return ending.output
+    }
+}
+
+/// The schemas of docs, through Tests/Schema/validate.py.
+package enum Schema {
+    /// Validates lines; status 0 if all are valid.
+    package static func validate(_ lines: [UInt8], _ arguments: [String] = []) throws -> Ending {
+        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        return try run(Tool.python, [validator] + arguments, input: lines)
+    }
+
+    /// Records an issue if a line is not valid.
+    package static func expectValid(
+        _ lines: [UInt8], _ arguments: String..., location: SourceLocation = #_sourceLocation
+    ) throws {
+        let ending = try validate(lines, arguments)
+        #expect(ending.status == 0, "\(ending.errors)", sourceLocation: location)
     }
 }
 

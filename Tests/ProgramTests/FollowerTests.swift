@@ -9,8 +9,7 @@ import Testing
 @testable import EventLog
 
 /// A reader that knows the documentation and nothing else.
-@Suite(.enabled(if: Tool.isThere(Tool.python), "python3 is not installed"))
-struct FollowerTests {
+@Suite struct FollowerTests {
     /// docs/journal.md, "To follow them", in Python.
     private static let follower = #"""
         import json, os, sys, time
@@ -109,16 +108,13 @@ struct FollowerTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: events).count < 100)
     }
 
-    @Test(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed for \(Tool.python)"))
-    func `lines of clock and evidence are as docs has them`() throws {
+    @Test func `lines of clock and evidence are as docs has them`() throws {
         let scratch = try Scratch()
         let log = (0..<40).map { Log.sighting("\($0).5", minor: 1) } + ["60", "61"].map { Log.report($0) }
         let path = try scratch.log("log.jsonl", log)
         let lines = try Gateway.replay(["--evidence", "--settle", path])
         #expect(lines.text.contains(#""type":"evidence""#))
-        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-        let ending = try run(Tool.python, [validator, "--first", "1"], input: lines.output)
-        #expect(ending.status == 0, "\(ending.errors)")
+        try Schema.expectValid(lines.output, "--first", "1")
 
         var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("g")))
         var buffer = LineBuffer()
@@ -132,8 +128,7 @@ struct FollowerTests {
                     before: ClockOffset(nanoseconds: -1_500_000_001), after: ClockOffset(nanoseconds: 7),
                     isSynchronized: true,
                     time: Instant(nanoseconds: 5)), into: &buffer)
-            let checked = try run(Tool.python, [validator, "--first", "1"], input: buffer.bytes)
-            #expect(checked.status == 0, "\(checked.errors)")
+            try Schema.expectValid(buffer.bytes, "--first", "1")
         }
     }
 }

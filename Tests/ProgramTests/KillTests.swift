@@ -15,8 +15,8 @@ import Testing
     private static let writer = URL(fileURLWithPath: Gateway.path).deletingLastPathComponent()
         .appendingPathComponent("journal-writer").path
 
-    @Test(.enabled(if: Tool.isThere(KillTests.writer), "journal-writer is not built"))
-    func `N3, N4: killed at random moments, no line is torn, lost or repeated, and every state is there`() throws {
+    @Test func `N3, N4: killed at random moments, no line is torn, lost or repeated, and every state is there`() throws
+    {
         let kills = environment("BEACON_KILLS", default: 60)
         let first = SeededGenerator.seed
         for life in 0..<(kills + 99) / 100 {

@@ -3,8 +3,7 @@ import ProgramSupport
 import Testing
 
 /// What a terminal of few columns shows.
-@Suite(.enabled(if: Tool.isThere(Tool.python), "it takes python3 to have a terminal"))
-struct NarrowTerminalTests {
+@Suite struct NarrowTerminalTests {
     /// The words of a text, however it is broken into lines.
     private func words(_ text: String) -> [Substring] { text.split { $0 == " " || $0 == "\n" } }
 

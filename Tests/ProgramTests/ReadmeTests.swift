@@ -37,8 +37,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Tool.isThere("/usr/bin/unzip"), "unzip is not installed"))
-    func `the log in the zip of an Android bug report is read by the line that is shown`() throws {
+    @Test func `the log in the zip of an Android bug report is read by the line that is shown`() throws {
         let scratch = try Scratch()
         let door = try #require(try Self.doors().first { $0.title == "2: a capture" }).text
         let line = try #require(door.firstMatch(of: /\n(unzip [^\n]*)\n/)).output.1

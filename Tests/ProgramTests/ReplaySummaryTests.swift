@@ -30,8 +30,7 @@ import Testing
         #expect(both.count == 2 && both[1] == "412 records, 412 reports, 11 iBeacons: 3 events")
     }
 
-    @Test(.enabled(if: Tool.isThere(Tool.python), "it takes python3 to have a terminal"))
-    func `on a terminal a capture without iBeacons is one short line`() throws {
+    @Test func `on a terminal a capture without iBeacons is one short line`() throws {
         let ending = try Gateway.run(columns: 80, "replay", without)
         #expect(ending.status == 0)
         #expect(ending.lines.count == 1 && ending.text.hasSuffix(": nothing to monitor\n"), "\(ending.text)")

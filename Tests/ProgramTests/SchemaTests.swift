@@ -3,22 +3,14 @@ import ProgramSupport
 import Testing
 
 /// Real output against the schemas in docs/.
-@Suite(.enabled(if: Tool.hasSchemaValidator, "python3-jsonschema is not installed for \(Tool.python)"))
-struct SchemaTests {
-    private func validate(_ output: [UInt8], _ arguments: String..., location: SourceLocation = #_sourceLocation) throws
-    {
-        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
-        let ending = try run(Tool.python, [validator] + arguments, input: output)
-        #expect(ending.status == 0, "\(ending.errors)", sourceLocation: location)
-    }
-
+@Suite struct SchemaTests {
     @Test(arguments: Fixtures.captures + [Fixtures.rooms[2]])
     func `every line of a replay is as docs has it`(name: String) throws {
         let arguments = Fixtures.arguments(for: name) + [Fixtures.path(name)]
         let lines = try Gateway.replay(["--settle", "--stats"] + arguments)
-        try validate(lines.output, "--first", "1", "--empty")
-        try validate(Array(lines.errors.utf8), "--kind", "stats")
-        try validate(try Gateway.replay(["--sightings"] + arguments).output, "--kind", "sighting", "--empty")
+        try Schema.expectValid(lines.output, "--first", "1", "--empty")
+        try Schema.expectValid(Array(lines.errors.utf8), "--kind", "stats")
+        try Schema.expectValid(try Gateway.replay(["--sightings"] + arguments).output, "--kind", "sighting", "--empty")
     }
 
     @Test func `lines that were erased, and those of others, are as docs has it`() throws {
@@ -45,11 +37,11 @@ struct SchemaTests {
             return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap { try contents(of: folder + "/" + $0) }
         }
         let before = try lines()
-        try validate(before, "--first", "1")
+        try Schema.expectValid(before, "--first", "1")
         let ending = try Gateway.run("erase", "\(Log.uuid)/1/1", folder)
         #expect(ending.status == 0, "\(ending.errors)")
         let after = try lines()
-        try validate(after, "--first", "1")
+        try Schema.expectValid(after, "--first", "1")
         #expect(after.count == before.count && after != before)
         let text = String(decoding: after, as: UTF8.self)
         #expect(text.contains("\"type\":\"erased\"") && text.contains("\"minor\":2"))
@@ -80,12 +72,12 @@ struct SchemaTests {
         ]
         let input = Array(log.joined(separator: "\n").utf8)
         let lines = try Gateway.replay(["--config", config, "--settle", "-"], input: input)
-        try validate(lines.output, "--first", "1")
+        try Schema.expectValid(lines.output, "--first", "1")
         let states = Set(try payloads(lines.lines, type: "event").compactMap { $0["state"] as? String })
         #expect(states == ["satisfied", "unsatisfied", "unknown", "unmonitored"])
         #expect(try !payloads(lines.lines, type: "visit").isEmpty)
         let sightings = try Gateway.replay(["--sightings", "-"], input: input).output
-        try validate(sightings, "--kind", "sighting")
+        try Schema.expectValid(sightings, "--kind", "sighting")
         #expect(String(decoding: sightings, as: UTF8.self).contains(#""time":"1970-01-01T00:00:02.000001900Z""#))
     }
 

@@ -42,9 +42,7 @@ import Testing
             replaying: ["--settle"], name: isLongNamed ? "wireshark_extcap3300" : "", shortName: "adp0")
     }
 
-    @Test(
-        .enabled(if: Tool.isThere(Tool.python), "python3 is not installed"),
-        arguments: ["btsnoop-h4", "btsnoop-monitor", "pcapng-201", "pcap-256", "hcidump", "log"])
+    @Test(arguments: ["btsnoop-h4", "btsnoop-monitor", "pcapng-201", "pcap-256", "hcidump", "log"])
     func `T4, L4: a made capture replays to the same lines after conversion`(format: String) throws {
         let made = try MadeCapture(format, seed: 5, perEvent: 3, reports: 600, ["--other-events", "0.2"])
         try circle(made.path, replaying: ["--config", try made.configuration(exitTimeout: 10), "--settle"])

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Captures of every format, with the answers of the program that made them. `BEACON_MADE_CAPTURES=20` makes twenty of each.
-@Suite(.enabled(if: Tool.isThere(Tool.python), "python3 is not installed"))
-struct MadeCaptureTests {
+@Suite struct MadeCaptureTests {
     static let seeds = SeededGenerator.seeds(environment("BEACON_MADE_CAPTURES", default: 1)).map { Int($0) }
 
     @Test(arguments: MadeCapture.formats, seeds)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Servers that don't let in, or don't let do, and what is said of it.
-@Suite(.enabled(if: BrokerTools.areThere, "\(BrokerTools.missing)")) struct RefusalTests {
+@Suite struct RefusalTests {
     private static func users(_ password: String) -> String {
         """
         authorization { users: [

@@ -11,15 +11,6 @@ package final class PrivateBus {
     /// Debian's own interpreter: the one that sees the modules of Debian's packages.
     package static let python = "/usr/bin/python3"
     private static let daemon = "/usr/bin/dbus-daemon"
-    /// Why a test is skipped that needs a bus and a stand-in on it.
-    package static let reason = "dbus-daemon, python3-dbus or python3-gi is missing"
-    /// Whether there is a bus to be had, and what stand-ins are written with.
-    package static let canRun: Bool = {
-        guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.isExecutableFile(atPath: python)
-        else { return false }
-        let imports = "import dbus, dbus.mainloop.glib; from gi.repository import GLib"
-        return (try? SpawnedProcess(python, ["-c", imports], errors: .null))?.wait() == 0
-    }()
 
     /// Where a stand-in's script is, by its name.
     package static func script(_ name: String) -> String {
@@ -28,7 +19,8 @@ package final class PrivateBus {
     }
 
     /// A folder for the bus and whatever else a test has; sockaddr_un holds 107 octets.
-    package let folder = URL(fileURLWithPath: "/tmp/bgw-\(UUID().uuidString.prefix(8))")
+    package let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("bgw-\(UUID().uuidString.prefix(8))")
     /// The bus's address.
     package var address: String { "unix:path=\(folder.path)/bus" }
     /// The environment of a process that takes the bus for the system's.
