@@ -66,8 +66,11 @@ CAPTURE := Tests/Fixtures/captures/rooms-2015-03-13-beacon5-run1.json.gz
 # The rooms' scanners wrote with names of their own, and some of their clocks ran behind.
 CAPTURE_OPTIONS := --fields adapter=scannerID,measuredPower=calibratedPower|power --reorder 5s --settle
 
-# Installs what is not there yet of the packages in $(1). Asks dpkg first: where nothing is missing it takes no time,
-# no network and no rights. wireshark-common, under tshark, would stop for a question if it had somebody to ask.
+# Retries commands that need the network.
+THRICE := Tests/Tools/thrice
+
+# Installs those of the packages $(1) that are not installed. If none is missing, it needs no time, no network and no rights.
+# It waits five minutes for a lock of dpkg's. Without `noninteractive`, wireshark-common (needed by tshark) asks a question.
 define install-packages
 	missing=(); \
 	for package in $(1); do \
@@ -76,9 +79,10 @@ define install-packages
 	if (( $${#missing[@]} )); then \
 	  command -v apt-get >/dev/null || { echo "missing: $${missing[*]}; without apt-get, install them by hand" >&2; exit 1; }; \
 	  echo "installing $${missing[*]}" >&2; \
-	  apt() { $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$$@"; }; \
-	  apt install -y --no-install-recommends "$${missing[@]}" >/dev/null 2>&1 \
-	    || { apt update && apt install -y --no-install-recommends "$${missing[@]}" >/dev/null; }; \
+	  $(THRICE) $(SUDO) env DEBIAN_FRONTEND=noninteractive bash -c ' \
+	    apt() { apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$$@"; }; \
+	    apt install -y --no-install-recommends "$$@" >/dev/null 2>&1 \
+	      || { apt update && apt install -y --no-install-recommends "$$@" >/dev/null; }' install "$${missing[@]}"; \
 	fi
 endef
 
@@ -316,7 +320,7 @@ lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the
 # for done.
 define environment
 cmp -s $(2) $(BUILD_DIR)/$(1)/requirements.txt || { rm -rf $(BUILD_DIR)/$(1) && $(PYTHON) -m venv $(BUILD_DIR)/$(1) && \
-	  $(BUILD_DIR)/$(1)/bin/pip install --quiet -r $(2) && cp $(2) $(BUILD_DIR)/$(1)/requirements.txt; }
+	  $(THRICE) $(BUILD_DIR)/$(1)/bin/pip install --quiet -r $(2) && cp $(2) $(BUILD_DIR)/$(1)/requirements.txt; }
 endef
 
 home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a whole life; installs it from PyPI, once, 580 MB.
