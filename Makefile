@@ -45,7 +45,9 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
 BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
-BINARY := $(BUILD_DIR)/release/beacon-gateway
+# What the release build makes.
+BUILT := $(BUILD_DIR)/release
+BINARY := $(BUILT)/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
@@ -101,20 +103,22 @@ deps-targets: ## Installs the packages that building all targets needs, those th
 build: deps-targets ## Builds all targets for debugging.
 	$(BUILD) $(SWIFT_FLAGS)
 
-run: deps-build ## Builds and shows the beacons in range; without an adapter, a recording of one that is carried through four rooms.
+# Adapters are folders here.
+ADAPTERS := /sys/class/bluetooth
+run: deps-build ## Builds and shows the beacons in range; without an adapter or a terminal, a recording of one that is carried through four rooms.
 	@# Standard output is for the lines alone.
 	@set -x; $(RELEASE) $(HARDENING) --product beacon-gateway $(SWIFT_FLAGS) >&2
 	@exec 3>&2; say() { printf '%s\n' "$$@" >&3; }; \
-	if compgen -G '/sys/class/bluetooth/hci*' >/dev/null; then \
+	if compgen -G '$(ADAPTERS)/hci*' >/dev/null && [[ -t 0 && -t 1 ]]; then \
 	  say '' 'The beacons in range (q or Ctrl-C ends it). As a service: sudo make install, see README.md.' ''; \
-	  exec $(BINARY) scan; \
+	  exec $(BUILT)/beacon-gateway scan; \
 	fi; \
 	say '' 'Replaying $(CAPTURE):' \
 	  'four Raspberry Pis in four rooms (the adapters), and a beacon that was carried from one to the next.' \
 	  '`event` lines say when it came and when it had gone, for the condition and for the beacon itself;' \
 	  '`visit` lines how long it stayed. Nobody leaves while one of the adapters still hears them.' ''; \
-	$(BINARY) replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
-	say '' 'Your own: $(BINARY) replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
+	$(BUILT)/beacon-gateway replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
+	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
 test: deps ## Builds and runs the tests, all but the slow ones: three processes side by side; see Tests/Gate/suites.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
