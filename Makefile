@@ -45,9 +45,9 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
 BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
-# What the release build makes.
+# What the release build makes, with symbols; and the copies without them, which are shipped.
 BUILT := $(BUILD_DIR)/release
-BINARY := $(BUILT)/beacon-gateway
+BINARY := $(BUILD_DIR)/stripped/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
 # (ld(1): relro and now make what checksec calls full RELRO).
 HARDENING := -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
@@ -181,10 +181,10 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	$(BUILD) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
-	$(PYTHON) Tests/Torture/status $(BINARY)
-	$(PYTHON) Tests/Torture/serve $(SERVER)
+	$(PYTHON) Tests/Torture/status $(BUILT)/beacon-gateway
+	$(PYTHON) Tests/Torture/serve $(BUILT)/beacon-gateway-serve
 	@$(call install-packages,strace)
-	$(PYTHON) Tests/Torture/erase $(BINARY)
+	$(PYTHON) Tests/Torture/erase $(BUILT)/beacon-gateway
 	BEACON_ERASURES=50 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter ErasureTests $(SWIFT_FLAGS)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
@@ -303,22 +303,26 @@ fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
-	$(PYTHON) Tests/Lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
+	rm -rf $(BUILD_DIR)/lab/run
+	$(PYTHON) Tests/Lab/run --out $(BUILD_DIR)/lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 lab-library: sample ## Runs the sample's program in the virtual machine by each way of hearing. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(PYTHON) Tests/Lab/library --binary $(BUILD_DIR)/sample/release/Hear
+	rm -rf $(BUILD_DIR)/lab/library
+	$(PYTHON) Tests/Lab/library --out $(BUILD_DIR)/lab/library --binary $(BUILD_DIR)/sample/release/Hear
 
 lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): what was shipped must be there. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
-	$(PYTHON) Tests/Lab/power --binary $(BINARY) --cuts $(CUTS)
+	rm -rf $(BUILD_DIR)/lab/power
+	$(PYTHON) Tests/Lab/power --out $(BUILD_DIR)/lab/power --binary $(BINARY) --cuts $(CUTS)
 
 # The package is made of BINARIES where they are named, and else of what is built for it.
 lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the package with apt in a machine that runs systemd; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_SYSTEMD_PACKAGES))
 	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests -p test_installed.py
-	$(PYTHON) Tests/Lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
+	rm -rf $(BUILD_DIR)/lab/installed
+	$(PYTHON) Tests/Lab/installed --out $(BUILD_DIR)/lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
 
 # A Python environment, by its name, with what a file asks of PyPI. Made whole or not at all: what is half there would be taken
 # for done.
@@ -346,15 +350,18 @@ release-unstripped: deps-build
 release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
 	@$(MAKE) --no-print-directory strip
 
-# Of what release-unstripped has built, without asking the build system again.
+# Copies of what release-unstripped has built, without the symbols, which go into files of their own. The build system would
+# link stripped originals again.
+strip: INTO := $(dir $(BINARY))
 strip:
-	@# What strip takes away, the package of symbols has; what was stripped before and not built anew has none to give.
-	mkdir -p $(dir $(BINARY))symbols
-	for file in $(BINARY) $(PUBLISHER) $(SERVER); do \
-	  if readelf -SW $$file | grep -q ' \.debug_info '; then \
-	    objcopy --only-keep-debug --compress-debug-sections $$file $(dir $(BINARY))symbols/$$(basename $$file).debug; fi; \
+	@mkdir -p $(INTO)symbols
+	@for name in $(notdir $(BINARY) $(PUBLISHER) $(SERVER)); do \
+	  if [[ ! $(INTO)$$name -nt $(BUILT)/$$name ]]; then \
+	    objcopy --only-keep-debug --compress-debug-sections $(BUILT)/$$name $(INTO)symbols/$$name.debug; \
+	    strip -o $(INTO)$$name.new $(BUILT)/$$name; \
+	    mv $(INTO)$$name.new $(INTO)$$name; \
+	  fi; \
 	done
-	strip $(BINARY) $(PUBLISHER) $(SERVER)
 	@ls -l $(BINARY) $(PUBLISHER) $(SERVER)
 
 # Where what is not the program belongs: $(PREFIX) below /usr/local is looked through by systemd and udev as well.

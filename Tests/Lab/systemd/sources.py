@@ -20,7 +20,7 @@ def bring(run):
     for name in NEEDED:
         (shutil.copytree if (REPOSITORY / name).is_dir() else shutil.copy)(REPOSITORY / name, into / name)
     subprocess.run(["dpkg-deb", "-x", str(run.package), str(run.guest.out / "package")], check=True)
-    built = into / ".build/release"
+    built = into / ".build/stripped"
     built.mkdir(parents=True)
     for name in ("usr/bin/beacon-gateway", "usr/libexec/beacon-gateway/beacon-gateway-publisher",
                  "usr/libexec/beacon-gateway/beacon-gateway-serve"):
