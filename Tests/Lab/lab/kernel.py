@@ -1,6 +1,6 @@
 """What the virtual machine boots: Debian's kernel, and an initramfs with the modules that the lab needs.
 
-Both are kept in a cache folder. All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
+Both are kept. All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
 stays below 20 MB. Debian's -cloud kernels do not do: they are built without Bluetooth.
 """
 import hashlib
@@ -12,7 +12,10 @@ import stat
 import subprocess
 import tempfile
 
-GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+GUEST = ROOT / "Tests/Lab/guest"
+# Retries commands that need the network.
+THRICE = str(ROOT / "Tests/Tools/thrice")
 # In the order of loading. The ciphers, and the random numbers that they are tested with, come before bluetooth, which
 # asks for them when an adapter is powered; bluetoothd asks for them through af_alg, for each new device. The last are for
 # file systems that fill up, fail and lose power.
@@ -26,18 +29,22 @@ class KernelError(Exception):
     """The kernel can't be had; the text says what to do."""
 
 
-def cache_folder():
-    """LAB_CACHE, or a folder of the user's own."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return pathlib.Path(os.environ.get("LAB_CACHE") or os.path.join(base, "beacon-gateway-lab")).resolve()
+def prepared_folder(kind, recipe):
+    """A folder below LAB_CACHE, by default .build/lab, for files that were made by this recipe. Those of others are removed."""
+    cache = pathlib.Path(os.environ.get("LAB_CACHE") or ROOT / ".build/lab").resolve()
+    folder = cache / f"{kind}-{hashlib.sha256(recipe).hexdigest()[:12]}"
+    for other in cache.glob(f"{kind}-{12 * '[0-9a-f]'}"):
+        if other != folder:
+            shutil.rmtree(other)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def prepare(say):
     """The folder with `vmlinuz` and `initramfs`, made where it is not there yet; `say` is told what takes long."""
     recipe = pathlib.Path(__file__).read_bytes() + (GUEST / "initramfs-init").read_bytes()
-    folder = cache_folder() / hashlib.sha256(recipe).hexdigest()[:12]
+    folder = prepared_folder("kernel", recipe)
     if not (folder / "initramfs").exists():
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix="kernel-") as scratch:
             _make(folder, pathlib.Path(scratch), say)
     return folder
@@ -56,7 +63,7 @@ def fetch(folder, scratch, say):
     package = _kernel_package(say)
     say("fetching and unpacking %s" % package)
     # The sandbox user _apt could not write here.
-    run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
+    run(THRICE, "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
     deb = next(scratch.glob(package + "_*.deb"))
     run("dpkg-deb", "-x", str(deb), str(scratch / "tree"))
     shutil.copy(next((scratch / "tree/boot").glob("vmlinuz-*")), folder / "vmlinuz")
@@ -80,7 +87,7 @@ def _kernel_package(say):
             return found[0]
         if attempt == 0:
             say("apt-get update")
-            run("apt-get", "-q", "update")
+            run(THRICE, "apt-get", "-q", "update")
     raise KernelError("apt knows no linux-image-amd64: the lab needs the archive of Debian 12 for amd64")
 
 

@@ -44,11 +44,10 @@ WRITTEN = {
 def prepare(say):
     """The folder with `vmlinuz`, `initramfs` and `disk`, made where it is not there yet."""
     recipe = b"".join(path.read_bytes() for path in [pathlib.Path(__file__), *sorted(FILES.iterdir())])
-    folder = kernel.cache_folder() / ("systemd-" + hashlib.sha256(recipe).hexdigest()[:12])
+    folder = kernel.prepared_folder("systemd", recipe)
     if not (folder / "disk").exists():
         if os.geteuid() != 0:
             raise kernel.KernelError("the disk of the guest can be made by root alone: what is on it is root's")
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as scratch:
             _make(folder, pathlib.Path(scratch), say)
     return folder
@@ -59,7 +58,9 @@ def _make(folder, scratch, say):
     (folder / "initramfs").write_bytes(kernel.initramfs(tree, FIRST, FILES / "initramfs-init"))
     root = scratch / "root"
     say("debootstrap, a few minutes")
-    kernel.run("debootstrap", "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
+    # A second attempt in the folder of a first one that failed would fail, too.
+    kernel.run(kernel.THRICE, "sh", "-c", 'rm -rf "$4" && exec debootstrap "$@"', "debootstrap",
+               "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
     _add_modules(tree, root)
     _add_archive(root, say)
     _write(root)
@@ -93,7 +94,7 @@ def _add_archive(root, say):
                         "--no-replaces", "--no-enhances", *ARCHIVE, *SOURCES)
     names = sorted({line.strip() for line in wanted.splitlines() if line[:1].isalpha()} - set(installed))
     say("fetching %s" % " ".join(names))
-    kernel.run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *names, cwd=archive)
+    kernel.run(kernel.THRICE, "apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *names, cwd=archive)
     entries = []
     for path in sorted(archive.glob("*.deb")):
         data = path.read_bytes()

@@ -1,0 +1,28 @@
+"""Where the kernel and the disk of the guest are kept."""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from lab import kernel  # noqa: E402
+
+
+class PreparedFolder(unittest.TestCase):
+    def test_another_recipe_replaces_a_folder_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache):
+            first = kernel.prepared_folder("kernel", b"one")
+            (first / "vmlinuz").touch()
+            self.assertEqual(kernel.prepared_folder("kernel", b"one"), first)
+            self.assertTrue((first / "vmlinuz").exists())
+            disk = kernel.prepared_folder("systemd", b"one")
+            other = pathlib.Path(cache).resolve() / "kernel-headers"
+            other.mkdir()
+            second = kernel.prepared_folder("kernel", b"two")
+            self.assertEqual(set(other.parent.iterdir()), {second, disk, other})
+
+
+if __name__ == "__main__":
+    unittest.main()
