@@ -15,12 +15,17 @@ final class ScanTerminal {
     private let output: FileDescriptor
     private var before: termios?
 
-    /// Absent where the output is no terminal, or one that takes no escapes.
-    init?(input: FileDescriptor = .standardInput, output: FileDescriptor = .standardOutput) {
+    /// The environment's TERM (environ(7)).
+    static var environmentType: String? { unsafe getenv("TERM").map { unsafe String(cString: $0) } }
+
+    /// `nil` if the output is not a terminal, or if the type of the terminal is `dumb`: it takes no escapes.
+    init?(
+        input: FileDescriptor = .standardInput, output: FileDescriptor = .standardOutput,
+        type: String? = environmentType
+    ) {
         self.input = input
         self.output = output
-        guard isatty(output.rawValue) == 1 else { return nil }
-        if let name = unsafe getenv("TERM"), unsafe String(cString: name) == "dumb" { return nil }
+        guard isatty(output.rawValue) == 1, type != "dumb" else { return nil }
     }
 
     deinit { restoreKeys() }

@@ -87,7 +87,7 @@ final class PseudoTerminal {
         output.patience = 0
         let scan = LiveScan(
             options, on: loop, output: output,
-            terminal: try terminal.map { try #require(ScanTerminal(input: $0.slave, output: $0.slave)) },
+            terminal: try terminal.map { try #require(ScanTerminal(input: $0.slave, output: $0.slave, type: "xterm")) },
             makeScanner: { _, _ in scanner }, log: log)
         try scan.run()
         #expect(scanner.stops == 1)
@@ -116,6 +116,12 @@ final class PseudoTerminal {
         #expect(page[9].hasPrefix("q ends"))
         #expect(terminal.settings.c_lflag == before.c_lflag)
         #expect(before.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO))
+    }
+
+    @Test func `a terminal of the type dumb gets no escapes`() throws {
+        let terminal = try PseudoTerminal(columns: 80, rows: 24)
+        #expect(ScanTerminal(input: terminal.slave, output: terminal.slave, type: "dumb") == nil)
+        #expect(ScanTerminal(input: terminal.slave, output: terminal.slave, type: nil) != nil)
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
