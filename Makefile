@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
+.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify fresh sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -155,6 +155,10 @@ coverage: deps ## Runs the tests in a build that counts, and prints which part o
 STEP ?=
 verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. Hours the first time; see Tests/Gate/verify.
 	Tests/Gate/verify $(STEP)
+
+fresh: ## Runs `make run` and `make test` in a new Debian 12, which debootstrap makes; as root.
+	@$(call install-packages,debootstrap)
+	Tests/Gate/fresh
 
 sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
 	@# The path of the build is one from here; SwiftPM goes to the package first.
