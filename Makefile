@@ -25,6 +25,8 @@ MACHINES ?= 2
 BEFORE ?=
 # At how many places `make lab-power` cuts.
 CUTS ?= 300
+# Where the kernel and the disk of the virtual machines are kept.
+export LAB_CACHE ?= $(abspath $(BUILD_DIR))/lab
 
 BUILD_PACKAGES := libcrypt-dev libdbus-1-dev libexpat1-dev libgnutls28-dev libmicrohttpd-dev libmosquitto-dev libssl-dev libyaml-dev libzstd-dev pkg-config zlib1g-dev
 # Packages of targets that no program uses yet: a site's log in NATS.
@@ -45,7 +47,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
 BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
-# What the release build makes, with symbols; and the copies without them, which are shipped.
+# The release build's own binaries, with symbols, and the copies that are shipped, without symbols.
 BUILT := $(BUILD_DIR)/release
 BINARY := $(BUILD_DIR)/stripped/beacon-gateway
 # Everything that is called by way of tables is found when the program starts, and the tables are read-only from then on
@@ -72,7 +74,7 @@ CAPTURE_OPTIONS := --fields adapter=scannerID,measuredPower=calibratedPower|powe
 THRICE := Tests/Tools/thrice
 
 # Installs those of the packages $(1) that are not installed. If none is missing, it needs no time, no network and no rights.
-# It waits five minutes for a lock of dpkg's. Without `noninteractive`, wireshark-common (needed by tshark) asks a question.
+# It waits two minutes for other processes that use dpkg or apt's lists (proc(5): locks). Without `noninteractive`, wireshark-common (needed by tshark) asks a question.
 define install-packages
 	missing=(); \
 	for package in $(1); do \
@@ -82,9 +84,11 @@ define install-packages
 	  command -v apt-get >/dev/null || { echo "missing: $${missing[*]}; without apt-get, install them by hand" >&2; exit 1; }; \
 	  echo "installing $${missing[*]}" >&2; \
 	  $(THRICE) $(SUDO) env DEBIAN_FRONTEND=noninteractive bash -c ' \
-	    apt() { apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$$@"; }; \
-	    apt install -y --no-install-recommends "$$@" >/dev/null 2>&1 \
-	      || { apt update && apt install -y --no-install-recommends "$$@" >/dev/null; }' install "$${missing[@]}"; \
+	    apt() { apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 "$$@"; }; \
+	    apt install -y --no-install-recommends "$$@" >/dev/null 2>&1 && exit; \
+	    lists=$$(stat -c :%i /var/lib/apt/lists/lock 2>/dev/null || true); \
+	    for second in {1..120}; do grep -qs -- "$${lists:-none} " /proc/locks || break; sleep 1; done; \
+	    apt update && apt install -y --no-install-recommends "$$@" >/dev/null' install "$${missing[@]}"; \
 	fi
 endef
 
@@ -143,6 +147,7 @@ test-simulation: deps ## Runs the simulations that the tests run shortly: the en
 coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%m-%p.profraw
 coverage: deps ## Runs the tests in a build that counts, and prints which part of Sources they run.
 	rm -rf $(BUILD_DIR)/coverage/profiles
+	$(THRICE) $(SWIFT) package --scratch-path $(BUILD_DIR)/coverage resolve
 	$(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)/coverage --build-tests --enable-code-coverage $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/coverage/debug
 	@tools=$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")"); set -x; \
@@ -161,6 +166,7 @@ fresh: ## Runs `make run` and `make test` in a new Debian 12, which debootstrap 
 	Tests/Gate/fresh
 
 sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
+	$(THRICE) $(SWIFT) package --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" resolve
 	@# The path of the build is one from here; SwiftPM goes to the package first.
 	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release --static-swift-stdlib $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample $(or $(BEACON_SEED),1)
@@ -354,8 +360,8 @@ release-unstripped: deps-build
 release: release-unstripped ## Builds what is shipped: the gateway, its publisher and its server, stripped binaries that bring Swift's libraries with them.
 	@$(MAKE) --no-print-directory strip
 
-# Copies of what release-unstripped has built, without the symbols, which go into files of their own. The build system would
-# link stripped originals again.
+# Copies the binaries of release-unstripped without their symbols, and writes the symbols to files of their own. If the
+# originals were stripped, the build system would link them again.
 strip: INTO := $(dir $(BINARY))
 strip:
 	@mkdir -p $(INTO)symbols

@@ -103,7 +103,7 @@ import Testing
         deinit { umount2(path, 2) }
 
         static let isPossible: Bool = {
-            let path = "/tmp/bgr-\(UUID().uuidString.prefix(8))"
+            let path = FileManager.default.temporaryDirectory.path + "/bgr-\(UUID().uuidString.prefix(8))"
             mkdir(path, 0o700)
             defer { rmdir(path) }
             return ReadOnly(path) != nil

@@ -348,13 +348,8 @@ func comparable(_ lines: [String]) throws -> [String] {
     @Test(
         arguments: [["scan"], ["scan", "--json", "--all"], ["record", "--format", "log", "-"]])
     func `69: a machine without Bluetooth is told of in short lines, and doctor is named`(arguments: [String]) throws {
-        let socket = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), 1)
-        let hasBluetooth = socket >= 0
-        if hasBluetooth { close(socket) }
         for backend in ["management", "hci"] {
-            // Only the machine's own network namespace has Bluetooth (Linux: bt_sock_create() in net/bluetooth/af_bluetooth.c).
-            let all = arguments + ["--backend", backend]
-            let ending = hasBluetooth ? try run(unshared: "--net", Gateway.path, all) : try Gateway.run(all)
+            let ending = try Gateway.runWithoutBluetooth(arguments + ["--backend", backend])
             #expect(ending.status == 69)
             let lines = ending.errors.split(separator: "\n")
             #expect(lines.contains { $0.contains("this kernel gives no Bluetooth sockets: ") }, "\(ending.errors)")

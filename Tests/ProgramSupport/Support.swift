@@ -118,6 +118,22 @@ package enum Gateway {
         try ProgramSupport.run(path, arguments, input: input)
     }
 
+    /// Runs it as a user without root's rights to files (capabilities(7)).
+    package static func runWithoutRights(_ arguments: [String]) throws -> Ending {
+        guard geteuid() == 0 else { return try run(arguments) }
+        return try ProgramSupport.run(
+            "/usr/bin/setpriv", ["--inh-caps=-all", "--bounding-set=-all", path] + arguments)
+    }
+
+    /// Runs it without Bluetooth. Only the machine's own network namespace has it (Linux: bt_sock_create() in
+    /// net/bluetooth/af_bluetooth.c).
+    package static func runWithoutBluetooth(_ arguments: [String]) throws -> Ending {
+        let socket = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), 1)
+        guard socket >= 0 else { return try run(arguments) }
+        close(socket)
+        return try ProgramSupport.run(unshared: "--net", path, arguments)
+    }
+
     /// A replay that must end well.
     package static func replay(
         _ arguments: [String], input: [UInt8] = [], location: SourceLocation = #_sourceLocation

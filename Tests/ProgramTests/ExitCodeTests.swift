@@ -84,11 +84,7 @@ import Testing
         let secret = try scratch.write("secret", "{}")
         try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: secret)
         for command in ["replay", "check"] {
-            // Root without the rights of root to files (capabilities(7)).
-            let ending =
-                geteuid() == 0
-                ? try run("/usr/bin/setpriv", ["--bounding-set=-all", Gateway.path, command, secret])
-                : try Gateway.run(command, secret)
+            let ending = try Gateway.runWithoutRights([command, secret])
             #expect(ending.status == 77)
             #expect(ending.errors.contains("Permission denied"), "\(ending.errors)")
         }

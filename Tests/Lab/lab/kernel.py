@@ -1,6 +1,6 @@
 """What the virtual machine boots: Debian's kernel, and an initramfs with the modules that the lab needs.
 
-Both are kept. All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
+Both are kept (`prepared_folder`). All modules stand in the initramfs, so the guest needs no /lib/modules, and the cache
 stays below 20 MB. Debian's -cloud kernels do not do: they are built without Bluetooth.
 """
 import hashlib
@@ -30,13 +30,17 @@ class KernelError(Exception):
 
 
 def prepared_folder(kind, recipe):
-    """A folder below LAB_CACHE, by default .build/lab, for files that were made by this recipe. Those of others are removed."""
+    """A folder below LAB_CACHE, by default .build/lab, for files that this recipe makes. If the cache is below the checkout,
+    folders of other recipes are removed; other caches may be in use by other checkouts."""
     cache = pathlib.Path(os.environ.get("LAB_CACHE") or ROOT / ".build/lab").resolve()
     folder = cache / f"{kind}-{hashlib.sha256(recipe).hexdigest()[:12]}"
     for other in cache.glob(f"{kind}-{12 * '[0-9a-f]'}"):
-        if other != folder:
-            shutil.rmtree(other)
-    folder.mkdir(parents=True, exist_ok=True)
+        if other != folder and ROOT in cache.parents:
+            shutil.rmtree(other, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KernelError(f"{folder} can't be made: {error.strerror}; set LAB_CACHE to a folder of yours") from error
     return folder
 
 

@@ -59,7 +59,7 @@ def _make(folder, scratch, say):
     root = scratch / "root"
     say("debootstrap, a few minutes")
     # A second attempt in the folder of a first one that failed would fail, too.
-    kernel.run(kernel.THRICE, "sh", "-c", 'rm -rf "$4" && exec debootstrap "$@"', "debootstrap",
+    kernel.run(kernel.THRICE, "sh", "-c", 'rm -rf --one-file-system "$4" && exec debootstrap "$@"', "debootstrap",
                "--variant=minbase", "--include=" + PACKAGES, SUITE, str(root), MIRROR)
     _add_modules(tree, root)
     _add_archive(root, say)

@@ -12,7 +12,8 @@ from lab import kernel  # noqa: E402
 
 class PreparedFolder(unittest.TestCase):
     def test_another_recipe_replaces_a_folder_and_nothing_else(self):
-        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache):
+        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache), \
+                unittest.mock.patch.object(kernel, "ROOT", pathlib.Path(cache).resolve().parent):
             first = kernel.prepared_folder("kernel", b"one")
             (first / "vmlinuz").touch()
             self.assertEqual(kernel.prepared_folder("kernel", b"one"), first)
@@ -22,6 +23,12 @@ class PreparedFolder(unittest.TestCase):
             other.mkdir()
             second = kernel.prepared_folder("kernel", b"two")
             self.assertEqual(set(other.parent.iterdir()), {second, disk, other})
+
+    def test_another_recipe_removes_nothing_in_a_cache_that_checkouts_may_share(self):
+        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, LAB_CACHE=cache):
+            first = kernel.prepared_folder("kernel", b"one")
+            kernel.prepared_folder("kernel", b"two")
+            self.assertTrue(first.exists())
 
 
 if __name__ == "__main__":
