@@ -20,7 +20,6 @@ import json
 import logging
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
