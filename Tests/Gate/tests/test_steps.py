@@ -58,7 +58,8 @@ class StepsTests(unittest.TestCase):
         self.assertEqual(running("sleep\0" "871"), [])
 
     def test_a_step_that_obeys_sigterm_may_say_its_last_words(self):
-        status, said = run("polite() { trap 'echo farewell; exit 3' TERM; while :; do sleep 0.1; done; }", "step patience 1 polite")
+        status, said = run("polite() { trap 'echo farewell; exit 3' TERM; while :; do sleep 0.1; done; }",
+                           "step patience 1 polite")
         self.assertEqual(status, 124, said)
         self.assertIn("farewell", said)
 
@@ -75,7 +76,8 @@ class StepsTests(unittest.TestCase):
         self.assertIn("=== second: not started, all steps together have reached the limit of 1 s for all steps", said)
 
     def test_temporary_files_of_a_step_are_removed_even_below_a_mount(self):
-        status, said = run("files() { mkdir $(mktemp -d)/held; cd $TMPDIR/*/held; pwd; touch file; mount --bind . . || return 0; mount -o remount,bind,ro .; }",
+        status, said = run("files() { mkdir $(mktemp -d)/held; cd $TMPDIR/*/held; pwd; touch file\n"
+                           "mount --bind . . || return 0; mount -o remount,bind,ro .; }",
                            "step first 20 files; folder=$work; trap 'remove_work; ls -d $folder' EXIT")
         folder = re.search(r"^(/.*)/tmp/[^/]+/held$", said, re.M)[1]
         self.assertIn(f"ls: cannot access '{folder}'", said)
@@ -86,8 +88,8 @@ class StepsTests(unittest.TestCase):
             (pathlib.Path(folder) / "a b").mkdir()
             (pathlib.Path(folder) / "link").symlink_to("a b")
             with unittest.mock.patch.dict(os.environ, TMPDIR=folder + "/link"):
-                status, said = run("files() { mkdir $TMPDIR/x; mount --bind $TMPDIR/x $TMPDIR/x || return 0; touch $TMPDIR/x/file; }"
-                                   .replace("$TMPDIR/x", '"$TMPDIR"/x'), "step first 20 files")
+                status, said = run('files() { mkdir "$TMPDIR"/x; mount --bind "$TMPDIR"/x "$TMPDIR"/x || return 0\n'
+                                   'touch "$TMPDIR"/x/file; }', "step first 20 files")
             self.assertEqual(status, 0, said)
             self.assertEqual(list((pathlib.Path(folder) / "a b").iterdir()), [], said)
 
