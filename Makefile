@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build deps-targets build run test test-slow test-simulation coverage verify fresh sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
+.PHONY: help deps deps-build deps-targets build run test test-slow test-suites test-simulation coverage verify fresh sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -74,7 +74,8 @@ CAPTURE_OPTIONS := --fields adapter=scannerID,measuredPower=calibratedPower|powe
 THRICE := Tests/Tools/thrice
 
 # Installs those of the packages $(1) that are not installed. If none is missing, it needs no time, no network and no rights.
-# It waits two minutes for other processes that use dpkg or apt's lists (proc(5): locks). Without `noninteractive`, wireshark-common (needed by tshark) asks a question.
+# It waits two minutes for other processes that use dpkg or apt's lists (proc(5): locks). Without `noninteractive`,
+# wireshark-common (needed by tshark) asks a question.
 define install-packages
 	missing=(); \
 	for package in $(1); do \
@@ -134,6 +135,13 @@ test-slow: deps ## Builds and runs the slow tests: hostile brokers, and NATS ser
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
 	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug slow
+
+test-suites: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
+test-suites: deps ## Builds the tests and runs each suite alone, the slow ones too: a suite that needs its neighbours fails.
+	@$(call install-packages,$(BROWSER_PACKAGES))
+	$(call environment,nats,Tests/Tools/nats/requirements.txt)
+	$(BUILD) --build-tests $(SWIFT_FLAGS)
+	$(PYTHON) -B Tests/Gate/suites --alone $(BUILD_DIR)/debug
 
 test-simulation: export BEACON_WORLDS := 3000
 test-simulation: export BEACON_RESTART_WORLDS := 40

@@ -4,6 +4,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import os
 import pathlib
 import re
 import sys
@@ -39,7 +40,22 @@ sleep 873
 """
 
 
-def run(script, fewest=2, limit=60):
+ALONE = """case "$*" in
+*--list-tests) printf '%s\n' 'M.OneTests/`a line is read`()' 'M.OneTests/each(argument:)' 'M.TwoTests/only()' ;;
+*'--filter ^M\\.OneTests/')
+mkdir $FOLDER/running
+sleep 0.3
+rmdir $FOLDER/running
+""" + GOOD + """;;
+*'--filter ^M\\.TwoTests/')
+mkdir $FOLDER/running || exit 5
+""" + FAILED + """;;
+*) exit 3 ;;
+esac
+"""
+
+
+def run(script, *options, fewest=2, limit=60):
     """The exit status and the output for a test process that does this."""
     suites.GROUPS = {"one": (fewest, [])}
     with tempfile.TemporaryDirectory() as folder:
@@ -48,10 +64,10 @@ def run(script, fewest=2, limit=60):
         bundle = debug / suites.BUNDLE
         bundle.write_text("#!/bin/bash\n" + script)
         bundle.chmod(0o755)
-        arguments, sys.argv = sys.argv, ["suites", "--limit", str(limit), str(debug), "one"]
+        arguments, sys.argv = sys.argv, ["suites", "--limit", str(limit), str(debug), *(options or ["one"])]
         said = io.StringIO()
         try:
-            with contextlib.redirect_stdout(said):
+            with contextlib.redirect_stdout(said), unittest.mock.patch.dict(os.environ, FOLDER=folder):
                 status = suites.main()
         finally:
             sys.argv = arguments
@@ -89,6 +105,15 @@ class SuitesTests(unittest.TestCase):
             _, said = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
             folder = pathlib.Path(re.search("recorded an issue in (.+)", said)[1])
             self.assertFalse(folder.exists(), said)
+
+    def test_each_suite_runs_alone_and_a_failure_does_not_end_the_others(self):
+        status, said = run(ALONE, "--alone")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"^M\.OneTests: 2 passed, 0 failed, \d+ s\nM\.TwoTests: 0 passed, 1 failed, \d+ s\n"
+                               r"M\.TwoTests: exit")
+        self.assertEqual(said.splitlines()[-1], "2 passed, 1 failed; failed: M.TwoTests")
+        status, said = run(ALONE.replace("'M.OneTests/each", "'M.OneTests/more()' 'M.OneTests/each"), "--alone")
+        self.assertIn("M.OneTests: 2 tests ran; there must be at least 3", said)
 
     def test_a_test_that_hangs_is_named_and_all_its_processes_end(self):
         status, said = run(HANGS, fewest=0, limit=1)
