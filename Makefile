@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-build deps-targets build run test test-slow test-suites test-simulation coverage verify fresh sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs house house-write manual version api-check fuzz release release-unstripped strip \
+.PHONY: help deps deps-build deps-targets build run test test-slow test-suites test-simulation coverage verify fresh sample tsan tsan-check torture torture-publisher browser browser-reports screenshots grafana-check lab home-assistant lab-library lab-power lab-systemd lint format bench bench-serve bench-start bench-visits flood docs gate-tests house house-write manual version api-check fuzz release release-unstripped strip \
   install install-files install-running uninstall deb deb-twice reproducible piuparts arm64-check clean
 
 SWIFT ?= swift
@@ -43,7 +43,8 @@ TEST_PACKAGES := debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db ma
 DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# In a step of the gate nobody can answer when sudo asks for a password.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo $(if $(GATE_STEP),-n))
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
 BUILD := $(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)
@@ -249,8 +250,16 @@ lint: ## Checks the format of all Swift sources; changes nothing.
 format: ## Formats all Swift sources in place.
 	$(SWIFT) format -i --parallel -r Sources Tests docs Package.swift
 
+# The unit tests in a folder; none is an error.
+define unit-tests
+	$(PYTHON) -B -m unittest discover -q -s $(1) 2>&1 | awk '{ print } /^Ran [1-9]/ { ran = 1 } END { exit !ran }' >&2
+endef
+
+gate-tests: ## Runs the tests of the gate's own scripts.
+	$(call unit-tests,Tests/Gate/tests)
+
 house: ## Holds what documents say against what is there, and the sources against the house's rules; see Tests/House/check.
-	$(PYTHON) -B -m unittest discover -q -s Tests/House/tests
+	$(call unit-tests,Tests/House/tests)
 	$(PYTHON) Tests/House/check
 
 house-write: ## Writes into docs what can be read from Package.swift and the sources, and the index of decisions.
@@ -282,7 +291,7 @@ bench-start: deps $(if $(filter file,$(origin BINARIES)),release) deb ## Measure
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
 	$(call environment,theengs,Tests/Benchmark/theengs.txt)
 	$(call environment,home-assistant,Tests/HomeAssistant/requirements.txt)
-	$(PYTHON) Tests/Benchmark/start '$(BINARIES)' "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
+	$(PYTHON) Tests/Benchmark/start '$(BINARIES)' "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
 
 manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of the setting table, docs/messages.md and the catalog out of the messages.
 	$(BUILD) --product settings-manual $(SWIFT_FLAGS)
@@ -320,7 +329,7 @@ fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
 
 lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
+	$(call unit-tests,Tests/Lab/tests)
 	rm -rf $(BUILD_DIR)/lab/run
 	$(PYTHON) Tests/Lab/run --out $(BUILD_DIR)/lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
@@ -331,16 +340,16 @@ lab-library: sample ## Runs the sample's program in the virtual machine by each 
 
 lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): what was shipped must be there. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests
+	$(call unit-tests,Tests/Lab/tests)
 	rm -rf $(BUILD_DIR)/lab/power
 	$(PYTHON) Tests/Lab/power --out $(BUILD_DIR)/lab/power --binary $(BINARY) --cuts $(CUTS)
 
 # The package is made of BINARIES where they are named, and else of what is built for it.
 lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the package with apt in a machine that runs systemd; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_SYSTEMD_PACKAGES))
-	$(PYTHON) -B -m unittest discover -q -s Tests/Lab/tests -p test_installed.py
+	$(call unit-tests,Tests/Lab/tests -p test_installed.py)
 	rm -rf $(BUILD_DIR)/lab/installed
-	$(PYTHON) Tests/Lab/installed --out $(BUILD_DIR)/lab/installed --package "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
+	$(PYTHON) Tests/Lab/installed --out $(BUILD_DIR)/lab/installed --package "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
 
 # A Python environment, by its name, with what a file asks of PyPI. Made whole or not at all: what is half there would be taken
 # for done.
@@ -465,7 +474,7 @@ deb-twice: ## Makes the package twice of the same programs, in other folders, at
 piuparts: ## Installs, removes and purges the package that `make deb` made in a Debian of its own, which debootstrap makes; as root. Two minutes.
 	@$(call install-packages,debootstrap piuparts)
 	@# systemd, which it depends on, leaves folders of its own when it is purged: it is there before, and stays.
-	piuparts --distribution bookworm --fake-essential-packages systemd "$$(ls -t $(DEB_DIR)/beacon-gateway_*.deb | head -n 1)"
+	piuparts --distribution bookworm --fake-essential-packages systemd "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)"
 
 reproducible: deps-build ## Builds the programs twice from nothing, and their packages: the same octets. As root; some 10 min a build, 3 GB.
 	@$(call install-packages,$(DEB_PACKAGES))

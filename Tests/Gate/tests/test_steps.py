@@ -8,12 +8,15 @@ import tempfile
 import unittest
 import unittest.mock
 
+# Durations that no other process sleeps.
+FIRST, SECOND = f"871.{os.getpid()}", f"872.{os.getpid()}"
 STEPS = pathlib.Path(__file__).resolve().parent.parent / "steps"
 SCRIPT = """set -euo pipefail
 self=$0
 budget=%d
 . %s
 grace=1
+pause=0.02
 %s
 [[ ${1-} != --do ]] || run_function "$@"
 trap 'stop_group; remove_work' EXIT
@@ -51,23 +54,38 @@ class StepsTests(unittest.TestCase):
         self.assertNotIn("=== second", said)
 
     def test_a_step_that_ignores_sigterm_is_named_and_killed_with_what_it_started(self):
-        status, said = run("stubborn() { trap '' TERM; echo stays; sleep 871 & while :; do sleep 0.1; done; }",
-                           "step patience 1 stubborn")
+        status, said = run(f"stubborn() {{ trap '' TERM; echo stays; sleep {FIRST} & while :; do sleep 0.1; done; }}",
+                           "step patience 3 stubborn")
         self.assertEqual(status, 124, said)
-        self.assertIn("=== patience was ended: it reached its limit of 1 s. Its last 50 lines:\nstays", said)
-        self.assertEqual(running("sleep\0" "871"), [])
+        self.assertIn("=== patience was ended: it reached its limit of 3 s. Its last 50 lines:\nstays", said)
+        self.assertEqual(running(FIRST), [])
 
     def test_a_step_that_obeys_sigterm_may_say_its_last_words(self):
         status, said = run("polite() { trap 'echo farewell; exit 3' TERM; while :; do sleep 0.1; done; }",
-                           "step patience 1 polite")
+                           "step patience 3 polite")
         self.assertEqual(status, 124, said)
         self.assertIn("farewell", said)
 
     def test_what_a_step_leaves_running_is_named_and_killed_in_whatever_session(self):
-        status, said = run("leaves() { setsid sleep 872 & }", "step first 20 leaves")
+        status, said = run(f"leaves() {{ setsid sleep {SECOND} & }}", "step first 20 leaves")
         self.assertEqual(status, 0, said)
-        self.assertRegex(said, r"=== first left running, now killed:\n +\d+ sleep 872")
-        self.assertEqual(running("sleep\0" "872"), [])
+        self.assertRegex(said, r"=== first left running, now killed:\n +\d+ sleep " + re.escape(SECOND))
+        self.assertEqual(running(SECOND), [])
+
+    def test_steps_of_a_step_end_with_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inner = pathlib.Path(folder, "inner")
+            inner.write_text(SCRIPT % (60, STEPS, f"stubborn() {{ trap '' TERM; sleep {FIRST}; }}", "step inner 50 stubborn"))
+            status, said = run(f"outer() {{ bash {inner}; }}",
+                               f"(until pgrep -f 'sleep {FIRST}'; do sleep 0.1; done; kill -TERM $$) & step outer 50 outer")
+            self.assertNotEqual(status, 0, said)
+            self.assertEqual(running(FIRST), [])
+
+    def test_what_the_caller_set_changes_no_limit_and_no_folder(self):
+        with unittest.mock.patch.dict(os.environ, SECONDS="5000", BUILD_DIR="other", MAKEFLAGS="i"):
+            status, said = run('shows() { echo "${BUILD_DIR-none} ${MAKEFLAGS-none}"; }', "step first 20 shows")
+        self.assertEqual(status, 0, said)
+        self.assertIn("\nnone none\n", said)
 
     def test_all_steps_together_have_a_limit(self):
         status, said = run("slow() { sleep 60; }", "step first 50 slow || true\nstep second 50 true", budget=1)
@@ -99,12 +117,12 @@ class StepsTests(unittest.TestCase):
         self.assertIn("GB of free disk space; it must have 10000000. Remove files and try again", said)
 
 
-def running(words):
-    """The processes that run this command line."""
+def running(seconds):
+    """The processes that sleep so long."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_text().startswith(words):
+            if path.read_text() == f"sleep\0{seconds}\0":
                 found.append(path)
         except OSError:
             pass

@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 
@@ -25,18 +26,22 @@ echo '◇ Test "each is read" started.'
 echo '◇ Test case passing 1 argument x → 1 to "each is read" started.'
 echo '✔ Test case passing 1 argument x → 1 to "each is read" passed after 0.1 seconds.'
 echo '✔ Test "each is read" with 2 test cases passed after 3.5 seconds.'
-echo '✔ Test run with 3 tests in 1 suite passed after 3.8 seconds.'
+echo '✔ Test run with 2 tests in 1 suite passed after 3.8 seconds.'
 """
-SKIPPED = GOOD + """echo '➜ Test "a full disk" skipped: "this user may not mount"'
+SKIPPED = GOOD.replace("run with 2", "run with 3") + """echo '➜ Test "a full disk" skipped: "this user may not mount"'
 """
 FAILED = """echo '◇ Test "a line is read" started.'
 echo '✘ Test "a line is read" recorded an issue at OneTests.swift:5:9: Expectation failed: 1 == 2'
 echo '✘ Test "a line is read" failed after 0.250 seconds with 1 issue.'
+echo '✘ Test run with 1 test in 1 suite failed after 0.250 seconds with 1 issue.'
 exit 1
 """
-HANGS = """echo '◇ Test "it hangs" started.'
-setsid sleep 873 &
-sleep 873
+# A duration that no other process sleeps.
+LONG = f"873.{os.getpid()}"
+HANGS = f"""printf '%s' 'a prompt: '
+echo '◇ Test "it hangs" started.'
+setsid sleep {LONG} &
+sleep {LONG}
 """
 
 
@@ -58,6 +63,7 @@ esac
 def run(script, *options, fewest=2, limit=60):
     """The exit status and the output for a test process that does this."""
     suites.GROUPS = {"one": (fewest, [])}
+    suites.USUAL = ["one"]
     with tempfile.TemporaryDirectory() as folder:
         debug = pathlib.Path(folder, "debug")
         debug.mkdir()
@@ -100,6 +106,37 @@ class SuitesTests(unittest.TestCase):
             self.assertIn('one: ➜ Test "a full disk" skipped: "this user may not mount"', said)
             self.assertEqual(said.splitlines()[-1], last)
 
+    def test_a_skipped_test_is_a_failure_if_no_right_is_missing_and_so_is_a_cancelled_one(self):
+        with unittest.mock.patch.object(suites, "may_mount", return_value=False):
+            for line in ['a prompt: ➜ Test "a full disk" skipped: "it fails"', '➜ Test "a full disk" was cancelled: "this user may not"']:
+                status, said = run(SKIPPED + f"echo '{line}'\n")
+                self.assertEqual(status, 1, said)
+                self.assertIn("one: 1 skipped", said)
+
+    def test_a_process_that_ends_before_its_last_test_fails_and_names_the_running_test(self):
+        status, said = run("\n".join(GOOD.splitlines()[:4]) + "\necho '◇ Test \"it exits\" started.'\nexit 0", fewest=1)
+        self.assertEqual(status, 1)
+        self.assertIn('one: ended with 0 before its last test; running: "it exits"', said)
+        self.assertEqual(said.splitlines()[-1], "1 passed, 0 failed; failed: one")
+
+    def test_a_line_that_only_looks_like_a_result_is_not_counted(self):
+        status, said = run("echo 'Its log: ✔ Test \"a copy\" passed after 1 seconds.'\n" + GOOD, fewest=3)
+        self.assertEqual(status, 1)
+        self.assertIn("2 tests ran; there must be at least 3", said)
+        status, said = run(GOOD.replace("run with 2", "run with 3"))
+        self.assertEqual(status, 1)
+        self.assertIn("3 tests ran; the log has results of 2 and skipped 0", said)
+
+    def test_a_second_run_waits_for_the_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = suites.lock_logs(pathlib.Path(folder, "debug"))
+            threading.Timer(0.5, first.close).start()
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                suites.lock_logs(pathlib.Path(folder, "debug")).close()
+            self.assertTrue(first.closed)
+            self.assertIn("waiting for another run", said.getvalue())
+
     def test_temporary_files_are_removed(self):
         for rest in ["", "exit 3", "sleep 60"]:
             _, said = run(f"touch $TMPDIR/file; mkdir $TMPDIR/more; echo \"recorded an issue in $TMPDIR\"; {rest}", limit=1)
@@ -112,6 +149,10 @@ class SuitesTests(unittest.TestCase):
         self.assertRegex(said, r"^M\.OneTests: 2 passed, 0 failed, \d+ s\nM\.TwoTests: 0 passed, 1 failed, \d+ s\n"
                                r"M\.TwoTests: exit")
         self.assertEqual(said.splitlines()[-1], "2 passed, 1 failed; failed: M.TwoTests")
+        status, said = run(ALONE, "--alone", fewest=3)
+        self.assertNotIn("there must be at least", said)
+        with self.assertRaisesRegex(SystemExit, "has 3 tests; there must be at least 4"):
+            run(ALONE, "--alone", fewest=4)
         status, said = run(ALONE.replace("'M.OneTests/each", "'M.OneTests/more()' 'M.OneTests/each"), "--alone")
         self.assertIn("M.OneTests: 2 tests ran; there must be at least 3", said)
 
@@ -119,13 +160,15 @@ class SuitesTests(unittest.TestCase):
         status, said = run(HANGS, fewest=0, limit=1)
         self.assertEqual(status, 1)
         self.assertIn('one: not ended after 1.0 s; running: "it hangs"', said)
-        running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read(path) == "sleep\x00873\x00"]
+        running = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if read(path) == f"sleep\0{LONG}\0"]
         self.assertEqual(running, [])
 
     def test_a_process_that_crashes_names_the_test_that_ran(self):
         status, said = run("echo '◇ Test \"it traps\" started.'\nkill -ILL $$", fewest=0)
         self.assertEqual(status, 1)
         self.assertIn('one: ended by SIGILL; running: "it traps"', said)
+        _, said = run("kill -35 $$", fewest=0)
+        self.assertIn('one: ended by signal 35; running: no test', said)
 
 
 def read(path):
