@@ -43,7 +43,7 @@ TEST_PACKAGES := debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db ma
 DOCUMENTED := BackgroundActivity BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
-# In a step of the gate nobody can answer when sudo asks for a password.
+# In a step of the gate sudo must not wait for a password.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo $(if $(GATE_STEP),-n))
 # What a source imports, its target has to name: what comes along by way of another target may go again.
 STRICT := --explicit-target-dependency-import-check error
