@@ -167,7 +167,7 @@ coverage: deps ## Runs the tests in a build that counts, and prints which part o
 	$(PYTHON) Tests/House/coverage $(BUILD_DIR)/coverage/all.json
 
 STEP ?=
-verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. Hours the first time; see Tests/Gate/verify.
+verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. An hour the first time; see Tests/Gate/verify.
 	Tests/Gate/verify $(STEP)
 
 fresh: ## Runs `make run` and `make test` in a new Debian 12, which debootstrap makes; as root.
