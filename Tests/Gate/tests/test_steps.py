@@ -75,10 +75,13 @@ class StepsTests(unittest.TestCase):
     def test_steps_of_a_step_end_with_it(self):
         with tempfile.TemporaryDirectory() as folder:
             inner = pathlib.Path(folder, "inner")
-            inner.write_text(SCRIPT % (60, STEPS, f"stubborn() {{ trap '' TERM; sleep {FIRST}; }}", "step inner 50 stubborn"))
+            inner.write_text(SCRIPT % (60, STEPS, f"stubborn() {{ trap '' TERM; touch {folder}/started; sleep {FIRST}; }}",
+                                       "step inner 50 stubborn"))
             status, said = run(f"outer() {{ bash {inner}; }}",
-                               f"(until pgrep -f 'sleep {FIRST}'; do sleep 0.1; done; kill -TERM $$) & step outer 50 outer")
+                               f"(for _ in {{1..300}}; do [[ ! -e {folder}/started ]] || break; sleep 0.1; done; kill -TERM $$) &\n"
+                               "step outer 50 outer")
             self.assertNotEqual(status, 0, said)
+            self.assertTrue(pathlib.Path(folder, "started").exists())
             self.assertEqual(running(FIRST), [])
 
     def test_what_the_caller_set_changes_no_limit_and_no_folder(self):

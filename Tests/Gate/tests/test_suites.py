@@ -108,7 +108,8 @@ class SuitesTests(unittest.TestCase):
 
     def test_a_skipped_test_is_a_failure_if_no_right_is_missing_and_so_is_a_cancelled_one(self):
         with unittest.mock.patch.object(suites, "may_mount", return_value=False):
-            for line in ['a prompt: ➜ Test "a full disk" skipped: "it fails"', '➜ Test "a full disk" was cancelled: "this user may not"']:
+            for line in ['a prompt: ➜ Test "a full disk" skipped: "it fails"',
+                         '➜ Test "a full disk" was cancelled: "this user may not"']:
                 status, said = run(SKIPPED + f"echo '{line}'\n")
                 self.assertEqual(status, 1, said)
                 self.assertIn("one: 1 skipped", said)
