@@ -33,4 +33,20 @@ extension CivilDate {
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         return era * 146_097 + dayOfEra - 719_468
     }
+
+    /// Returns the instants at which clocks of a zone show a local time, in order: two in the hour that is repeated when
+    /// clocks go back, none in the hour that is skipped when they go forward, one otherwise.
+    ///
+    /// A zone must not change its offset twice within two days.
+    /// - Parameters:
+    ///   - local: the local time, in seconds from 1970-01-01T00:00:00 on the same clock.
+    ///   - secondsAheadOfUTC: returns the zone's offset at an instant in seconds since 1970.
+    /// - Returns: seconds since 1970.
+    package static func instants(local: Int64, secondsAheadOfUTC: (Int64) -> Int64) -> [Int64] {
+        // The offsets before and after a change that is near.
+        let offsets = [secondsAheadOfUTC(local - 86_400), secondsAheadOfUTC(local + 86_400)]
+        var instants = offsets.map { local - $0 }.filter { secondsAheadOfUTC($0) == local - $0 }
+        if instants.count == 2, instants[0] == instants[1] { instants.removeLast() }
+        return instants.sorted()
+    }
 }

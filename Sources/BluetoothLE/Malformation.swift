@@ -20,15 +20,13 @@ public enum Malformation: Int, Sendable, CaseIterable {
     case badCRC
     /// A sniffer's frame is shorter than its PDU says.
     case pduTruncated
-    /// A record's time is before 1970 or after 2255, and was moved there.
-    case timeOutOfRange
     /// A record belongs to one adapter more than are told apart.
     case adaptersTooMany
 }
 
 /// How often each kind of malformation was met.
 public struct MalformationCounts: Sendable {
-    @usableFromInline var counts = InlineArray<12, Int>(repeating: 0)
+    @usableFromInline var counts = InlineArray<11, Int>(repeating: 0)
 
     /// Nothing met yet.
     public init() {}

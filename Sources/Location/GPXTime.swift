@@ -2,7 +2,7 @@ import BluetoothLE
 
 /// A time as GPX writes it (xsd:dateTime, ISO 8601): `2026-11-21T07:46:27.5Z`; without a zone it is UTC.
 enum GPXTime {
-    /// The instant that `text` names; `nil` where it is no time, or one before 1970 or after 2255.
+    /// The instant that `text` names; `nil` if it is not a time within 1970…2100.
     static func parse(_ text: [UInt8]) -> Instant? {
         var text = text[...]
         while let first = text.first, first <= 0x20 { text.removeFirst() }
@@ -33,8 +33,8 @@ enum GPXTime {
         else { return nil }
         let whole =
             daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second - zone
-        // Instant's own bounds, as a time that a file may say.
-        guard (0...8_999_999_999).contains(whole) else { return nil }
+        // Up to 2101-01-01, as for records of captures.
+        guard (0..<4_133_980_800).contains(whole) else { return nil }
         return Instant(nanoseconds: whole * 1_000_000_000 + nanoseconds)
     }
 

@@ -8,7 +8,7 @@ private func records(_ text: String, fields: String? = nil, windowSize: Int = 12
 }
 
 private func time(_ value: String) throws -> Int64? {
-    let found = try records("{\"time\":\(value)}")
+    let found = try records("{\"time\":\(value),\"data\":\"\"}")
     return found.records.first.map { $0.numbers[0] }
 }
 
@@ -23,20 +23,83 @@ private func time(_ value: String) throws -> Int64? {
             (#""\u0032023-11-14T22:13:20Z""#, 1_700_000_000_000_000_000),
             ("0", 0), ("1.5", 1_500_000_000), ("1700000000.123456", 1_700_000_000_123_456_000),
             ("0.1", 100_000_000), ("1e3", 1_000_000_000_000), ("12.5E-1", 1_250_000_000),
-            ("99999999999", 9_000_000_000_000_000_000),  // the last second, out of range
+            ("4133980799.999999999", 4_133_980_799_999_999_999),
             ("100000000000", 100_000_000_000_000_000), ("1425417360553", 1_425_417_360_553_000_000),
+            ("4133980799999.999999", 4_133_980_799_999_999_999),
+            ("100000000000000", 100_000_000_000_000_000), ("1763971200000000", 1_763_971_200_000_000_000),
+            ("4133980799999999.999", 4_133_980_799_999_999_999),
+            ("100000000000000000", 100_000_000_000_000_000), ("1763971200000000001", 1_763_971_200_000_000_001),
+            ("4133980799999999999", 4_133_980_799_999_999_999), ("1.763971200e18", 1_763_971_200_000_000_000),
             ("1425417360553.25", 1_425_417_360_553_250_000), ("1.425417360553e12", 1_425_417_360_553_000_000),
-            ("0.000000001", 1), ("0.0000000019", 1), ("1e-400", 0), ("1e999999999999", 9_000_000_000_000_000_000),
-            ("-1", 0),
-            (#""2300-01-01T00:00:00Z""#, 9_000_000_000_000_000_000), (#""1969-12-31T23:59:59Z""#, 0),
+            ("0.000000001", 1), ("0.0000000019", 1), ("1e-400", 0), ("-0", 0),
+            (#""2100-12-31T23:59:59.999999999Z""#, 4_133_980_799_999_999_999),
+            (#""2101-01-01T00:59:59+01:00""#, 4_133_980_799_000_000_000),
         ] as [(String, Int64)])
     func `a time is read exactly`(text: String, nanoseconds: Int64) throws {
         #expect(try time(text) == nanoseconds)
     }
 
-    @Test(arguments: ["-1", "1e999999999999", #""1969-12-31T23:59:59Z""#, #""9999-12-31T23:59:59Z""#])
-    func `a time before 1970 or after 2255 is moved to the bound and counted`(text: String) throws {
-        #expect(try records("{\"time\":\(text)}").malformations == [.timeOutOfRange: 1])
+    @Test(arguments: [
+        ("-1", "time is -1, in seconds the year 1969"),
+        ("-0.000001", "time is -0.000001, in seconds the year 1969"),
+        ("4133980800", "time is 4133980800, in seconds the year 2101"),
+        ("99999999999", "time is 99999999999, in seconds the year 5138"),
+        ("4133980800000", "time is 4133980800000, in milliseconds the year 2101"),
+        ("99999999999999", "time is 99999999999999, in milliseconds the year 5138"),
+        ("4133980800000000", "time is 4133980800000000, in microseconds the year 2101"),
+        ("99999999999999999", "time is 99999999999999999, in microseconds the year 5138"),
+        ("4133980800000000000", "time is 4133980800000000000, in nanoseconds the year 2101"),
+        ("-1763971200000", "time is -1763971200000, in milliseconds the year 1914"),
+        ("1e999999999999", "time is 1e999999999999, in nanoseconds no year that has a calendar"),
+        (#""1969-12-31T23:59:59Z""#, #"time is "1969-12-31T23:59:59Z""#),
+        (#""2101-01-01T00:00:00Z""#, #"time is "2101-01-01T00:00:00Z""#),
+        (#""0000-01-01T00:00:00Z""#, #"time is "0000-01-01T00:00:00Z""#),
+        (#""9999-12-31T23:59:59\u005A""#, #"time is "9999-12-31T23:59:59Z""#),
+    ])
+    func `a record outside 1970…2100 is refused with its line, its value and the unit`(
+        text: String, reason: String
+    ) throws {
+        let found = try records("{\"time\":1,\"data\":\"01\"}\n{\"time\":\(text),\"data\":\"02\"}\n")
+        #expect(found.records.map(\.payload) == [[1]])
+        #expect(
+            found.damages.map(\.description) == ["record 2 at line 2, byte 23: \(reason); must be within 1970…2100"])
+    }
+
+    @Test func `a since outside 1970…2100 is refused as time is`() throws {
+        let found = try records(#"{"time":1,"listening":false,"since":-5}{"time":2,"data":"02"}"#)
+        #expect(
+            found.damages.map(\.description) == [
+                "record 1 at line 1, byte 0: since is -5, in seconds the year 1969; must be within 1970…2100"
+            ])
+        #expect(found.records.map(\.payload) == [[2]])
+    }
+
+    @Test(arguments: [1, 7, 4096])
+    func `damage is named by its line, whatever lines objects span`(windowSize: Int) throws {
+        let text = """
+            \u{FEFF}
+
+            {"time":1,
+              "x":["}",
+                {}
+              ],
+              "adapter":"a\\nb\\nc",
+              "data":"0A0A"
+            }
+            {"time":2,
+              "adapter":"\\n\\n",
+              "data":"0A0x"} {"time":-3,"data":""}
+            {"time":4
+              "data":"00"}
+            }
+            nonsense
+
+            {"time":5,"data":"05"}
+            {"time":"x","data":""}
+            """
+        let found = try records(text, windowSize: windowSize)
+        #expect(found.damages.map(\.line) == [10, 12, 14, 19])
+        #expect(found.records.map(\.payload) == [[10, 10], [5]])
     }
 
     @Test(arguments: [
@@ -46,7 +109,7 @@ private func time(_ value: String) throws -> Int64? {
         "--1", "+1", ".5",
     ])
     func `what is no time is damage`(text: String) throws {
-        let found = try records("{\"time\":\(text)}\n{\"time\":5}")
+        let found = try records("{\"time\":\(text),\"data\":\"\"}\n{\"time\":5,\"data\":\"\"}")
         #expect(found.records.last?.numbers.first == 5_000_000_000)
         #expect(found.damageTotal == 1)
     }
@@ -77,9 +140,10 @@ private func time(_ value: String) throws -> Int64? {
 
     @Test func `values nested too deep are damage, not a crash`() throws {
         let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
-        #expect(try records("{\"time\":1,\"x\":\(deep)}").damageTotal == 0)
-        #expect(try records("{\"time\":1,\"x\":[\(deep)]}\n{\"time\":2}").damageTotal == 1)
-        #expect(try records("{\"time\":2}\n{\"x\":" + String(repeating: "[", count: 100_000)).damageTotal == 1)
+        let next = #"{"time":2,"data":""}"#
+        #expect(try records("{\"time\":1,\"data\":\"\",\"x\":\(deep)}").damageTotal == 0)
+        #expect(try records("{\"time\":1,\"data\":\"\",\"x\":[\(deep)]}\n\(next)").damageTotal == 1)
+        #expect(try records("\(next)\n{\"x\":" + String(repeating: "[", count: 100_000)).damageTotal == 1)
     }
 
     @Test func `escapes are read, surrogate pairs too`() throws {
@@ -164,7 +228,7 @@ private func time(_ value: String) throws -> Int64? {
 
     @Test func `an object longer than 1 MiB is damage, and the next is read`() throws {
         let long = #"{"time":1,"x":""# + String(repeating: "x", count: 1_200_000) + "\"}"
-        let found = try records("{\"time\":0}\n\(long)\n{\"time\":2}")
+        let found = try records(#"{"time":0,"data":""}"# + "\n\(long)\n" + #"{"time":2,"data":""}"#)
         #expect(found.records.map { $0.numbers[0] } == [0, 2_000_000_000])
         #expect(found.damageTotal == 1)
     }

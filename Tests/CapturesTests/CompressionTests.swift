@@ -110,7 +110,7 @@ func peakMemory() throws -> Int {
             "/bin/sh",
             [
                 "-c",
-                "(printf '{\"time\":1}'; head -c \(size << 20) /dev/zero | tr '\\0' ' ') | gzip -1 > \(scratch.path)",
+                "(printf '{\"data\":\"\"}'; head -c \(size << 20) /dev/zero | tr '\\0' ' ') | gzip -1 > \(scratch.path)",
             ])
         let before = try peakMemory()
         var reader = try CaptureReader(.path(scratch.path))

@@ -78,15 +78,53 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
 
     @Test(
         arguments: [
-            (epoch - 1, 0), (epoch, 0), (Int64.min, 0), (Int64.max, 9_000_000_000_000_000_000),
-            (epoch + 9_000_000_000_000_000, 9_000_000_000_000_000_000),
-            (epoch + 9_000_000_000_000_001, 9_000_000_000_000_000_000),
-        ] as [(Int64, Int64)])
-    func `btsnoop: a time out of bounds is moved there and counted`(stamp: Int64, nanoseconds: Int64) throws {
-        let found = try contents(btsnoop([(3, stamp, [])]))
-        #expect(found.records.first?.numbers.first == nanoseconds)
-        let isWithin = stamp >= epoch && stamp <= epoch + 9_000_000_000_000_000
-        #expect(found.malformations[.timeOutOfRange] == (isWithin ? nil : 1))
+            (epoch - 1, "the year 1969"), (0, "the year -1"), (Int64.min, "the year -292278"),
+            (epoch + 4_133_980_800_000_000, "the year 2101"), (Int64.max, "the year 292276"),
+        ] as [(Int64, String)])
+    func `btsnoop: a record outside 1970…2100 is refused, and the next is read`(stamp: Int64, year: String) throws {
+        let found = try contents(
+            btsnoop([(3, epoch, [1]), (3, stamp, [2]), (3, epoch + 4_133_980_799_999_999, [3])]))
+        #expect(found.records.map(\.payload) == [[1], [3]])
+        #expect(found.records.map { $0.numbers[0] } == [0, 4_133_980_799_999_999_000])
+        #expect(
+            found.damages.map(\.description) == [
+                "record 2 at byte 41: its time is in \(year); must be within 1970…2100"
+            ])
+    }
+
+    @Test func `pcap and pcapng: a record outside 1970…2100 is refused, and the next is read`() throws {
+        let header = little(UInt32(0xA1B2_C3D4)) + [UInt8](repeating: 0, count: 16) + little(UInt32(187))
+        func record(_ seconds: UInt32, _ octet: UInt8) -> [UInt8] {
+            little(seconds) + little(UInt32(0)) + little(UInt32(2)) + little(UInt32(2)) + [4, octet]
+        }
+        let pcap = try contents(
+            header + record(4_133_980_799, 1) + record(4_133_980_800, 2) + record(.max, 3) + record(0, 4))
+        #expect(pcap.records.map(\.payload) == [[1], [4]])
+        #expect(
+            pcap.damages.map(\.description) == [
+                "record 2 at byte 42: its time is in the year 2101; must be within 1970…2100",
+                "record 3 at byte 60: its time is in the year 2106; must be within 1970…2100",
+            ])
+        // One interface in microseconds, one in seconds that count from a day before 1970.
+        var bytes = section(isBig: false) + interface(187, isBig: false)
+        bytes += interface(187, isBig: false, [(9, [0]), (14, number(Int64(-86_400), false))])
+        for (stamp, interface) in [(4_133_980_800_000_000, 0), (UInt64.max, 0), (86_399, 1), (86_400, 1)] {
+            bytes += packet(stamp, interface: UInt32(interface), isBig: false, [4, UInt8(interface)])
+        }
+        let pcapng = try contents(bytes)
+        #expect(pcapng.records.map { $0.numbers[0] } == [0])
+        #expect(
+            pcapng.damages.map(\.reason)
+                == ["2101", "586524", "1969"].map {
+                    "its time is in the year \($0); must be within 1970…2100"
+                })
+    }
+
+    @Test func `btsnoop: a Close Index since a time outside 1970…2100 stops scanning at its own time`() throws {
+        let since = [UInt8](repeating: 0xFF, count: 8)
+        let found = try contents(btsnoop([(3, epoch, [1]), (9, epoch + 5, since), (9, epoch + 6, big(Int64(7)))]))
+        #expect(found.records.map { Array($0.numbers.dropFirst(2)) } == [[0, 4, 1], [4, 0], [4, 0, 7]])
+        #expect(found.damages.map(\.record) == [2])
     }
 
     @Test func `a record that claims more than 1 MiB is damage with its offset`() throws {

@@ -1,21 +1,35 @@
 import BluetoothLE
 import JSON
 
-/// Why an object of an advertisement log is no record.
+/// Why an object of an advertisement log is not a record.
 struct LogProblem: Error {
-    var field: LogField?
-    var words: StaticString
+    let description: String
 
-    var description: String { field.map { "\($0.name) \(words)" } ?? "\(words)" }
+    init(_ description: String) { self.description = description }
+    init(_ field: LogField, _ words: String) { description = "\(field.name) \(words)" }
 }
 
 struct LogState {
     var scanner: LogScanner
+    /// The slots of the fields that make an object a record.
+    private let contentSlots: UInt64
+    /// The keys that a record without such a field can have.
+    let keysOfTimes: Set<String>
 
-    init(fields: FieldMap) { scanner = LogScanner(fields) }
+    init(fields: FieldMap) {
+        scanner = LogScanner(fields)
+        let keys = scanner.keys
+        contentSlots = [LogField.data, .manufacturerData, .uuid, .listening].reduce(0) { mask, field in
+            keys.order[keys.slots[field.rawValue]].reduce(mask) { $0 | 1 << UInt64($1) }
+        }
+        keysOfTimes = Set([LogField.time, .adapter, .adapterAddress].flatMap { fields.names[$0.rawValue] })
+    }
+
+    /// Whether the last object has a report, a beacon, or whether its adapter listens.
+    var hasContent: Bool { scanner.present & contentSlots != 0 }
 
     /// The value of a field: of several names the first that is there and not 0, else the first that is there.
-    @inline(__always) mutating func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
+    @inline(__always) func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
         let slots = scanner.keys.slots[field.rawValue]
         var zero: LogValue?
         for index in slots {
@@ -39,19 +53,20 @@ extension CaptureReader {
                 return nil
             }
             guard window[head] == UInt8(ascii: "{") else {
-                damages.note(offset: base + head, record: recordCount + 1, "an object is expected")
+                damages.note(offset: base + head, record: recordCount + 1, line: line, "an object is expected")
                 try resynchronise(from: head)
                 continue
             }
-            guard let problem = try objectAtHead() else { continue }
+            guard let end = try objectAtHead() else { continue }
             recordCount += 1
-            var start = head
-            swap(&head, &start)
-            head = problem
+            let start = head
+            let firstLine = line
+            head = end
+            line &+= log.scanner.lines
             do {
-                return try record()
+                return try record(from: start, firstLine)
             } catch {
-                damages.note(offset: base + start, record: recordCount, error.description)
+                damages.note(offset: base + start, record: recordCount, line: firstLine, error.description)
             }
         }
     }
@@ -62,20 +77,22 @@ extension CaptureReader {
             switch log.scanner.scan(window, head..<tail) {
             case .complete(let end): return end
             case .malformed(let place, let reason):
-                damages.note(offset: base + place, record: recordCount + 1, "\(reason)")
+                line += lines(in: head..<place)
+                damages.note(offset: base + place, record: recordCount + 1, line: line, "\(reason)")
                 recordCount += 1
                 try resynchronise(from: place)
                 return nil
             case .needsMore:
                 guard tail - head < Self.recordBytesMax else {
-                    damages.note(offset: base + head, record: recordCount + 1, "it is longer than 1 MiB")
+                    damages.note(offset: base + head, record: recordCount + 1, line: line, "it is longer than 1 MiB")
                     recordCount += 1
+                    line += lines(in: head..<tail)
                     try resynchronise(from: tail)
                     return nil
                 }
                 guard try refill(tail - head + 1) else {
                     if source.problem == nil {
-                        damages.note(offset: base + head, record: recordCount + 1, "it is cut off")
+                        damages.note(offset: base + head, record: recordCount + 1, line: line, "it is cut off")
                     }
                     recordCount += 1
                     head = tail
@@ -85,9 +102,15 @@ extension CaptureReader {
         }
     }
 
+    /// How many lines end in a part of the window that was not decoded in place.
+    private func lines(in range: Range<Int>) -> Int { window[range].count { $0 == 0x0A } }
+
     @inline(__always) private mutating func skipBlanks() throws(CaptureError) -> Bool {
         while true {
-            while head < tail, LogScanner.isBlank(window[head]) { head += 1 }
+            while head < tail, LogScanner.isBlank(window[head]) {
+                if window[head] == 0x0A { line &+= 1 }
+                head += 1
+            }
             if head < tail { return true }
             guard try refill(1) else { return false }
         }
@@ -108,6 +131,7 @@ extension CaptureReader {
             while head < tail {
                 let byte = window[head]
                 if byte == UInt8(ascii: "{"), mayBegin { return }
+                if byte == 0x0A { line += 1 }
                 if byte == 0x0A || byte == UInt8(ascii: "}") {
                     mayBegin = true
                 } else if !LogScanner.isBlank(byte) {
@@ -119,16 +143,18 @@ extension CaptureReader {
         }
     }
 
-    private mutating func record() throws(LogProblem) -> CaptureRecord {
-        let time = try time()
+    /// The record of the object between `start` and the head.
+    private mutating func record(from start: Int, _ firstLine: Int) throws(LogProblem) -> CaptureRecord {
+        if !log.hasContent { try checkTimeOnly(start) }
+        let time = try time(firstLine)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
             guard value.kind == .isTrue || value.kind == .isFalse else {
-                throw LogProblem(field: .listening, words: "is neither true nor false")
+                throw LogProblem(.listening, "is neither true nor false")
             }
             if value.kind == .isFalse, let since = log.value(.since, window) {
                 return CaptureRecord(
-                    time: time, adapter: adapter, content: .stopped(since: try self.time(of: since, .since)),
+                    time: time, adapter: adapter, content: .stopped(since: try self.time(of: since, .since, firstLine)),
                     payload: head..<head)
             }
             return CaptureRecord(
@@ -137,48 +163,113 @@ extension CaptureReader {
         let rssi = try rssi()
         let address = try address()
         if let data = log.value(.data, window) {
-            let payload = try bytes(data)
-            let report = AdvertisingReport(
-                address: address, rssi: rssi, properties: .legacy, data: 0..<payload.count)
-            return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
+            return report(try bytes(data), time, adapter, address, rssi)
+        }
+        if let data = log.value(.manufacturerData, window) {
+            return report(try manufacturerData(data), time, adapter, address, rssi)
         }
         if let uuid = log.value(.uuid, window) {
             let beacon = try beacon(uuid)
             let report = AdvertisingReport(address: address, rssi: rssi, properties: .legacy, data: 0..<0)
             return CaptureRecord(time: time, adapter: adapter, content: .beacon(beacon, report), payload: head..<head)
         }
-        guard address == nil, rssi == nil else { throw LogProblem(words: "it names neither data nor a uuid") }
-        guard time != nil else { throw LogProblem(words: "it has neither a time nor data nor a uuid") }
         return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: head..<head)
     }
 
-    private mutating func time() throws(LogProblem) -> Instant? {
-        guard let value = log.value(.time, window) else {
-            guard timesAreKnown && hasTimes else { return nil }
-            throw LogProblem(field: .time, words: "is absent")
-        }
-        guard !timesAreKnown || hasTimes else {
-            throw LogProblem(field: .time, words: "is there, and was not before")
-        }
-        return try self.time(of: value, .time)
+    @inline(__always) private func report(
+        _ payload: Range<Int>, _ time: Instant?, _ adapter: Int?, _ address: DeviceAddress?, _ rssi: RSSI?
+    ) -> CaptureRecord {
+        let report = AdvertisingReport(address: address, rssi: rssi, properties: .legacy, data: 0..<payload.count)
+        return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
     }
 
-    private mutating func time(of value: LogValue, _ field: LogField) throws(LogProblem) -> Instant {
+    /// Checks that the object from `start` to the head says no more than that time went on for an adapter, which is what
+    /// ``CaptureWriter/write(timeOnly:time:)`` writes: an object with other keys is of another form of log.
+    private func checkTimeOnly(_ start: Int) throws(LogProblem) {
+        let keysMax = 16
+        var keys: [String] = []
+        var isTimeOnly = log.value(.time, window) != nil && log.value(.adapter, window) != nil
+        LogScanner.forEachMember(of: window.span, in: start..<head) { key, value in
+            let name = String(decoding: key.prefix(FieldMap.nameBytesMax), as: UTF8.self)
+            isTimeOnly = isTimeOnly && value.kind != .null && log.keysOfTimes.contains(name)
+            if keys.count <= keysMax { keys.append(name) }
+        }
+        guard !isTimeOnly else { return }
+        if keys.count > keysMax { keys[keysMax] = "…" }
+        throw LogProblem(
+            keys.isEmpty
+                ? "it has no keys"
+                : """
+                it has none of data, manufacturerData, uuid and listening, but \(keys.joined(separator: ", ")); if one of \
+                these has the advertisement, name it with --fields, such as --fields data=payload
+                """)
+    }
+
+    private mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
+        guard let value = log.value(.time, window) else {
+            guard timesAreKnown && hasTimes else { return nil }
+            throw LogProblem(.time, "is absent")
+        }
+        guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is there, and was not before") }
+        return try self.time(of: value, .time, line)
+    }
+
+    private mutating func time(of value: LogValue, _ field: LogField, _ line: Int) throws(LogProblem) -> Instant {
         switch value.kind {
         case .number:
             guard let number = DecimalNumber(window.span, value.start, value.end) else {
-                throw LogProblem(field: field, words: "is no number")
+                throw LogProblem(field, "is no number")
             }
-            return instant(number.nanoseconds)
-        case .string, .escapedString:
-            let end = text(value)
-            guard let nanoseconds = LogText.time(window.span, value.start, end) else {
+            guard let instant = Self.instant(number.nanoseconds) else {
                 throw LogProblem(
-                    field: field, words: "is no time with an offset such as 2026-11-21T07:46:27.123456Z (RFC 3339)")
+                    field,
+                    """
+                    is \(quoted(value.start, value.end)), in \(number.timeUnit) \(Self.year(of: number.nanoseconds)); must be \
+                    within 1970…2100
+                    """)
             }
-            return instant(nanoseconds)
-        default: throw LogProblem(field: field, words: "is neither text nor a number")
+            return instant
+        case .string, .escapedString: return try time(ofText: value, field, line)
+        default: throw LogProblem(field, "is neither text nor a number")
         }
+    }
+
+    private mutating func time(
+        ofText value: LogValue, _ field: LogField, _ line: Int
+    ) throws(LogProblem) -> Instant {
+        let end = text(value)
+        guard let time = LogText.time(window.span, value.start, end) else {
+            throw LogProblem(
+                field,
+                "is \"\(quoted(value.start, end))\"; must be a time such as 2026-11-21T07:46:27.123456Z (RFC 3339)")
+        }
+        var seconds = time.seconds
+        if time.isLocal {
+            guard let zone = localTimes.zone else {
+                throw LogProblem(
+                    field,
+                    "is \"\(quoted(value.start, end))\", without an offset; name its zone with --zone, or write Z behind it"
+                )
+            }
+            guard let placed = localTimes.place(seconds, line: line) else {
+                throw LogProblem(
+                    field,
+                    "is \"\(quoted(value.start, end))\", which does not exist in \(zone.name): the clocks went forward over it"
+                )
+            }
+            seconds = placed
+        }
+        guard let instant = Self.instant(seconds: seconds, nanoseconds: time.nanoseconds) else {
+            throw LogProblem(field, "is \"\(quoted(value.start, end))\"; must be within 1970…2100")
+        }
+        return instant
+    }
+
+    /// The text between two places, for a message: at most 40 bytes.
+    private func quoted(_ start: Int, _ end: Int) -> String {
+        let bytesMax = 40
+        return String(decoding: window[start..<min(end, start + bytesMax)], as: UTF8.self)
+            + (end - start > bytesMax ? "…" : "")
     }
 
     /// The end of a string's text, its escapes replaced in place.
@@ -194,13 +285,13 @@ extension CaptureReader {
             return counted(address == nil ? defaultAdapter() : adapterTable.place(named: "hci0", address: address))
         }
         let end = try string(value, .adapter)
-        guard end > value.start else { throw LogProblem(field: .adapter, words: "is empty") }
+        guard end > value.start else { throw LogProblem(.adapter, "is empty") }
         return counted(adapterTable.place(of: window, value.start..<end, address))
     }
 
     @inline(__always) private mutating func string(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Int {
         guard value.kind == .string || value.kind == .escapedString else {
-            throw LogProblem(field: field, words: "is no text")
+            throw LogProblem(field, "is no text")
         }
         return text(value)
     }
@@ -210,10 +301,10 @@ extension CaptureReader {
     {
         guard let value = log.value(field, window) else { return nil }
         guard value.kind == .number, let number = DecimalNumber(window.span, value.start, value.end) else {
-            throw LogProblem(field: field, words: "is no number")
+            throw LogProblem(field, "is no number")
         }
         guard let integer = number.integer(in: range) else {
-            throw LogProblem(field: field, words: "is no whole number of its range")
+            throw LogProblem(field, "is no whole number of its range")
         }
         return integer
     }
@@ -243,7 +334,7 @@ extension CaptureReader {
         // Six pairs of digits, with one separator between each two or none at all.
         let length = end - value.start
         let step = length == 17 ? 3 : 2
-        guard length == 17 || length == 12 else { throw LogProblem(field: field, words: "is no device address") }
+        guard length == 17 || length == 12 else { throw LogProblem(field, "is no device address") }
         let separator = window[value.start + 2]
         var number: UInt64 = 0
         for pair in 0..<6 {
@@ -254,7 +345,7 @@ extension CaptureReader {
                 step == 2 || pair == 5
                     || window[place + 2] == separator
                         && (separator == UInt8(ascii: ":") || separator == UInt8(ascii: "-"))
-            else { throw LogProblem(field: field, words: "is no device address") }
+            else { throw LogProblem(field, "is no device address") }
             number = number << 8 | UInt64(high << 4 | low)
         }
         return DeviceAddress(number, kind: kind)
@@ -265,32 +356,93 @@ extension CaptureReader {
         let end = try string(value, .addressType)
         if let kind = LogWords.addressKind(window.span.extracting(value.start..<end)) { return kind }
         throw LogProblem(
-            field: .addressType, words: "is none of public, random, publicIdentity, randomIdentity, unresolved")
+            .addressType, "is none of public, random, publicIdentity, randomIdentity, unresolved")
     }
 
-    /// The octets that a string of hexadecimal digits spells, put where the digits stood.
+    /// The AD structures of `data`.
     private mutating func bytes(_ value: LogValue) throws(LogProblem) -> Range<Int> {
-        let end = try string(value, .data)
-        guard (end - value.start) % 2 == 0 else { throw LogProblem(field: .data, words: "has half an octet") }
+        let payload = try decoded(value, .data)
+        guard !ManufacturerData.isAlone(window.span.extracting(payload)) else {
+            throw LogProblem(
+                .data, "is manufacturer data without length and type; read it with --fields manufacturerData=data")
+        }
+        return payload
+    }
+
+    /// The bytes that a string of hexadecimal digits spells, put where the digits were.
+    private mutating func decoded(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Range<Int> {
+        let end = try string(value, field)
+        guard (end - value.start) % 2 == 0 else { throw LogProblem(field, "has half an octet") }
         guard LogText.decodeHexadecimal(&window, value.start, end) else {
-            throw LogProblem(field: .data, words: "has what is no hexadecimal digit")
+            throw LogProblem(field, "has what is no hexadecimal digit")
         }
         return value.start..<value.start + (end - value.start) / 2
+    }
+
+    /// The AD structures that manufacturer data make, put where its text was: one of a string, one for each company of an
+    /// object such as `{"76": "0215…"}`.
+    private mutating func manufacturerData(_ value: LogValue) throws(LogProblem) -> Range<Int> {
+        guard value.kind == .composite, window[value.start] == UInt8(ascii: "{") else {
+            let payload = try decoded(value, .manufacturerData)
+            guard !payload.isEmpty else { return payload }
+            let hasCompany = !ManufacturerData.isBeaconWithoutCompany(window.span.extracting(payload))
+            let company = hasCompany ? nil : ManufacturerData.apple
+            return payload.lowerBound..<(try structure(payload, company, at: payload.lowerBound))
+        }
+        var companies: [(UInt16?, LogValue)] = []
+        LogScanner.forEachMember(of: window.span, in: value.start..<value.end) { key, value in
+            companies.append((ManufacturerData.company(key), value))
+        }
+        // Each structure is shorter than the text that it is made of, so it never reaches the next text.
+        var end = value.start
+        for (company, data) in companies {
+            guard let company else {
+                throw LogProblem(.manufacturerData, "has a key that is no company identifier, such as 76 or 0x004C")
+            }
+            end = try structure(try decoded(data, .manufacturerData), company, at: end)
+        }
+        return value.start..<end
+    }
+
+    /// Writes the AD structure of manufacturer data to `place`, and returns where it ends.
+    ///
+    /// `data` are at `place` or behind it. The company identifier comes first in them, or is given.
+    private mutating func structure(
+        _ data: Range<Int>, _ company: UInt16?, at place: Int
+    ) throws(LogProblem) -> Int {
+        let header = company == nil ? 2 : 4
+        let length = data.count + header - 1
+        guard length <= UInt8.max else {
+            throw LogProblem(.manufacturerData, "has \(data.count) bytes; must be at most \(256 - header)")
+        }
+        let target = place + header
+        if target > data.lowerBound {
+            for index in (0..<data.count).reversed() { window[target + index] = window[data.lowerBound + index] }
+        } else {
+            for index in 0..<data.count { window[target + index] = window[data.lowerBound + index] }
+        }
+        window[place] = UInt8(length)
+        window[place + 1] = ADStructure.manufacturerSpecificData
+        if let company {
+            window[place + 2] = UInt8(truncatingIfNeeded: company)
+            window[place + 3] = UInt8(truncatingIfNeeded: company >> 8)
+        }
+        return target + data.count
     }
 
     private mutating func beacon(_ value: LogValue) throws(LogProblem) -> IBeacon {
         let end = try string(value, .uuid)
         guard let uuid = LogWords.uuid(window.span.extracting(value.start..<end)) else {
-            throw LogProblem(field: .uuid, words: "is no UUID")
+            throw LogProblem(.uuid, "is no UUID")
         }
         guard let major = try integer(.major, in: 0...0xFFFF) else {
-            throw LogProblem(field: .major, words: "is absent")
+            throw LogProblem(.major, "is absent")
         }
         guard let minor = try integer(.minor, in: 0...0xFFFF) else {
-            throw LogProblem(field: .minor, words: "is absent")
+            throw LogProblem(.minor, "is absent")
         }
         guard let power = try integer(.measuredPower, in: -128...127) else {
-            throw LogProblem(field: .measuredPower, words: "is absent")
+            throw LogProblem(.measuredPower, "is absent")
         }
         return IBeacon(
             identity: BeaconIdentity(uuid: uuid, major: UInt16(major), minor: UInt16(minor)),
@@ -329,5 +481,33 @@ enum LogWords {
             place += 1
         }
         return ProximityUUID(high: high, low: low)
+    }
+}
+
+/// The bytes of Manufacturer Specific Data (Bluetooth Core Specification Supplement Part A §1.4) without their AD structure.
+private enum ManufacturerData {
+    /// The company identifier of Apple.
+    static let apple: UInt16 = 0x004C
+    /// The bytes of an iBeacon behind the company identifier.
+    static let beaconBytes = IBeacon.manufacturerDataLength - 2
+
+    /// Whether `bytes` are an iBeacon without its company identifier: 0x1502 is no company's.
+    static func isBeaconWithoutCompany(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= beaconBytes && bytes[0] == 0x02 && bytes[1] == 0x15
+    }
+
+    /// Whether `bytes` are an iBeacon's manufacturer data, with or without the company identifier, and no AD structures.
+    ///
+    /// As AD structures they would be damaged: 0x4C bytes of type 0x00, or service solicitation UUIDs of one byte.
+    @inline(__always) static func isAlone(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count >= beaconBytes, bytes[0] == 0x4C || bytes[0] == 0x02 else { return false }
+        if bytes[0] == 0x02 { return bytes[1] == 0x15 && bytes.count == beaconBytes }
+        return bytes.count <= 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
+    }
+
+    /// The company identifier that a key spells, in decimal digits or hexadecimal ones after `0x`.
+    static func company(_ key: [UInt8]) -> UInt16? {
+        let text = String(decoding: key, as: UTF8.self)
+        return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
     }
 }

@@ -1,7 +1,7 @@
 /// The fields of an advertisement log's objects.
 enum LogField: Int, CaseIterable {
-    case time, adapter, adapterAddress, address, addressType, rssi, data, uuid, major, minor, measuredPower, listening,
-        since
+    case time, adapter, adapterAddress, address, addressType, rssi, data, manufacturerData, uuid, major, minor,
+        measuredPower, listening, since
 
     /// Its name in our own log; `time` has a second one.
     var name: String { "\(self)" }
@@ -11,7 +11,7 @@ enum LogField: Int, CaseIterable {
 /// How other people's advertisement logs name the fields: `adapter=scannerID,measuredPower=calibratedPower|power`.
 ///
 /// Of several names the first that is there and not 0 counts. A field that is mapped is looked for under those names
-/// alone.
+/// alone, and a name that a field is mapped to is no other field's unless that is mapped to it as well.
 public struct FieldMap: Sendable, Hashable {
     /// The most names that are told apart.
     static let namesMax = 64
@@ -43,6 +43,10 @@ public struct FieldMap: Sendable, Hashable {
                 throw .fieldsInvalid("maps \(field.name) to \"\(name)\"; a name has 1 to \(Self.nameBytesMax) bytes")
             }
             names[field.rawValue] = alternatives
+        }
+        let mappedNames = Set(mapped.flatMap { names[$0.rawValue] })
+        for field in LogField.allCases where !mapped.contains(field) {
+            names[field.rawValue].removeAll { mappedNames.contains($0) }
         }
         let count = Set(names.joined()).count
         guard count <= Self.namesMax else {

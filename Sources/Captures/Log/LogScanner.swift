@@ -2,7 +2,12 @@ import JSON
 
 /// A value of an object, as it stands in the text.
 struct LogValue {
-    enum Kind: UInt8 { case string, escapedString, number, isTrue, isFalse, null, composite }
+    enum Kind: UInt8 {
+        case string, escapedString, number, isTrue, isFalse, null, composite
+
+        /// Whether a log of advertisements has hardly any of them.
+        @inline(__always) var isRare: Bool { rawValue >= Self.null.rawValue }
+    }
 
     let kind: Kind
     // A record is at most 1 MiB long, a window hardly more: these keep a value in two words.
@@ -32,31 +37,35 @@ enum LogScan {
 
 /// Finds the values that matter in one JSON object (RFC 8259) after another, without a copy.
 ///
-/// Values that matter to nobody are stepped over, at most ``depthMax`` deep. Of a key that stands twice the last counts.
+/// Other values are skipped, at most ``depthMax`` deep. If a key occurs twice, its last value counts.
 struct LogScanner {
     static let depthMax = 64
 
     let keys: LogKeys
     private(set) var values = [LogValue](repeating: LogValue(kind: .null, start: 0, end: 0), count: FieldMap.namesMax)
-    // Which of `values` the last object has: bit n for slot n.
+    /// Which of ``values`` the last object has, `null` aside: bit n for slot n.
     private(set) var present: UInt64 = 0
+    /// How many lines end inside the last object.
+    private(set) var lines = 0
     // Keys with escapes, unescaped.
     private var unescaped: [UInt8] = []
 
     init(_ fields: FieldMap) { keys = LogKeys(fields) }
 
-    /// Whether the last object has a value that matters and is not `null`.
-    mutating func isPresent(_ slot: Int) -> Bool { present >> UInt64(slot) & 1 != 0 && values[slot].kind != .null }
+    /// Whether the last object has a value of the slot that is not `null`.
+    func isPresent(_ slot: Int) -> Bool { present >> UInt64(slot) & 1 != 0 }
 
     /// Scans the object that begins, with its brace, where `range` of `bytes` does.
     mutating func scan(_ bytes: [UInt8], _ range: Range<Int>) -> LogScan {
         let text = bytes.span.extracting(0..<range.upperBound)
         present = 0
+        var lines = 0
+        defer { self.lines = lines }
         let end = text.count
         var place = range.lowerBound + 1
         var isFirst = true
         while true {
-            place = Self.pastBlanks(text, place)
+            place = Self.pastBlanks(text, place, &lines)
             guard place < end else { return .needsMore }
             if text[place] == UInt8(ascii: "}"), isFirst { return .complete(place + 1) }
             guard text[place] == UInt8(ascii: "\"") else { return .malformed(place, "a key is expected") }
@@ -69,10 +78,10 @@ struct LogScanner {
             }
             let slot =
                 hasEscapes ? slotUnescaped(text, keyStart..<place - 1) : keys.slot(of: text, keyStart..<place - 1)
-            place = Self.pastBlanks(text, place)
+            place = Self.pastBlanks(text, place, &lines)
             guard place < end else { return .needsMore }
             guard text[place] == UInt8(ascii: ":") else { return .malformed(place, "a colon is expected") }
-            place = Self.pastBlanks(text, place + 1)
+            place = Self.pastBlanks(text, place + 1, &lines)
             guard place < end else { return .needsMore }
             // The value.
             var value = LogValue(kind: .composite, start: place, end: place)
@@ -84,7 +93,8 @@ struct LogScanner {
                 values[slot] = value
                 present |= 1 << UInt64(slot)
             }
-            place = Self.pastBlanks(text, place)
+            if value.kind.isRare { noteRare(value, slot, text, &lines) }
+            place = Self.pastBlanks(text, place, &lines)
             guard place < end else { return .needsMore }
             isFirst = false
             switch text[place] {
@@ -92,6 +102,16 @@ struct LogScanner {
             case UInt8(ascii: "}"): return .complete(place + 1)
             default: return .malformed(place, "a comma or a closing brace is expected")
             }
+        }
+    }
+
+    @inline(never) private mutating func noteRare(
+        _ value: LogValue, _ slot: Int?, _ text: Span<UInt8>, _ lines: inout Int
+    ) {
+        if value.kind == .null {
+            if let slot { present &= ~(1 << UInt64(slot)) }
+        } else {
+            for index in value.start..<value.end where text[index] == 0x0A { lines &+= 1 }
         }
     }
 
@@ -103,9 +123,16 @@ struct LogScanner {
         return keys.slot(of: unescaped.span, 0..<end)
     }
 
-    @inline(__always) static func pastBlanks(_ text: Span<UInt8>, _ start: Int) -> Int {
+    /// The first place from `start` on that holds no blank; adds the ends of lines on the way to `lines`.
+    @inline(__always) private static func pastBlanks(_ text: Span<UInt8>, _ start: Int, _ lines: inout Int) -> Int {
         var place = start
-        while place < text.count, isBlank(text[place]) { place += 1 }
+        while place < text.count {
+            let byte = text[place]
+            // Hardly ever a blank: one comparison tells.
+            guard byte <= 0x20, isBlank(byte) else { break }
+            if byte == 0x0A { lines &+= 1 }
+            place += 1
+        }
         return place
     }
 
@@ -183,7 +210,10 @@ struct LogScanner {
         case UInt8(ascii: "t"): return word(text, start, "true", .isTrue, &value)
         case UInt8(ascii: "f"): return word(text, start, "false", .isFalse, &value)
         case UInt8(ascii: "n"): return word(text, start, "null", .null, &value)
-        case UInt8(ascii: "{"), UInt8(ascii: "["): return composite(text, start)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            let scan = composite(text, start)
+            if case .complete(let end) = scan { value = LogValue(kind: .composite, start: start, end: end) }
+            return scan
         default: return .malformed(start, "a value is expected")
         }
     }
@@ -210,7 +240,7 @@ struct LogScanner {
         return .complete(value.end)
     }
 
-    /// Steps over an object or a list, whose contents matter to nobody.
+    /// Skips an object or an array.
     private static func composite(_ text: Span<UInt8>, _ start: Int) -> LogScan {
         // Bit n: whether the n-th from the innermost is an object.
         var nesting: UInt64 = 0
@@ -241,5 +271,34 @@ struct LogScanner {
             }
         }
         return .needsMore
+    }
+
+    /// Calls `body` with each key, without quotes and escapes, and each value of the object in `range` of `text`, which
+    /// was scanned to its end before.
+    static func forEachMember(
+        of text: Span<UInt8>, in range: Range<Int>, _ body: (_ key: [UInt8], _ value: LogValue) -> Void
+    ) {
+        let text = text.extracting(0..<range.upperBound)
+        var place = range.lowerBound + 1
+        var lines = 0
+        while true {
+            place = pastBlanks(text, place, &lines)
+            guard place < text.count, text[place] == UInt8(ascii: "\"") else { return }
+            var hasEscapes = false
+            let start = place + 1
+            guard case .complete(let end) = string(text, start, &hasEscapes) else { return }
+            place = pastBlanks(text, pastBlanks(text, end, &lines) + 1, &lines)
+            var member = LogValue(kind: .composite, start: place, end: place)
+            guard place < text.count, case .complete(let next) = value(text, place, &member) else { return }
+            var key: [UInt8] = []
+            for index in start..<end - 1 { key.append(text[index]) }
+            var bytes = key.mutableSpan
+            let count = LogText.unescape(&bytes, 0, bytes.count)
+            key.removeLast(key.count - count)
+            body(key, member)
+            place = pastBlanks(text, next, &lines)
+            guard place < text.count, text[place] == UInt8(ascii: ",") else { return }
+            place += 1
+        }
     }
 }

@@ -113,9 +113,18 @@ enum LogText {
         return code
     }
 
-    /// The time that RFC 3339 text spells, in nanoseconds since 1970, what is finer cut off; `nil` where it spells none.
-    static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int128? {
-        guard end - start >= 20,
+    /// A time as a text has it.
+    struct Time {
+        /// Whole seconds since 1970, on the clock of a zone that is not known if ``isLocal``.
+        var seconds: Int
+        /// What is left of a second; finer digits are cut off.
+        var nanoseconds: Int
+        var isLocal: Bool
+    }
+
+    /// The time in RFC 3339 text, whose offset may be missing; `nil` if it is none.
+    static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Time? {
+        guard end - start >= 19,
             let year = number(text, start, 4), text[start + 4] == UInt8(ascii: "-"),
             let month = number(text, start + 5, 2), text[start + 7] == UInt8(ascii: "-"),
             let day = number(text, start + 8, 2),
@@ -124,7 +133,7 @@ enum LogText {
         else { return nil }
         var place = start + 19
         var nanoseconds = 0
-        if text[place] == UInt8(ascii: ".") {
+        if place < end, text[place] == UInt8(ascii: ".") {
             place += 1
             let first = place
             var scale = 100_000_000
@@ -135,8 +144,10 @@ enum LogText {
             }
             guard place > first else { return nil }
         }
-        guard place < end, let offset = zone(text, place, end) else { return nil }
-        return Int128(days * 86_400 + seconds - offset) * 1_000_000_000 + Int128(nanoseconds)
+        let local = days * 86_400 + seconds
+        if place == end { return Time(seconds: local, nanoseconds: nanoseconds, isLocal: true) }
+        guard let offset = zone(text, place, end) else { return nil }
+        return Time(seconds: local - offset, nanoseconds: nanoseconds, isLocal: false)
     }
 
     /// Seconds of the day in `hh:mm:ss`; a leap second is the first of the next minute.
@@ -282,6 +293,26 @@ struct DecimalNumber {
         return Int(whole)
     }
 
-    /// The number as nanoseconds of a time: seconds, or milliseconds from 10^11 on.
-    var nanoseconds: Int128 { scaled(by: digits + exponent >= 12 && !isZero ? 6 : 9) }
+    /// The unit of a time, in which its magnitude lies.
+    enum TimeUnit: Int {
+        // The raw value is the power of ten that makes nanoseconds of it.
+        case seconds = 9
+        case milliseconds = 6
+        case microseconds = 3
+        case nanoseconds = 0
+    }
+
+    /// The unit if the number is a time: seconds, from 10^11 milliseconds, from 10^14 microseconds, from 10^17 nanoseconds.
+    var timeUnit: TimeUnit {
+        if isZero { return .seconds }
+        switch digits + exponent {
+        case ..<12: return .seconds
+        case ..<15: return .milliseconds
+        case ..<18: return .microseconds
+        default: return .nanoseconds
+        }
+    }
+
+    /// The number as a time, in nanoseconds; finer digits are cut off.
+    var nanoseconds: Int128 { scaled(by: timeUnit.rawValue) }
 }

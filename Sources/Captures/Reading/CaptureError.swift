@@ -70,13 +70,17 @@ public struct CaptureDamage: Sendable, Hashable {
     public let offset: Int
     /// The number of the record that it would have been, the first being 1.
     public let record: Int
+    /// The number of its line, from 1; absent in a binary format.
+    public let line: Int?
     /// What is wrong, in words.
     public let reason: String
 }
 
 extension CaptureDamage: CustomStringConvertible {
-    /// Where and what.
-    public var description: String { "record \(record) at byte \(offset): \(reason)" }
+    /// The place and the reason: `record 3 at line 3, byte 246: …`.
+    public var description: String {
+        "record \(record) at \(line.map { "line \($0), " } ?? "")byte \(offset): \(reason)"
+    }
 }
 
 /// The damage that was met in a capture: the first of it in words, all of it in number.
@@ -90,8 +94,9 @@ public struct CaptureDamages: Sendable, Hashable {
     /// Whether nothing was wrong.
     public var isEmpty: Bool { total == 0 }
 
-    mutating func note(offset: Int, record: Int, _ reason: @autoclosure () -> String) {
+    mutating func note(offset: Int, record: Int, line: Int? = nil, _ reason: @autoclosure () -> String) {
         total += 1
-        if first.count < Self.keptMax { first.append(CaptureDamage(offset: offset, record: record, reason: reason())) }
+        guard first.count < Self.keptMax else { return }
+        first.append(CaptureDamage(offset: offset, record: record, line: line, reason: reason()))
     }
 }

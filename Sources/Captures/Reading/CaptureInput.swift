@@ -21,13 +21,17 @@ public enum CaptureInput: Sendable {
 public struct CaptureOptions: Sendable {
     /// How other people's advertisement logs name the fields.
     public var fields: FieldMap
+    /// The zone of times that name none: those of `hcidump -t`, and in the advertisement log those without an offset.
+    /// If it is absent, the former are read as UTC and the latter are refused.
+    public var zone: CaptureZone?
     /// The bytes that are held at once, at least 1. One record that is longer makes the window grow, at most to
     /// ``CaptureReader/recordBytesMax``.
     public var windowSize: Int
 
-    /// Options for a capture whose log has our own names, read by windows of `windowSize` octets.
-    public init(fields: FieldMap = FieldMap(), windowSize: Int = 64 * 1024) {
+    /// Creates options for a capture; the defaults are the log's own names, no zone, and a window of 64 KiB.
+    public init(fields: FieldMap = FieldMap(), zone: CaptureZone? = nil, windowSize: Int = 64 * 1024) {
         self.fields = fields
+        self.zone = zone
         self.windowSize = windowSize
     }
 }

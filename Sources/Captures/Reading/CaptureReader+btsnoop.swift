@@ -44,39 +44,38 @@ extension CaptureReader {
         head += 16
     }
 
-    /// Steps over the record at the head; `nil` where there is none, or none that is whole.
+    /// Steps over the next record that has a time within 1970…2100; `nil` if no whole record follows.
     @inline(__always) private mutating func btsnoopRecord() throws(CaptureError) -> (
         flags: UInt32, time: Instant, payload: Range<Int>
     )? {
-        guard try has(Btsnoop.headerSize) else {
-            _ = endOrCut(Btsnoop.headerSize)
-            return nil
-        }
-        let included = Int(UInt32(bigEndian: load(head + 4, as: UInt32.self)))
-        if tail - head < Btsnoop.headerSize + included {
-            guard included <= Self.recordBytesMax - Btsnoop.headerSize else {
-                _ = end("it claims \(included) bytes; more than 1 MiB is no record")
+        while true {
+            guard try has(Btsnoop.headerSize) else {
+                _ = endOrCut(Btsnoop.headerSize)
                 return nil
             }
-            guard try refill(Btsnoop.headerSize + included) else {
-                _ = endOrCut(Btsnoop.headerSize + included)
-                return nil
+            let included = Int(UInt32(bigEndian: load(head + 4, as: UInt32.self)))
+            if tail - head < Btsnoop.headerSize + included {
+                guard included <= Self.recordBytesMax - Btsnoop.headerSize else {
+                    _ = end("it claims \(included) bytes; more than 1 MiB is no record")
+                    return nil
+                }
+                guard try refill(Btsnoop.headerSize + included) else {
+                    _ = endOrCut(Btsnoop.headerSize + included)
+                    return nil
+                }
             }
+            let flags = UInt32(bigEndian: load(head + 8, as: UInt32.self))
+            let stamp = Int64(bigEndian: load(head + 16, as: Int64.self))
+            let start = head + Btsnoop.headerSize
+            head = start + included
+            recordCount &+= 1
+            let (since1970, overflow) = stamp.subtractingReportingOverflow(Btsnoop.epoch)
+            if !overflow, since1970 >= 0, since1970 < Self.timesEnd / 1000 {
+                return (flags, Instant(nanoseconds: since1970 &* 1000), start..<start + included)
+            }
+            noteTimeOutOfRange(
+                (Int128(stamp) - Int128(Btsnoop.epoch)) * 1000, at: start - Btsnoop.headerSize)
         }
-        let flags = UInt32(bigEndian: load(head + 8, as: UInt32.self))
-        let stamp = Int64(bigEndian: load(head + 16, as: Int64.self))
-        let start = head + Btsnoop.headerSize
-        head = start + included
-        recordCount &+= 1
-        return (flags, microseconds(stamp), start..<start + included)
-    }
-
-    @inline(__always) private mutating func microseconds(_ stamp: Int64) -> Instant {
-        let (since1970, overflow) = stamp.subtractingReportingOverflow(Btsnoop.epoch)
-        if !overflow, since1970 >= 0, since1970 <= Self.latestNanoseconds / 1000 {
-            return Instant(nanoseconds: since1970 &* 1000)
-        }
-        return instant((Int128(stamp) - Int128(Btsnoop.epoch)) * 1000)
     }
 
     @inline(__always) mutating func nextMonitorRecord() throws(CaptureError) -> CaptureRecord? {
@@ -130,9 +129,7 @@ extension CaptureReader {
             case Btsnoop.Opcode.isoReceived: .hci(.iso, isReceived: true)
             case Btsnoop.Opcode.openIndex: .listening(true)
             // The kernel's has no payload; ours tells where it was learnt of late (``CaptureWriter``).
-            case Btsnoop.Opcode.closeIndex where payload.count == 8:
-                .stopped(
-                    since: Instant(nanoseconds: Int64(bigEndian: load(payload.lowerBound, as: Int64.self))))
+            case Btsnoop.Opcode.closeIndex where payload.count == 8: stopped(payload)
             case Btsnoop.Opcode.closeIndex, Btsnoop.Opcode.deleteIndex: .listening(false)
             // A note that says nothing is our own writer's.
             case Btsnoop.Opcode.systemNote where payload.count == 1 && window[payload.lowerBound] == 0: .timeOnly
@@ -142,6 +139,16 @@ extension CaptureReader {
             time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
         if !adapterTable.awaitingAddress.isEmpty { look(at: &record) }
         return record
+    }
+
+    /// The content of a Close Index with the time at which scanning had stopped.
+    private mutating func stopped(_ payload: Range<Int>) -> CaptureRecord.Content {
+        let since = Int128(Int64(bigEndian: load(payload.lowerBound, as: Int64.self)))
+        guard let time = Self.instant(since) else {
+            noteTimeOutOfRange(since, at: payload.lowerBound)
+            return .listening(false)
+        }
+        return .stopped(since: time)
     }
 
     /// A controller that the kernel has newly: whose address it tells, or will tell when it knows it.

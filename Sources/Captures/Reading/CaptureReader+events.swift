@@ -49,7 +49,7 @@ extension CaptureReader {
             let (stamp, overflow) = unsafe Int64(
                 bigEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place &+ 16, as: Int64.self)
             ).subtractingReportingOverflow(Btsnoop.epoch)
-            guard !overflow, stamp >= 0, stamp <= microsecondsMax else { break }
+            guard !overflow, stamp >= 0, stamp < timesEnd / 1000 else { break }
             let time = Instant(nanoseconds: stamp &* 1000)
             guard time >= last, let adapter = adapters.place(ofIndex: UInt16(truncatingIfNeeded: flags >> 16)),
                 adapter < known.count, known[adapter],
@@ -66,6 +66,4 @@ extension CaptureReader {
         latest = last
         return count
     }
-
-    private static var microsecondsMax: Int64 { 9_000_000_000_000_000 }
 }

@@ -31,7 +31,8 @@ extension CaptureReader {
                 // The further lines of a damaged packet go with it.
                 if !hcidump.isSkipping {
                     damages.note(
-                        offset: base + head, record: recordCount + 1, "a line that is no packet of hcidump --raw")
+                        offset: base + head, record: recordCount + 1, line: line,
+                        "a line that is no packet of hcidump --raw")
                 }
                 hcidump.isSkipping = true
                 skipLine(end)
@@ -39,7 +40,10 @@ extension CaptureReader {
         }
     }
 
-    private mutating func skipLine(_ end: Int) { head = min(head + end + 1, tail) }
+    private mutating func skipLine(_ end: Int) {
+        if head + end < tail, window[head + end] == 0x0A { line += 1 }
+        head = min(head + end + 1, tail)
+    }
 
     /// Where the line ends that begins `offset` behind the head, from the head on; `nil` where nothing follows.
     ///
@@ -47,13 +51,19 @@ extension CaptureReader {
     private mutating func lineEnd(from offset: Int) throws(CaptureError) -> Int? {
         var scanned = offset
         while true {
-            while head + scanned < tail {
-                if window[head + scanned] == 0x0A { return scanned }
-                scanned += 1
-            }
+            scanned = newline(from: scanned)
+            if head + scanned < tail { return scanned }
             if scanned >= Self.recordBytesMax { return scanned }
             if try !refill(scanned + 1) { return scanned > offset ? scanned : nil }
         }
+    }
+
+    /// The place of the next end of a line, from the head on; that of the tail if there is none.
+    private func newline(from start: Int) -> Int {
+        let text = window.span.extracting(head..<tail)
+        var place = start
+        while place < text.count, text[place] != 0x0A { place += 1 }
+        return place
     }
 
     /// `device: hci0 snap_len: 1500 filter: 0xffffffff` names the adapter.
@@ -73,11 +83,12 @@ extension CaptureReader {
     ///
     /// `nil` where it is damaged; it is noted, and the head stands behind its lines.
     private mutating func packet(
-        _ nanoseconds: Int128?, _ isReceived: Bool, _ bytes: Int, _ lineEnd: Int
+        _ text: LogText.Time?, _ isReceived: Bool, _ bytes: Int, _ lineEnd: Int
     ) throws(CaptureError) -> CaptureRecord? {
         // Its further lines, all of which must stand in the window.
         var end = lineEnd
         var isCut = false
+        let firstLine = line
         while true {
             guard head + end < tail else {
                 isCut = end < Self.recordBytesMax
@@ -88,28 +99,40 @@ extension CaptureReader {
                 case .further = HcidumpText.line(window.span, head + end + 1, head + next, isBeforePackets: false)
             else { break }
             end = next
+            line += 1
         }
         let (from, to, target) = (head + bytes, head + end, head)
         let count = HcidumpText.decode(&window, from: from, to: to, into: target)
         let start = head
         skipLine(end)
+        func note(_ reason: @autoclosure () -> String) {
+            damages.note(offset: base + start, record: recordCount, line: firstLine, reason())
+        }
         guard let count else {
-            damages.note(
-                offset: base + start, record: recordCount, isCut ? "it is cut off" : "it is not made of octets")
+            note(isCut ? "it is cut off" : "it is not made of octets")
             hcidump.isSkipping = true
             return nil
         }
-        guard !timesAreKnown || (nanoseconds != nil) == hasTimes else {
-            damages.note(
-                offset: base + start, record: recordCount,
-                hasTimes ? "it has no time" : "it has a time, and those before have not")
+        guard !timesAreKnown || (text != nil) == hasTimes else {
+            note(hasTimes ? "it has no time" : "it has a time, and those before have not")
             return nil
         }
         // At the end of the text nothing but its own length tells that a packet is whole.
         if isCut, count >= 3, window[start] == 0x04, Int(window[start + 2]) + 3 > count {
-            damages.note(offset: base + start, record: recordCount, "it is cut off")
+            note("it is cut off")
         }
-        let time = nanoseconds.map { instant($0) }
+        var time: Instant?
+        if let text {
+            guard let seconds = text.isLocal ? localTimes.place(text.seconds, line: firstLine) : text.seconds else {
+                note("its time does not exist in \(localTimes.zone?.name ?? "UTC"): the clocks went forward over it")
+                return nil
+            }
+            time = Self.instant(seconds: seconds, nanoseconds: text.nanoseconds)
+            guard time != nil else {
+                note("its time is in \(Self.year(of: Int128(seconds) * 1_000_000_000)); must be within 1970…2100")
+                return nil
+            }
+        }
         return h4Record(time, hcidump.adapter ?? defaultAdapter(), start..<start + count, isReceived: isReceived)
     }
 }

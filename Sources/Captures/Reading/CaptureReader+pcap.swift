@@ -40,20 +40,25 @@ extension CaptureReader {
     }
 
     @inline(__always) mutating func nextPcapRecord() throws(CaptureError) -> CaptureRecord? {
-        guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
-        let included = Int(number32(head + 8))
-        guard included <= Self.recordBytesMax - PcapState.headerSize else {
-            return end("it claims \(included) bytes; more than 1 MiB is no record")
+        while true {
+            guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
+            let included = Int(number32(head + 8))
+            guard included <= Self.recordBytesMax - PcapState.headerSize else {
+                return end("it claims \(included) bytes; more than 1 MiB is no record")
+            }
+            guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
+            // 2^32 seconds and 2^32 microseconds do not overflow.
+            let nanoseconds = Int64(number32(head)) &* 1_000_000_000 &+ Int64(number32(head + 4)) &* pcap.unit
+            let start = head + PcapState.headerSize
+            head = start + included
+            recordCount &+= 1
+            guard nanoseconds < Self.timesEnd else {
+                noteTimeOutOfRange(Int128(nanoseconds), at: start - PcapState.headerSize)
+                continue
+            }
+            return record(
+                pcap.linkType, Instant(nanoseconds: nanoseconds),
+                adapter: pcap.linkType == .linuxMonitor ? nil : defaultAdapter(), start..<start + included)
         }
-        guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
-        // 2^32 seconds and 2^32 microseconds stay below the latest instant.
-        let time = Instant(
-            nanoseconds: Int64(number32(head)) &* 1_000_000_000 &+ Int64(number32(head + 4)) &* pcap.unit)
-        let start = head + PcapState.headerSize
-        head = start + included
-        recordCount &+= 1
-        return record(
-            pcap.linkType, time, adapter: pcap.linkType == .linuxMonitor ? nil : defaultAdapter(),
-            start..<start + included)
     }
 }

@@ -144,7 +144,14 @@ extension CaptureReader {
             return nil
         }
         recordCount &+= 1
-        let time = hasTimes ? self.time(stamp, id) : nil
+        var time: Instant?
+        if hasTimes {
+            guard let known = self.time(stamp, id) else {
+                noteTimeOutOfRange(nanoseconds(stamp, id), at: head)
+                return nil
+            }
+            time = known
+        }
         pcapng.lastTime = time
         let known = adapter(id)
         let record = record(linkType, time, adapter: known, packet)
@@ -170,15 +177,15 @@ extension CaptureReader {
         return record(linkType, pcapng.lastTime, adapter: adapter(0), start..<start + included)
     }
 
-    @inline(__always) private mutating func time(_ stamp: UInt64, _ id: Int) -> Instant {
+    @inline(__always) private func time(_ stamp: UInt64, _ id: Int) -> Instant? {
         let unit = pcapng.interfaces[id].unit
         if unit > 0, stamp <= pcapng.interfaces[id].stampMax {
             return Instant(nanoseconds: Int64(stamp) &* unit)
         }
-        return rareTime(stamp, id)
+        return Self.instant(nanoseconds(stamp, id))
     }
 
-    @inline(never) private mutating func rareTime(_ stamp: UInt64, _ id: Int) -> Instant {
+    @inline(never) private func nanoseconds(_ stamp: UInt64, _ id: Int) -> Int128 {
         let interface = pcapng.interfaces[id]
         let exponent = Int(interface.resolution & 0x7F)
         // 2^64 units times 10^9 is below 2^94.
@@ -188,7 +195,7 @@ extension CaptureReader {
         } else {
             for _ in 0..<min(exponent, 39) { nanoseconds /= 10 }
         }
-        return instant(Int128(nanoseconds) + Int128(interface.offset) * 1_000_000_000)
+        return Int128(nanoseconds) + Int128(interface.offset) * 1_000_000_000
     }
 
     /// Takes an Interface Description Block.
@@ -224,7 +231,7 @@ extension CaptureReader {
         if isDecimal, interface.resolution <= 9 {
             interface.unit = 1
             for _ in interface.resolution..<9 { interface.unit *= 10 }
-            if interface.offset == 0 { interface.stampMax = UInt64(Self.latestNanoseconds / interface.unit) }
+            if interface.offset == 0 { interface.stampMax = UInt64((Self.timesEnd - 1) / interface.unit) }
         }
         // The interface that Wireshark reads a monitor from carries every adapter.
         if !interface.isMonitor || isOneAdapter {

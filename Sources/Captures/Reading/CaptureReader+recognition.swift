@@ -41,7 +41,10 @@ extension CaptureReader {
     /// Steps over blanks and a byte order mark before a text.
     private mutating func skipLeadingBlanks() throws(CaptureError) {
         if begins(with: [0xEF, 0xBB, 0xBF]) { head += 3 }
-        while try has(1), LogScanner.isBlank(window[head]) { head += 1 }
+        while try has(1), LogScanner.isBlank(window[head]) {
+            if window[head] == 0x0A { line += 1 }
+            head += 1
+        }
     }
 
     /// Whether the text at the head is hcidump's: its heading, an arrow, or a time with an arrow behind it.

@@ -8,8 +8,8 @@ public struct CaptureReader: ~Copyable {
     /// The longest record that is read, in bytes with its header; one that claims more is damage.
     public static let recordBytesMax = 1024 * 1024 + 64
 
-    // `Instant.latest`, as a constant that needs no look at a global.
-    @inline(__always) static var latestNanoseconds: Int64 { 9_000_000_000_000_000_000 }
+    /// 2101-01-01T00:00:00Z in nanoseconds since 1970. Records have times from 1970 to the year 2100.
+    @inline(__always) static var timesEnd: Int64 { 4_133_980_800_000_000_000 }
 
     /// The bytes that the payload of the last record points into, until the next is read.
     public internal(set) var window: [UInt8]
@@ -27,6 +27,8 @@ public struct CaptureReader: ~Copyable {
     public var adapters: [String] { adapterTable.names }
     /// Their controllers' addresses, at the same places; absent where the capture has not told (rule L7).
     public var adapterAddresses: [DeviceAddress?] { adapterTable.addresses }
+    /// The times without a zone that were read; see ``CaptureOptions/zone``.
+    public internal(set) var localTimes: LocalTimes
     /// How many bytes of the input file were read.
     public var position: Int { source.position }
     /// The length of the input file in bytes; absent where it has none, as for a pipe.
@@ -40,6 +42,8 @@ public struct CaptureReader: ~Copyable {
     var head: Int
     var tail: Int
     var base: Int
+    // The number of the line at the head, from 1, in a text format.
+    var line: Int
     // Nothing more comes: the source has ended, or what follows can't be made out.
     var sourceHasEnded: Bool
     var hasEnded: Bool
@@ -87,10 +91,11 @@ public struct CaptureReader: ~Copyable {
         log = LogState(fields: options.fields)
         // All is set here: the compiler takes no default values where the public initialiser assigns `self`.
         hasTimes = true
+        localTimes = LocalTimes(zone: options.zone)
         damages = CaptureDamages()
         malformations = MalformationCounts()
         adapterTable = AdapterTable()
-        (head, tail, base, recordCount) = (0, 0, 0, 0)
+        (head, tail, base, line, recordCount) = (0, 0, 0, 1, 0)
         (sourceHasEnded, hasEnded, hasPending, timesAreKnown) = (false, false, false, false)
         pending = .none
         layout = .log
@@ -182,13 +187,30 @@ public struct CaptureReader: ~Copyable {
         return end("it is cut off: \(tail - head) of its \(needed) bytes are there")
     }
 
-    /// `nanoseconds` as a time, moved to the nearest bound and counted where it lies outside of them.
-    @inline(__always) mutating func instant(_ nanoseconds: Int128) -> Instant {
-        if nanoseconds < 0 || nanoseconds > Int128(Self.latestNanoseconds) {
-            malformations.count(.timeOutOfRange)
-            return nanoseconds < 0 ? .earliest : .latest
-        }
+    /// Returns the time `nanoseconds` after 1970; `nil` if it is outside 1970…2100.
+    @inline(__always) static func instant(_ nanoseconds: Int128) -> Instant? {
+        guard nanoseconds >= 0, nanoseconds < Int128(timesEnd) else { return nil }
         return Instant(nanoseconds: Int64(truncatingIfNeeded: nanoseconds))
+    }
+
+    /// Returns the time so many seconds, and less than one in nanoseconds, after 1970; `nil` if it is outside 1970…2100.
+    @inline(__always) static func instant(seconds: Int, nanoseconds: Int) -> Instant? {
+        guard seconds >= 0, seconds < timesEnd / 1_000_000_000 else { return nil }
+        return Instant(nanoseconds: Int64(seconds &* 1_000_000_000 &+ nanoseconds))
+    }
+
+    /// Notes that the record at `offset` of the window is skipped because its time is outside 1970…2100.
+    @inline(never) mutating func noteTimeOutOfRange(_ nanoseconds: Int128, at offset: Int) {
+        damages.note(
+            offset: base + offset, record: recordCount,
+            "its time is in \(Self.year(of: nanoseconds)); must be within 1970…2100")
+    }
+
+    /// Returns `the year 2255` for a time in nanoseconds since 1970, or words for a time that is too far away.
+    static func year(of nanoseconds: Int128) -> String {
+        let (days, rest) = nanoseconds.quotientAndRemainder(dividingBy: 86_400_000_000_000)
+        guard abs(days) < 1_000_000_000 else { return "no year that has a calendar" }
+        return "the year \(CivilDate(day: Int(rest < 0 ? days - 1 : days)).year)"
     }
 
     /// The place of an adapter, counted where it is one more than fits.

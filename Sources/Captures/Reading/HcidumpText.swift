@@ -2,7 +2,7 @@
 enum HcidumpText {
     enum Line {
         /// A packet's first octets are at this place.
-        case first(time: Int128?, isReceived: Bool, bytes: Int)
+        case first(time: LogText.Time?, isReceived: Bool, bytes: Int)
         /// A packet's further octets are on it.
         case further
         case heading, blank, other
@@ -36,11 +36,12 @@ enum HcidumpText {
             && (place + 2 == end || isBlank(text[place + 2]))
     }
 
-    /// A time, `2023-11-14 22:13:20.123456` (UTC) or seconds since 1970, and where the line goes on behind it.
-    private static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> (Int128, Int)? {
+    /// A time, `2023-11-14 22:13:20.123456` (local: hcidump uses localtime(3)) or seconds since 1970, and the place after it.
+    private static func time(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> (LogText.Time, Int)? {
         var place = start
         var seconds = 0
-        if end - start >= 20, text[start + 4] == UInt8(ascii: "-") {
+        let isLocal = end - start >= 20 && text[start + 4] == UInt8(ascii: "-")
+        if isLocal {
             guard let year = LogText.number(text, start, 4), let month = LogText.number(text, start + 5, 2),
                 text[start + 7] == UInt8(ascii: "-"), let day = LogText.number(text, start + 8, 2),
                 let clock = LogText.clock(text, start + 11), let days = LogText.daysSince1970(year, month, day)
@@ -64,7 +65,7 @@ enum HcidumpText {
             place += 1
         }
         while place < end, isBlank(text[place]) { place += 1 }
-        return (Int128(seconds) * 1_000_000_000 + Int128(nanoseconds), place)
+        return (LogText.Time(seconds: seconds, nanoseconds: nanoseconds, isLocal: isLocal), place)
     }
 
     private static func isHeading(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Bool {

@@ -1,0 +1,74 @@
+import BluetoothLE
+import Captures
+import Testing
+
+/// Times without a zone, in one whose clocks go forward from 01:00 to 02:00 and back from 03:00 to 02:00.
+@Suite struct LocalTimeTests {
+    /// 2025-03-30T00:00:00Z and 2025-10-26T01:00:00Z: an hour ahead of UTC, and two between them.
+    static let (forward, back): (Int64, Int64) = (1_743_292_800, 1_761_440_400)
+    static let zone = CaptureZone(name: "here") { $0 < forward || $0 >= back ? 3600 : 7200 }
+
+    private func contents(of times: [String]) throws -> Contents {
+        let log = times.map { "{\"time\":\"\($0)\",\"data\":\"\"}\n" }.joined()
+        return try CapturesTests.contents(
+            .bytes(Array(log.utf8), name: "test"), options: CaptureOptions(zone: Self.zone))
+    }
+
+    /// The times of the records in seconds after the clocks go back.
+    private func seconds(_ times: String...) throws -> [Double] {
+        try contents(of: times).records.map { Double($0.numbers[0] - Self.back * 1_000_000_000) / 1_000_000_000 }
+    }
+
+    @Test func `a time in the repeated hour is its first occurrence until times go back by more than a minute`() throws
+    {
+        #expect(try seconds("2025-10-26 02:30:00") == [-1800])
+        #expect(try seconds("2025-10-26 01:59:59", "2025-10-26 02:00:00.25") == [-3601, -3599.75])
+        #expect(try seconds("2025-10-26 02:59:59.9", "2025-10-26 02:00:00", "2025-10-26 02:30:00") == [-0.1, 0, 1800])
+        #expect(try seconds("2025-10-26 02:30:00", "2025-10-26 02:29:00") == [-1800, -1860])
+        #expect(try seconds("2025-10-26 02:30:00", "2025-10-26 02:28:59") == [-1800, 1739])
+        // After the second occurrence the first does not return.
+        #expect(try seconds("2025-10-26 03:00:00", "2025-10-26 02:30:00") == [3600, 1800])
+        // A time with an offset is in no doubt.
+        #expect(try seconds("2025-10-26T02:30:00+01:00", "2025-10-26T02:30:00+02:00") == [1800, -1800])
+    }
+
+    @Test func `a time that the clocks skip is refused, and the times around it are read`() throws {
+        let found = try contents(of: [
+            "2025-03-30 00:59:59.999", "2025-03-30 01:00:00", "2025-03-30 01:59:59", "2025-03-30 02:00:00",
+        ])
+        #expect(
+            found.records.map { $0.numbers[0] } == [
+                Self.forward * 1_000_000_000 - 1_000_000, Self.forward * 1_000_000_000,
+            ])
+        #expect(
+            found.damages.map(\.description) == [
+                #"record 2 at line 2, byte 45: time is "2025-03-30 01:00:00", which does not exist in here: the clocks went "#
+                    + "forward over it",
+                #"record 3 at line 3, byte 86: time is "2025-03-30 01:59:59", which does not exist in here: the clocks went "#
+                    + "forward over it",
+            ])
+    }
+
+    @Test(arguments: [(2_699, nil), (2_700, 2_700), (3_900, 3_900), (3_901, nil)] as [(Int, Int?)])
+    func `a step back of 45 to 65 minutes is reported as a change of the clock`(step: Int, reported: Int?) throws {
+        func text(_ second: Int) -> String {
+            func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+            return "2025-06-01 \(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60)).0 > 04 0E 00\n"
+        }
+        let dump = text(40_000) + text(40_000 - step) + text(40_000)
+        var reader = try CaptureReader(.bytes(Array(dump.utf8), name: "test"))
+        while try reader.next() != nil {}
+        let times = reader.localTimes
+        #expect(times.count == 3 && times.zone == nil)
+        #expect(times.clockChange?.seconds == reported)
+        #expect(times.clockChange.map(\.line) == reported.map { _ in 2 })
+    }
+
+    @Test func `a local time outside 1970…2100 is refused`() throws {
+        let found = try contents(of: [
+            "1970-01-01 00:59:59", "1970-01-01 01:00:00", "2101-01-01 00:59:59", "2101-01-01 01:00:00",
+        ])
+        #expect(found.records.map { $0.numbers[0] } == [0, 4_133_980_799_000_000_000])
+        #expect(found.damages.map(\.line) == [1, 4])
+    }
+}
