@@ -42,14 +42,13 @@ extension VisitsTime {
         var (second, last) = (from.microseconds / 1_000_000, to.microseconds / 1_000_000)
         // Fifty years of days: what spans more has a date that is none.
         last = min(last, second + 50 * 366 * day)
-        func offset(_ second: Int64) -> Int64 { self.offset(at: WallDate(microseconds: second * 1_000_000)) }
         while second < last {
             let next = min(second + day, last)
-            if offset(second) != offset(next) {
+            if offset(atSecond: second) != offset(atSecond: next) {
                 var (low, high) = (second, next)
                 while high - low > 1 {
                     let middle = (low + high) / 2
-                    if offset(middle) == offset(low) { low = middle } else { high = middle }
+                    if offset(atSecond: middle) == offset(atSecond: low) { low = middle } else { high = middle }
                 }
                 changes.append(WallDate(microseconds: high * 1_000_000))
             }

@@ -37,6 +37,9 @@ package struct VisitsTime: Sendable {
     /// How many seconds the zone is ahead of UTC at a date.
     func offset(at date: WallDate) -> Int64 { isUTC ? 0 : Int64(parts(date).offset) }
 
+    /// How many seconds the zone is ahead of UTC at an instant in seconds since 1970.
+    package func offset(atSecond second: Int64) -> Int64 { offset(at: WallDate(microseconds: second * 1_000_000)) }
+
     private struct Parts {
         var (year, month, day, hour, minute, second) = (0, 0, 0, 0, 0, 0)
         /// Seconds ahead of UTC.

@@ -11,6 +11,8 @@ package struct Conversion {
         package var records: Int
         /// What the target could not hold, in words.
         package var losses: [String]
+        /// How times without a zone were read.
+        package var remarks: [String]
         /// What was wrong with the capture, each with its file.
         package var damages: [String]
     }
@@ -19,17 +21,19 @@ package struct Conversion {
     private let output: String
     private let format: CaptureWriter.Format
     private let fields: FieldMap
+    private let zone: CaptureZone?
     private let interval: Duration?
 
     /// A conversion of `input` to a file at `output`, `-` for standard output.
     package init(
         _ input: CaptureInput, to output: String, format: CaptureWriter.Format, fields: FieldMap = FieldMap(),
-        interval: Duration? = nil
+        zone: CaptureZone? = nil, interval: Duration? = nil
     ) {
         self.input = input
         self.output = output
         self.format = format
         self.fields = fields
+        self.zone = zone
         self.interval = interval
     }
 
@@ -41,7 +45,7 @@ package struct Conversion {
             throw ExitFailure(.usage, "\(output) is the capture that is read; name another file for the result")
         }
         do throws(CaptureError) {
-            var reader = try CaptureReader(input, options: CaptureOptions(fields: fields))
+            var reader = try CaptureReader(input, options: CaptureOptions(fields: fields, zone: zone))
             guard reader.hasTimes || interval != nil else { throw CaptureError.timesAbsent(path: reader.name) }
             var writer = try CaptureWriter(path: output, format: format)
             var converter = CaptureConverter(interval: interval)
@@ -54,6 +58,7 @@ package struct Conversion {
             try writer.close()
             return Outcome(
                 records: converter.records, losses: converter.losses.map(\.description),
+                remarks: Replay.describe(reader.localTimes, of: reader.name),
                 damages: Replay.describe(reader.damages, of: reader.name))
         } catch {
             throw ExitFailure(error)

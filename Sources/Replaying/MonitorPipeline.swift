@@ -74,6 +74,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         }
     }
 
+    var sightings: Int { statistics.sightings }
+
     mutating func select(source: Int) {
         adaptersBySource[selected] = current
         selected = source

@@ -1,14 +1,35 @@
 import BluetoothLE
+import CommandSupport
 
 extension Replay.Outcome {
-    /// What was read and what came of it, in one short line for people: `412 records, 412 reports, 11 iBeacons: 3 events`.
+    /// A line for people with what was read and found: `412 records, 412 reports, 11 iBeacons: 3 events`.
     package var summary: String {
         var text = "\(statistics.records) records, \(statistics.reports) reports, \(statistics.sightings) iBeacons"
         let malformed = statistics.malformations.met.reduce(0) { $0 + $1.count }
         if malformed > 0 { text += ", \(malformed) malformed" }
+        if statistics.late > 0 { text += ", \(statistics.late) out of order by up to \(latestBy)" }
         if let result { text += ": \(result)" }
         return text
     }
+
+    /// Messages about the captures that `--stats` has in numbers: times that go back, unless ``summary`` is written, and
+    /// captures with malformed reports and no iBeacons.
+    package func warnings(withSummary: Bool) -> [String] {
+        (withSummary ? [] : [clockWarning].compactMap { $0 }) + malformed
+    }
+
+    private var clockWarning: String? {
+        guard statistics.late > 0 else { return nil }
+        let subject = statistics.late == 1 ? "1 record is" : "\(statistics.late) records are"
+        let effect = aim == .sightings ? "written with their own times" : "handled at the time before them (rule T2)"
+        return """
+            warning: \(subject) dated earlier than a record before, by up to \(latestBy), and \(effect); if a file was merged \
+            out of order, use \(isReordered ? "a longer --reorder" : "--reorder")
+            """
+    }
+
+    /// In whole milliseconds, rounded up, so that no step is 0.
+    private var latestBy: String { Duration.milliseconds((statistics.latestBy + 999_999) / 1_000_000).inExactWords }
 
     private var result: String? {
         if statistics.events > 0 { return "\(statistics.events) events" }

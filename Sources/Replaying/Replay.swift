@@ -18,8 +18,12 @@ package struct Replay {
         }
 
         let aim: Aim
+        /// Whether records were put in the order of their times.
+        let isReordered: Bool
         /// What it counted.
         package var statistics: ReplayStatistics
+        /// The captures in which there are malformed reports and no iBeacons.
+        let malformed: [String]
         /// What was wrong with the captures, each with its file.
         package var damages: [String]
         /// What the operator should know besides.
@@ -53,11 +57,15 @@ package struct Replay {
     private struct SourceCounts {
         var statistics = ReplayStatistics()
         var damages: [String] = []
+        var remarks: [String] = []
+        var malformed: [String] = []
     }
 
     /// A source that can stand in an array beside others.
     private final class Box {
         var source: Source
+        /// The iBeacons in it so far.
+        var sightings = 0
         init(_ source: consuming Source) { self.source = source }
     }
 
@@ -102,8 +110,10 @@ package struct Replay {
                 selected = next.index
             }
             if let time = boxes[next.index].source.headTime { try pace?.wait(until: time, &handler) }
+            let sightings = handler.sightings
             let count = try boxes[next.index].source.drive(
                 &handler, until: next.limit, isFirst: next.isFirst, most: pace == nil ? Self.batch : 1)
+            boxes[next.index].sightings += handler.sightings - sightings
             if pace != nil { try handler.deliver(isUrgent: true) }
             progress.note(count) { boxes.reduce(0) { $0 + $1.source.position } }
         }
@@ -113,6 +123,8 @@ package struct Replay {
         for box in boxes {
             counts.statistics.add(box.source.counts)
             counts.damages += box.source.damages
+            counts.remarks += box.source.remarks
+            if box.sightings == 0 { counts.malformed += box.source.malformed }
         }
         return counts
     }
@@ -185,6 +197,26 @@ package struct Replay {
             }
         }
 
+        /// How its times were read.
+        var remarks: [String] {
+            switch self {
+            case .capture(let capture): Replay.describe(capture.localTimes, of: capture.name)
+            case .track: []
+            }
+        }
+
+        /// The malformed reports in it, for a capture without iBeacons.
+        var malformed: [String] {
+            switch self {
+            case .capture(let capture):
+                let met = capture.counts.malformations.met
+                guard !met.isEmpty else { return [] }
+                let kinds = met.map { "\($0.kind): \($0.count)" }.joined(separator: ", ")
+                return ["\(capture.name): it has no iBeacons, but malformed reports (\(kinds))"]
+            case .track: return []
+            }
+        }
+
         mutating func drive<Handler: ReplayHandler & ~Copyable>(
             _ handler: inout Handler, until limit: Instant?, isFirst: Bool, most: Int
         ) throws(ExitFailure) -> Int {
@@ -219,11 +251,30 @@ package struct Replay {
         return lines
     }
 
+    /// How the times of a capture that name no zone were read, if it has such times.
+    static func describe(_ times: LocalTimes, of name: String) -> [String] {
+        var lines: [String] = []
+        if times.count > 0, times.zone == nil {
+            lines.append(
+                """
+                \(name): its times name no zone, and UTC was assumed; if they are local times, give their zone with --zone, \
+                such as --zone Europe/Vienna
+                """)
+        }
+        if let change = times.clockChange {
+            let step = Duration.seconds(change.seconds).inExactWords
+            let advice = times.zone.map { "is \($0.name) the right zone?" } ?? "with --zone these times are right"
+            lines.append(
+                "\(name): at line \(change.line) the time goes back by \(step), as at a change of the clock; \(advice)")
+        }
+        return lines
+    }
+
     private func outcome(_ counts: SourceCounts, _ handled: ReplayStatistics, aim: Outcome.Aim) -> Outcome {
         var statistics = counts.statistics
         statistics.add(handled)
         statistics.gaps = handled.gaps
-        var remarks: [String] = []
+        var remarks = counts.remarks
         if statistics.unmonitored > 0 {
             remarks.append(
                 """
@@ -248,6 +299,8 @@ package struct Replay {
             remarks.append(
                 "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
         }
-        return Outcome(aim: aim, statistics: statistics, damages: counts.damages, remarks: remarks)
+        return Outcome(
+            aim: aim, isReordered: options.reorder != nil, statistics: statistics, malformed: counts.malformed,
+            damages: counts.damages, remarks: remarks)
     }
 }

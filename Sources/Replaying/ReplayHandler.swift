@@ -23,6 +23,9 @@ protocol ReplayHandler: ReportHandler, ~Copyable {
     /// Whether it wants no more of the records in a batch than stands in it.
     var wantsBatches: Bool { get }
 
+    /// How many iBeacons there were so far.
+    var sightings: Int { get }
+
     /// The capture says that an adapter listens, or does not; where that was learnt of late, `since` when.
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?)
 

@@ -24,6 +24,8 @@ struct ReplaySource: ~Copyable {
     private var records = 0
     /// The latest time of its records as they stand in it.
     private var latest = Instant.earliest
+    /// The latest time of a record that ``reorder`` handed over.
+    private var latestHanded: Instant?
     private var statistics = ReplayStatistics()
 
     /// - Throws: ``ExitFailure`` where the capture can't be read.
@@ -41,7 +43,8 @@ struct ReplaySource: ~Copyable {
     ) throws(ExitFailure) -> CaptureReader {
         do {
             return try CaptureReader(
-                input.capture, options: CaptureOptions(fields: options.fields, windowSize: options.windowSize))
+                input.capture,
+                options: CaptureOptions(fields: options.fields, zone: options.zone, windowSize: options.windowSize))
         } catch {
             throw ExitFailure(error)
         }
@@ -66,6 +69,7 @@ struct ReplaySource: ~Copyable {
     var position: Int { reader.position }
     var size: Int? { reader.size }
     var damages: CaptureDamages { reader.damages }
+    var localTimes: LocalTimes { reader.localTimes }
     var hasEnded: Bool { head == nil }
 
     /// What this capture counted.
@@ -158,6 +162,11 @@ struct ReplaySource: ~Copyable {
     }
 
     private mutating func setHead(_ held: ReorderBuffer.Held) {
+        if let last = latestHanded, held.time < last {
+            statistics.noteLate(by: last.nanoseconds - held.time.nanoseconds)
+        } else {
+            latestHanded = held.time
+        }
         head = held.record
         headTime = held.time
         heldBytes = held.bytes
@@ -201,7 +210,9 @@ struct ReplaySource: ~Copyable {
 
     @inline(never)
     private mutating func noteStep(_ time: Instant) {
-        statistics.noteStep(back: latest.nanoseconds - time.nanoseconds, file: reader.name, record: records)
+        let nanoseconds = latest.nanoseconds - time.nanoseconds
+        statistics.noteStep(back: nanoseconds, file: reader.name, record: records)
+        if reorder == nil { statistics.noteLate(by: nanoseconds) }
     }
 
     private var met: [Bool] = []

@@ -33,6 +33,10 @@ package struct ReplayStatistics: Sendable {
     package private(set) var stepsBack: [StepBack] = []
     /// How many records were stamped earlier by more than a second.
     package private(set) var stepsBackCount = 0
+    /// Records that are handled at a later time than their own (rule T2), after ``ReorderBuffer``.
+    package private(set) var late = 0
+    /// The largest difference between the two times, in nanoseconds.
+    package private(set) var latestBy: Int64 = 0
     /// Records that `--reorder` handed over before their time because it held too many.
     package var releasedEarly = 0
     /// Sightings whose UUID got no condition, there being 1,000.
@@ -55,6 +59,12 @@ package struct ReplayStatistics: Sendable {
         stepsBack.append(StepBack(file: file, record: record, nanoseconds: nanoseconds))
     }
 
+    /// Notes a record that is handled `nanoseconds` after its own time.
+    mutating func noteLate(by nanoseconds: Int64) {
+        late += 1
+        latestBy = max(latestBy, nanoseconds)
+    }
+
     /// Adds what another part of the replay counted, the gaps aside.
     mutating func add(_ other: ReplayStatistics) {
         records += other.records
@@ -65,6 +75,8 @@ package struct ReplayStatistics: Sendable {
         reordered += other.reordered
         stepsBack += other.stepsBack.prefix(max(0, Self.stepsKeptMax - stepsBack.count))
         stepsBackCount += other.stepsBackCount
+        late += other.late
+        latestBy = max(latestBy, other.latestBy)
         releasedEarly += other.releasedEarly
         unmonitored += other.unmonitored
         untracked += other.untracked

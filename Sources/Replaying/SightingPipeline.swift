@@ -18,6 +18,8 @@ struct SightingPipeline: ReplayHandler, ~Copyable {
         if countsGaps { statistics.gaps = GapTable() }
     }
 
+    var sightings: Int { statistics.sightings }
+
     mutating func select(source: Int) { selected = source }
 
     mutating func meet(_ adapter: ReplayAdapter, time: Instant?) {

@@ -45,6 +45,8 @@ struct ConvertCommand: ParsableCommand {
             "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
     var fields: String?
 
+    @OptionGroup var localTime: LocalTimeArguments
+
     @Flag(help: "A capture that is cut off or corrupt is no failure.")
     var lenient = false
 
@@ -56,9 +58,10 @@ struct ConvertCommand: ParsableCommand {
         try Terminal.run {
             let outcome = try Conversion(
                 .path(input), to: output, format: format, fields: try Terminal.fields(fields),
-                interval: interval?.duration
+                zone: localTime.captureZone, interval: interval?.duration
             ).run()
             for loss in outcome.losses { Terminal.say("not held by the result: \(loss)") }
+            for remark in outcome.remarks { Terminal.say(remark) }
             for damage in outcome.damages { Terminal.say(damage) }
             guard outcome.damages.isEmpty || lenient else { throw ExitCode(ExitFailure.Code.dataInvalid.rawValue) }
         }

@@ -77,6 +77,8 @@ struct ReplayCommand: ParsableCommand {
             "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
     var fields: String?
 
+    @OptionGroup var localTime: LocalTimeArguments
+
     func validate() throws {
         if let speed, !ReplayOptions.speeds.contains(speed) {
             throw ValidationError("--speed is \(speed); expected \(ReplayOptions.speeds.lowerBound) to a million")
@@ -104,12 +106,15 @@ struct ReplayCommand: ParsableCommand {
             options.interval = interval?.duration
             options.pace = pace
             options.fields = try Terminal.fields(fields)
+            options.zone = localTime.captureZone
             options.waitsForBeacons = FileDescriptor.standardOutput.isTerminal
             for warning in options.configuration?.warnings ?? [] { Terminal.say("warning: \(warning)") }
             let outcome = try Replay(options).run()
             if stats { Terminal.write(outcome.statistics.json) }
-            // Beside the object of --stats only where it was asked for: who reads that expects nothing else.
-            if summary || (!stats && FileDescriptor.standardError.isTerminal) { Terminal.say(outcome.summary) }
+            // With --stats only on request: programs that read the object expect nothing else.
+            let writesSummary = summary || (!stats && FileDescriptor.standardError.isTerminal)
+            if writesSummary { Terminal.say(outcome.summary) }
+            if !stats { outcome.warnings(withSummary: writesSummary).forEach { Terminal.say($0) } }
             for remark in outcome.remarks { Terminal.say(remark) }
             for damage in outcome.damages { Terminal.say(damage) }
             guard outcome.damages.isEmpty || lenient else { throw ExitCode(ExitFailure.Code.dataInvalid.rawValue) }

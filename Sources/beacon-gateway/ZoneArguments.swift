@@ -1,4 +1,5 @@
 import ArgumentParser
+import Captures
 import EventReports
 
 /// The zone in which dates are told and taken: what --zone says, UTC, what `TZ` names, or the machine's.
@@ -29,11 +30,31 @@ struct ZoneArguments: ParsableArguments {
         if !isUTC, let zone = VisitsTime.unknownZone { throw unknown("TZ", zone) }
     }
 
-    private static func unknown(_ what: String, _ zone: String) -> ValidationError {
+    fileprivate static func unknown(_ what: String, _ zone: String) -> ValidationError {
         ValidationError(
             """
             \(what) is \(zone), which is no time zone that this machine knows; name one that `timedatectl list-timezones` \
             lists (the package tzdata has them), or say --utc
             """)
+    }
+}
+
+/// The zone of a capture whose times name none.
+struct LocalTimeArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The zone of times that name none, such as Europe/Vienna: those of hcidump -t, and those of a log without an offset.",
+            valueName: "name"))
+    var zone: String?
+
+    /// The zone, for a reader.
+    var captureZone: CaptureZone? {
+        guard let zone else { return nil }
+        let time = VisitsTime(isUTC: false)
+        return CaptureZone(name: zone) { time.offset(atSecond: $0) }
+    }
+
+    func validate() throws {
+        if let zone, !VisitsTime.use(zone: zone) { throw ZoneArguments.unknown("--zone", zone) }
     }
 }

@@ -97,6 +97,16 @@ import Testing
         await #expect(throws: MonitorError.self) { try await events.next() }
     }
 
+    @Test func `a recording whose records are all refused is an error, not silence`() async throws {
+        let path = try scratch.log("refused.jsonl", [Log.sighting("99999999999"), #"{"time":1,"devices":[]}"#])
+        let monitor = try BeaconMonitor("capture refused", scanning: .capture(path))
+        let error = await #expect(throws: HearingError.self) { try await monitor.run() }
+        #expect(error?.kind == .captureUnreadable)
+        let reason =
+            "\(path) has no valid record: record 1 at line 1, byte 0: time is 99999999999, in seconds the year 5138"
+        #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+    }
+
     @Test func `a recording waits for a subscriber who is slow, and loses nobody`() async throws {
         let sightings = (0..<30_000).map { Log.sighting("\($0 * 40)") }
         let path = try scratch.log("long.jsonl", sightings)

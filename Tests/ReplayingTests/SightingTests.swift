@@ -11,7 +11,11 @@ import Testing
             output: Fixtures.bytes(name + ".expected.jsonl"), errors: "", status: 0, wasKilled: false
         ).lines.map(ExpectedSighting.init(expected:))
         #expect(difference(try found.lines.map(ExpectedSighting.init(line:)), expected) == nil)
-        #expect(found.errors == "")
+        let malformed = [
+            "nrf52-screenroom-90.pcapng": "badCRC: 630", "ubertooth-anechoic-0.pcapng": "badCRC: 31, pduTruncated: 5",
+        ][name]
+        let report = malformed.map { "\(Fixtures.path(name)): it has no iBeacons, but malformed reports (\($0))\n" }
+        #expect(found.errors == report ?? "")
     }
 
     @Test(arguments: [

@@ -16,6 +16,7 @@ struct CapturedReports: ~Copyable {
     /// The gateways of which adapters were met with addresses.
     private var gatewaysWithAddresses: Set<String> = []
     private var hasEnded = false
+    private var hasRecords = false
 
     /// Opens a recording.
     ///
@@ -68,12 +69,20 @@ struct CapturedReports: ~Copyable {
         return CaptureChunk(entries: reports.take(), news: news, end: latest)
     }
 
+    /// The next record; an error at the end of a capture that has nothing but damage, which would pass for silence.
     private mutating func record() throws(HearingError) -> CaptureRecord? {
         do throws(CaptureError) {
-            return try reader.next()
+            if let record = try reader.next() {
+                hasRecords = true
+                return record
+            }
         } catch {
             throw HearingError(.captureUnreadable, error.description)
         }
+        if !hasRecords, let damage = reader.damages.first.first {
+            throw HearingError(.captureUnreadable, "\(reader.name) has no valid record: \(damage)")
+        }
+        return nil
     }
 
     private mutating func take(_ record: CaptureRecord, at time: Instant) {

@@ -1,50 +1,6 @@
 import BluetoothLE
 import JSON
 
-/// Why an object of an advertisement log is not a record.
-struct LogProblem: Error {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-    init(_ field: LogField, _ words: String) { description = "\(field.name) \(words)" }
-}
-
-struct LogState {
-    var scanner: LogScanner
-    /// The slots of the fields that make an object a record.
-    private let contentSlots: UInt64
-    /// The keys that a record without such a field can have.
-    let keysOfTimes: Set<String>
-
-    init(fields: FieldMap) {
-        scanner = LogScanner(fields)
-        let keys = scanner.keys
-        contentSlots = [LogField.data, .manufacturerData, .uuid, .listening].reduce(0) { mask, field in
-            keys.order[keys.slots[field.rawValue]].reduce(mask) { $0 | 1 << UInt64($1) }
-        }
-        keysOfTimes = Set([LogField.time, .adapter, .adapterAddress].flatMap { fields.names[$0.rawValue] })
-    }
-
-    /// Whether the last object has a report, a beacon, or whether its adapter listens.
-    var hasContent: Bool { scanner.present & contentSlots != 0 }
-
-    /// The value of a field: of several names the first that is there and not 0, else the first that is there.
-    @inline(__always) func value(_ field: LogField, _ window: [UInt8]) -> LogValue? {
-        let slots = scanner.keys.slots[field.rawValue]
-        var zero: LogValue?
-        for index in slots {
-            let slot = scanner.keys.order[index]
-            guard scanner.isPresent(slot) else { continue }
-            let value = scanner.values[slot]
-            guard slots.count > 1, value.kind == .number,
-                DecimalNumber(window.span, value.start, value.end)?.isZero == true
-            else { return value }
-            if zero == nil { zero = value }
-        }
-        return zero
-    }
-}
-
 extension CaptureReader {
     mutating func nextObject() throws(CaptureError) -> CaptureRecord? {
         while true {
@@ -145,7 +101,7 @@ extension CaptureReader {
 
     /// The record of the object between `start` and the head.
     private mutating func record(from start: Int, _ firstLine: Int) throws(LogProblem) -> CaptureRecord {
-        if !log.hasContent { try checkTimeOnly(start) }
+        if !log.hasContent { try log.checkTimeOnly(window, start..<head) }
         let time = try time(firstLine)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
@@ -181,28 +137,6 @@ extension CaptureReader {
     ) -> CaptureRecord {
         let report = AdvertisingReport(address: address, rssi: rssi, properties: .legacy, data: 0..<payload.count)
         return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
-    }
-
-    /// Checks that the object from `start` to the head says no more than that time went on for an adapter, which is what
-    /// ``CaptureWriter/write(timeOnly:time:)`` writes: an object with other keys is of another form of log.
-    private func checkTimeOnly(_ start: Int) throws(LogProblem) {
-        let keysMax = 16
-        var keys: [String] = []
-        var isTimeOnly = log.value(.time, window) != nil && log.value(.adapter, window) != nil
-        LogScanner.forEachMember(of: window.span, in: start..<head) { key, value in
-            let name = String(decoding: key.prefix(FieldMap.nameBytesMax), as: UTF8.self)
-            isTimeOnly = isTimeOnly && value.kind != .null && log.keysOfTimes.contains(name)
-            if keys.count <= keysMax { keys.append(name) }
-        }
-        guard !isTimeOnly else { return }
-        if keys.count > keysMax { keys[keysMax] = "…" }
-        throw LogProblem(
-            keys.isEmpty
-                ? "it has no keys"
-                : """
-                it has none of data, manufacturerData, uuid and listening, but \(keys.joined(separator: ", ")); if one of \
-                these has the advertisement, name it with --fields, such as --fields data=payload
-                """)
     }
 
     private mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
@@ -248,7 +182,7 @@ extension CaptureReader {
             guard let zone = localTimes.zone else {
                 throw LogProblem(
                     field,
-                    "is \"\(quoted(value.start, end))\", without an offset; name its zone with --zone, or write Z behind it"
+                    "is \"\(quoted(value.start, end))\", without an offset; name its zone with --zone, or append Z"
                 )
             }
             guard let placed = localTimes.place(seconds, line: line) else {
@@ -387,7 +321,8 @@ extension CaptureReader {
             guard !payload.isEmpty else { return payload }
             let hasCompany = !ManufacturerData.isBeaconWithoutCompany(window.span.extracting(payload))
             let company = hasCompany ? nil : ManufacturerData.apple
-            return payload.lowerBound..<(try structure(payload, company, at: payload.lowerBound))
+            let end = try ManufacturerData.write(payload, of: company, to: payload.lowerBound, in: &window)
+            return payload.lowerBound..<end
         }
         var companies: [(UInt16?, LogValue)] = []
         LogScanner.forEachMember(of: window.span, in: value.start..<value.end) { key, value in
@@ -397,37 +332,12 @@ extension CaptureReader {
         var end = value.start
         for (company, data) in companies {
             guard let company else {
-                throw LogProblem(.manufacturerData, "has a key that is no company identifier, such as 76 or 0x004C")
+                throw LogProblem(.manufacturerData, "has a key that is not a company identifier such as 76 or 0x004C")
             }
-            end = try structure(try decoded(data, .manufacturerData), company, at: end)
+            let bytes = try decoded(data, .manufacturerData)
+            end = try ManufacturerData.write(bytes, of: company, to: end, in: &window)
         }
         return value.start..<end
-    }
-
-    /// Writes the AD structure of manufacturer data to `place`, and returns where it ends.
-    ///
-    /// `data` are at `place` or behind it. The company identifier comes first in them, or is given.
-    private mutating func structure(
-        _ data: Range<Int>, _ company: UInt16?, at place: Int
-    ) throws(LogProblem) -> Int {
-        let header = company == nil ? 2 : 4
-        let length = data.count + header - 1
-        guard length <= UInt8.max else {
-            throw LogProblem(.manufacturerData, "has \(data.count) bytes; must be at most \(256 - header)")
-        }
-        let target = place + header
-        if target > data.lowerBound {
-            for index in (0..<data.count).reversed() { window[target + index] = window[data.lowerBound + index] }
-        } else {
-            for index in 0..<data.count { window[target + index] = window[data.lowerBound + index] }
-        }
-        window[place] = UInt8(length)
-        window[place + 1] = ADStructure.manufacturerSpecificData
-        if let company {
-            window[place + 2] = UInt8(truncatingIfNeeded: company)
-            window[place + 3] = UInt8(truncatingIfNeeded: company >> 8)
-        }
-        return target + data.count
     }
 
     private mutating func beacon(_ value: LogValue) throws(LogProblem) -> IBeacon {
@@ -481,33 +391,5 @@ enum LogWords {
             place += 1
         }
         return ProximityUUID(high: high, low: low)
-    }
-}
-
-/// The bytes of Manufacturer Specific Data (Bluetooth Core Specification Supplement Part A §1.4) without their AD structure.
-private enum ManufacturerData {
-    /// The company identifier of Apple.
-    static let apple: UInt16 = 0x004C
-    /// The bytes of an iBeacon behind the company identifier.
-    static let beaconBytes = IBeacon.manufacturerDataLength - 2
-
-    /// Whether `bytes` are an iBeacon without its company identifier: 0x1502 is no company's.
-    static func isBeaconWithoutCompany(_ bytes: Span<UInt8>) -> Bool {
-        bytes.count >= beaconBytes && bytes[0] == 0x02 && bytes[1] == 0x15
-    }
-
-    /// Whether `bytes` are an iBeacon's manufacturer data, with or without the company identifier, and no AD structures.
-    ///
-    /// As AD structures they would be damaged: 0x4C bytes of type 0x00, or service solicitation UUIDs of one byte.
-    @inline(__always) static func isAlone(_ bytes: Span<UInt8>) -> Bool {
-        guard bytes.count >= beaconBytes, bytes[0] == 0x4C || bytes[0] == 0x02 else { return false }
-        if bytes[0] == 0x02 { return bytes[1] == 0x15 && bytes.count == beaconBytes }
-        return bytes.count <= 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
-    }
-
-    /// The company identifier that a key spells, in decimal digits or hexadecimal ones after `0x`.
-    static func company(_ key: [UInt8]) -> UInt16? {
-        let text = String(decoding: key, as: UTF8.self)
-        return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
     }
 }

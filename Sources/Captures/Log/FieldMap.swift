@@ -11,7 +11,7 @@ enum LogField: Int, CaseIterable {
 /// How other people's advertisement logs name the fields: `adapter=scannerID,measuredPower=calibratedPower|power`.
 ///
 /// Of several names the first that is there and not 0 counts. A field that is mapped is looked for under those names
-/// alone, and a name that a field is mapped to is no other field's unless that is mapped to it as well.
+/// alone. A name that a field is mapped to is not read as another field, unless that is mapped to it too.
 public struct FieldMap: Sendable, Hashable {
     /// The most names that are told apart.
     static let namesMax = 64

@@ -128,7 +128,7 @@ struct LogScanner {
         var place = start
         while place < text.count {
             let byte = text[place]
-            // Hardly ever a blank: one comparison tells.
+            // One comparison for every other byte.
             guard byte <= 0x20, isBlank(byte) else { break }
             if byte == 0x0A { lines &+= 1 }
             place += 1

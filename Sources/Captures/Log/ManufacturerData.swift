@@ -1,0 +1,57 @@
+import BluetoothLE
+
+/// The bytes of Manufacturer Specific Data (Bluetooth Core Specification Supplement Part A §1.4) without their AD structure.
+enum ManufacturerData {
+    /// The company identifier of Apple.
+    static let apple: UInt16 = 0x004C
+    /// The bytes of an iBeacon behind the company identifier.
+    static let beaconBytes = IBeacon.manufacturerDataLength - 2
+
+    /// Whether `bytes` are an iBeacon without its company identifier: no company has the identifier 0x1502.
+    static func isBeaconWithoutCompany(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= beaconBytes && bytes[0] == 0x02 && bytes[1] == 0x15
+    }
+
+    /// Whether `bytes` are an iBeacon's manufacturer data, with or without the company identifier, and no AD structures.
+    ///
+    /// As AD structures they would be damaged: 0x4C bytes of type 0x00, or service solicitation UUIDs of one byte.
+    @inline(__always) static func isAlone(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count >= beaconBytes, bytes[0] == 0x4C || bytes[0] == 0x02 else { return false }
+        if bytes[0] == 0x02 { return bytes[1] == 0x15 && bytes.count == beaconBytes }
+        return bytes.count <= 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
+    }
+
+    /// The company identifier that a key spells, in decimal digits or hexadecimal ones after `0x`.
+    static func company(_ key: [UInt8]) -> UInt16? {
+        let text = String(decoding: key, as: UTF8.self)
+        return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
+    }
+
+    /// Writes the AD structure of manufacturer data to `place` of `bytes`, and returns the place after it.
+    ///
+    /// - Parameters:
+    ///   - data: the place of the data, at `place` or after it; the structure may reach up to four bytes beyond them.
+    ///   - company: the company identifier, unless it is in front of the data.
+    static func write(
+        _ data: Range<Int>, of company: UInt16?, to place: Int, in bytes: inout [UInt8]
+    ) throws(LogProblem) -> Int {
+        let header = company == nil ? 2 : 4
+        let length = data.count + header - 1
+        guard length <= UInt8.max else {
+            throw LogProblem(.manufacturerData, "has \(data.count) bytes; must be at most \(256 - header)")
+        }
+        let target = place + header
+        if target > data.lowerBound {
+            for index in (0..<data.count).reversed() { bytes[target + index] = bytes[data.lowerBound + index] }
+        } else {
+            for index in 0..<data.count { bytes[target + index] = bytes[data.lowerBound + index] }
+        }
+        bytes[place] = UInt8(length)
+        bytes[place + 1] = ADStructure.manufacturerSpecificData
+        if let company {
+            bytes[place + 2] = UInt8(truncatingIfNeeded: company)
+            bytes[place + 3] = UInt8(truncatingIfNeeded: company >> 8)
+        }
+        return target + data.count
+    }
+}
