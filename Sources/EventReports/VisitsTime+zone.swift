@@ -19,7 +19,9 @@ extension VisitsTime {
     /// - Returns: whether this machine knows such a zone; nothing has changed where it does not.
     package static func use(zone: String) -> Bool {
         let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
-        guard !zone.isEmpty, isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") else { return false }
+        guard !zone.isEmpty, !isReversed(zone), isKnown(zone: zone, in: folder ?? "/usr/share/zoneinfo") else {
+            return false
+        }
         unsafe setenv("TZ", zone, 1)
         tzset()
         return true
@@ -57,6 +59,12 @@ extension VisitsTime {
         return changes
     }
 
+    /// Whether a name such as `UTC+2` would be read as two hours behind UTC, the opposite of its common meaning: in a rule of
+    /// POSIX the sign is that of the way to UTC.
+    private static func isReversed(_ zone: String) -> Bool {
+        ["UTC", "GMT"].contains { zone.hasPrefix($0) && zone.dropFirst(3).contains(where: \.isNumber) }
+    }
+
     /// Whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such as
     /// `CET-1CEST,M3.5.0,M10.5.0/3` (POSIX, Base Definitions §8.3).
     static func isKnown(zone: String, in folder: String) -> Bool {
@@ -90,6 +98,8 @@ extension VisitsTime {
             rest = rest[letters.endIndex...]
         }
         if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest = rest.dropFirst() }
-        return rest.first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
+        // Hours, 0 to 24, then minutes or the name in summer.
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self)).map { $0 <= 24 } ?? false
     }
 }

@@ -21,15 +21,19 @@ extension Replay.Outcome {
     private var clockWarning: String? {
         guard statistics.late > 0 else { return nil }
         let subject = statistics.late == 1 ? "1 record is" : "\(statistics.late) records are"
-        let effect = aim == .sightings ? "written with their own times" : "handled at the time before them (rule T2)"
-        return """
-            warning: \(subject) dated earlier than a record before, by up to \(latestBy), and \(effect); if a file was merged \
-            out of order, use \(isReordered ? "a longer --reorder" : "--reorder")
-            """
+        let effect = aim == .sightings ? "" : ", and handled at the time of that record (rule T2)"
+        // Two hours of local time would be mixed.
+        let advice =
+            hasClockChange
+            ? "" : "; if a file was merged out of order, use \(isReordered ? "a longer --reorder" : "--reorder")"
+        return "warning: \(subject) dated earlier than a record before, by up to \(latestBy)\(effect)\(advice)"
     }
 
-    /// In whole milliseconds, rounded up, so that no step is 0.
-    private var latestBy: String { Duration.milliseconds((statistics.latestBy + 999_999) / 1_000_000).inExactWords }
+    /// Rounded up to the unit that is written, a millisecond or from an hour on a minute: a `--reorder` of it is enough.
+    private var latestBy: String {
+        let unit: Int64 = statistics.latestBy < 3_600_000_000_000 ? 1_000_000 : 60_000_000_000
+        return Duration.nanoseconds((statistics.latestBy + unit - 1) / unit * unit).inExactWords
+    }
 
     private var result: String? {
         if statistics.events > 0 { return "\(statistics.events) events" }

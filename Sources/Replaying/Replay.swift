@@ -20,6 +20,8 @@ package struct Replay {
         let aim: Aim
         /// Whether records were put in the order of their times.
         let isReordered: Bool
+        /// Whether a local time went back by about an hour.
+        let hasClockChange: Bool
         /// What it counted.
         package var statistics: ReplayStatistics
         /// The captures in which there are malformed reports and no iBeacons.
@@ -55,6 +57,7 @@ package struct Replay {
     }
 
     private struct SourceCounts {
+        var hasClockChange = false
         var statistics = ReplayStatistics()
         var damages: [String] = []
         var remarks: [String] = []
@@ -124,7 +127,11 @@ package struct Replay {
             counts.statistics.add(box.source.counts)
             counts.damages += box.source.damages
             counts.remarks += box.source.remarks
-            if box.sightings == 0 { counts.malformed += box.source.malformed }
+            counts.hasClockChange = counts.hasClockChange || box.source.hasClockChange
+            if box.sightings == 0 {
+                counts.malformed += box.source.malformed(of: options.adapter)
+                counts.damages += box.source.manufacturerDataAlone
+            }
         }
         return counts
     }
@@ -197,6 +204,13 @@ package struct Replay {
             }
         }
 
+        var hasClockChange: Bool {
+            switch self {
+            case .capture(let capture): capture.localTimes.clockChange != nil
+            case .track: false
+            }
+        }
+
         /// How its times were read.
         var remarks: [String] {
             switch self {
@@ -206,14 +220,23 @@ package struct Replay {
         }
 
         /// The malformed reports in it, for a capture without iBeacons.
-        var malformed: [String] {
+        func malformed(of adapter: String?) -> [String] {
             switch self {
             case .capture(let capture):
-                let met = capture.counts.malformations.met
+                let met = capture.counts.malformations.met.filter { $0.kind != .adaptersTooMany }
                 guard !met.isEmpty else { return [] }
                 let kinds = met.map { "\($0.kind): \($0.count)" }.joined(separator: ", ")
-                return ["\(capture.name): it has no iBeacons, but malformed reports (\(kinds))"]
+                let of = adapter.map { " of \($0)" } ?? ""
+                return ["warning: \(capture.name) has no iBeacons\(of), but malformed reports (\(kinds))"]
             case .track: return []
+            }
+        }
+
+        /// The fault of a log without iBeacons whose `data` are manufacturer data.
+        var manufacturerDataAlone: [String] {
+            switch self {
+            case .capture(let capture): capture.manufacturerDataAlone.map { ["\(capture.name): \($0)"] } ?? []
+            case .track: []
             }
         }
 
@@ -257,15 +280,24 @@ package struct Replay {
         if times.count > 0, times.zone == nil {
             lines.append(
                 """
-                \(name): its times name no zone, and UTC was assumed; if they are local times, give their zone with --zone, \
-                such as --zone Europe/Vienna
+                warning: the times of \(name) name no zone, and UTC was assumed; if they are local times, give their zone \
+                with --zone, such as --zone Europe/Vienna
                 """)
         }
         if let change = times.clockChange {
-            let step = Duration.seconds(change.seconds).inExactWords
-            let advice = times.zone.map { "is \($0.name) the right zone?" } ?? "with --zone these times are right"
+            let advice = times.zone.map { "; is \($0.name) the right zone?" } ?? ""
             lines.append(
-                "\(name): at line \(change.line) the time goes back by \(step), as at a change of the clock; \(advice)")
+                """
+                warning: at line \(change.line) of \(name) the time goes back by \(change.seconds) s, probably because the \
+                clocks went back by an hour\(advice)
+                """)
+        }
+        if let line = times.ambiguousLine, let zone = times.zone {
+            lines.append(
+                """
+                warning: at line \(line) of \(name) the time is in an hour that clocks in \(zone.name) show twice; it was read \
+                as the first of the two
+                """)
         }
         return lines
     }
@@ -300,7 +332,8 @@ package struct Replay {
                 "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
         }
         return Outcome(
-            aim: aim, isReordered: options.reorder != nil, statistics: statistics, malformed: counts.malformed,
+            aim: aim, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,
+            statistics: statistics, malformed: counts.malformed,
             damages: counts.damages, remarks: remarks)
     }
 }

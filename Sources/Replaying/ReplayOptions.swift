@@ -60,7 +60,8 @@ package struct ReplayOptions: Sendable {
     package var pace: Double?
     /// Other people's names for the fields of a log.
     package var fields = FieldMap()
-    /// The zone of times that name none; UTC is assumed, and reported, if it is absent.
+    /// The zone of times that name none. If it is absent, those of hcidump are read as UTC, which is reported, and those of
+    /// a log are refused.
     package var zone: CaptureZone?
     /// How many octets are read at once.
     package var windowSize = CaptureOptions().windowSize

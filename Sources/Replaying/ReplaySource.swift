@@ -55,10 +55,11 @@ struct ReplaySource: ~Copyable {
     /// - Throws: ``ExitFailure`` where the capture can't be read on, or has no times where they are needed.
     mutating func begin(_ options: ReplayOptions) throws(ExitFailure) {
         guard reader.hasTimes || options.interval != nil || options.writesSightings else {
+            let refused = reader.damages.first.first.map { "\(reader.name): \($0)\n" } ?? ""
             throw ExitFailure(
                 .dataInvalid,
                 """
-                \(reader.name) has no times, so it gives sightings but no events. Say how far apart its records are \
+                \(refused)\(reader.name) has no times, so it gives sightings but no events. Say how far apart its records are \
                 with --interval, for example --interval 100ms, or use --sightings.
                 """)
         }
@@ -70,6 +71,7 @@ struct ReplaySource: ~Copyable {
     var size: Int? { reader.size }
     var damages: CaptureDamages { reader.damages }
     var localTimes: LocalTimes { reader.localTimes }
+    var manufacturerDataAlone: CaptureDamage? { reader.manufacturerDataAlone }
     var hasEnded: Bool { head == nil }
 
     /// What this capture counted.

@@ -47,7 +47,7 @@ struct ConvertCommand: ParsableCommand {
 
     @OptionGroup var localTime: LocalTimeArguments
 
-    @Flag(help: "A capture that is cut off or corrupt is no failure.")
+    @Flag(help: "Exit with 0 also if the capture is cut off or corrupt, or some of its records are refused.")
     var lenient = false
 
     func run() throws {

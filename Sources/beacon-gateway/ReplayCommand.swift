@@ -37,7 +37,7 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Let time go on after the last record until nothing is left to become due.")
     var settle = false
 
-    @Flag(help: "A capture that is cut off or corrupt is no failure.")
+    @Flag(help: "Exit with 0 also if a capture is cut off or corrupt, or some of its records are refused.")
     var lenient = false
 
     @Flag(help: "Write sightings, one a line, in place of events.")

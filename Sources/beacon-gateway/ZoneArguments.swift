@@ -30,11 +30,11 @@ struct ZoneArguments: ParsableArguments {
         if !isUTC, let zone = VisitsTime.unknownZone { throw unknown("TZ", zone) }
     }
 
-    fileprivate static func unknown(_ what: String, _ zone: String) -> ValidationError {
+    fileprivate static func unknown(_ what: String, _ zone: String, utc: String = "--utc") -> ValidationError {
         ValidationError(
             """
             \(what) is \(zone), which is no time zone that this machine knows; name one that `timedatectl list-timezones` \
-            lists (the package tzdata has them), or say --utc
+            lists (the package tzdata has them), or say \(utc)
             """)
     }
 }
@@ -55,6 +55,6 @@ struct LocalTimeArguments: ParsableArguments {
     }
 
     func validate() throws {
-        if let zone, !VisitsTime.use(zone: zone) { throw ZoneArguments.unknown("--zone", zone) }
+        if let zone, !VisitsTime.use(zone: zone) { throw ZoneArguments.unknown("--zone", zone, utc: "--zone UTC") }
     }
 }

@@ -103,7 +103,7 @@ import Testing
         let error = await #expect(throws: HearingError.self) { try await monitor.run() }
         #expect(error?.kind == .captureUnreadable)
         let reason =
-            "\(path) has no valid record: record 1 at line 1, byte 0: time is 99999999999, in seconds the year 5138"
+            "\(path) has no valid record: record 1 at line 1, byte 0: time is 99999999999, in seconds 5138-11-16T09:46:39Z"
         #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
     }
 

@@ -40,17 +40,17 @@ private func time(_ value: String) throws -> Int64? {
     }
 
     @Test(arguments: [
-        ("-1", "time is -1, in seconds the year 1969"),
-        ("-0.000001", "time is -0.000001, in seconds the year 1969"),
-        ("4133980800", "time is 4133980800, in seconds the year 2101"),
-        ("99999999999", "time is 99999999999, in seconds the year 5138"),
-        ("4133980800000", "time is 4133980800000, in milliseconds the year 2101"),
-        ("99999999999999", "time is 99999999999999, in milliseconds the year 5138"),
-        ("4133980800000000", "time is 4133980800000000, in microseconds the year 2101"),
-        ("99999999999999999", "time is 99999999999999999, in microseconds the year 5138"),
-        ("4133980800000000000", "time is 4133980800000000000, in nanoseconds the year 2101"),
-        ("-1763971200000", "time is -1763971200000, in milliseconds the year 1914"),
-        ("1e999999999999", "time is 1e999999999999, in nanoseconds no year that has a calendar"),
+        ("-1", "time is -1, in seconds 1969-12-31T23:59:59Z"),
+        ("-0.000001", "time is -0.000001, in seconds 1969-12-31T23:59:59Z"),
+        ("4133980800", "time is 4133980800, in seconds 2101-01-01T00:00:00Z"),
+        ("99999999999", "time is 99999999999, in seconds 5138-11-16T09:46:39Z"),
+        ("4133980800000", "time is 4133980800000, in milliseconds 2101-01-01T00:00:00Z"),
+        ("99999999999999", "time is 99999999999999, in milliseconds 5138-11-16T09:46:39Z"),
+        ("4133980800000000", "time is 4133980800000000, in microseconds 2101-01-01T00:00:00Z"),
+        ("99999999999999999", "time is 99999999999999999, in microseconds 5138-11-16T09:46:39Z"),
+        ("4133980800000000000", "time is 4133980800000000000, in nanoseconds 2101-01-01T00:00:00Z"),
+        ("-1763971200000", "time is -1763971200000, in milliseconds 1914-02-07T16:00:00Z"),
+        ("1e999999999999", "time is 1e999999999999, in nanoseconds millions of years away"),
         (#""1969-12-31T23:59:59Z""#, #"time is "1969-12-31T23:59:59Z""#),
         (#""2101-01-01T00:00:00Z""#, #"time is "2101-01-01T00:00:00Z""#),
         (#""0000-01-01T00:00:00Z""#, #"time is "0000-01-01T00:00:00Z""#),
@@ -69,7 +69,7 @@ private func time(_ value: String) throws -> Int64? {
         let found = try records(#"{"time":1,"listening":false,"since":-5}{"time":2,"data":"02"}"#)
         #expect(
             found.damages.map(\.description) == [
-                "record 1 at line 1, byte 0: since is -5, in seconds the year 1969; must be within 1970…2100"
+                "record 1 at line 1, byte 0: since is -5, in seconds 1969-12-31T23:59:55Z; must be within 1970…2100"
             ])
         #expect(found.records.map(\.payload) == [[2]])
     }

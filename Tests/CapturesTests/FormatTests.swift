@@ -78,32 +78,32 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
 
     @Test(
         arguments: [
-            (epoch - 1, "the year 1969"), (0, "the year -1"), (Int64.min, "the year -292278"),
-            (epoch + 4_133_980_800_000_000, "the year 2101"), (Int64.max, "the year 292276"),
+            (epoch - 1, "1969-12-31T23:59:59Z"), (0, "-1-12-20T00:00:00Z"), (Int64.min, "-292278-12-10T19:59:05Z"),
+            (epoch + 4_133_980_800_000_000, "2101-01-01T00:00:00Z"), (Int64.max, "292276-12-28T04:00:54Z"),
         ] as [(Int64, String)])
-    func `btsnoop: a record outside 1970…2100 is refused, and the next is read`(stamp: Int64, year: String) throws {
+    func `btsnoop: a record outside 1970…2100 is refused, and the next is read`(stamp: Int64, date: String) throws {
         let found = try contents(
             btsnoop([(3, epoch, [1]), (3, stamp, [2]), (3, epoch + 4_133_980_799_999_999, [3])]))
         #expect(found.records.map(\.payload) == [[1], [3]])
         #expect(found.records.map { $0.numbers[0] } == [0, 4_133_980_799_999_999_000])
         #expect(
             found.damages.map(\.description) == [
-                "record 2 at byte 41: its time is in \(year); must be within 1970…2100"
+                "record 2 at byte 41: its time is \(date); must be within 1970…2100"
             ])
     }
 
     @Test func `pcap and pcapng: a record outside 1970…2100 is refused, and the next is read`() throws {
         let header = little(UInt32(0xA1B2_C3D4)) + [UInt8](repeating: 0, count: 16) + little(UInt32(187))
-        func record(_ seconds: UInt32, _ octet: UInt8) -> [UInt8] {
-            little(seconds) + little(UInt32(0)) + little(UInt32(2)) + little(UInt32(2)) + [4, octet]
+        func record(_ seconds: UInt32, _ byte: UInt8) -> [UInt8] {
+            little(seconds) + little(UInt32(0)) + little(UInt32(2)) + little(UInt32(2)) + [4, byte]
         }
         let pcap = try contents(
             header + record(4_133_980_799, 1) + record(4_133_980_800, 2) + record(.max, 3) + record(0, 4))
         #expect(pcap.records.map(\.payload) == [[1], [4]])
         #expect(
             pcap.damages.map(\.description) == [
-                "record 2 at byte 42: its time is in the year 2101; must be within 1970…2100",
-                "record 3 at byte 60: its time is in the year 2106; must be within 1970…2100",
+                "record 2 at byte 42: its time is 2101-01-01T00:00:00Z; must be within 1970…2100",
+                "record 3 at byte 60: its time is 2106-02-07T06:28:15Z; must be within 1970…2100",
             ])
         // One interface in microseconds, one in seconds that count from a day before 1970.
         var bytes = section(isBig: false) + interface(187, isBig: false)
@@ -114,10 +114,19 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         let pcapng = try contents(bytes)
         #expect(pcapng.records.map { $0.numbers[0] } == [0])
         #expect(
-            pcapng.damages.map(\.reason)
-                == ["2101", "586524", "1969"].map {
-                    "its time is in the year \($0); must be within 1970…2100"
-                })
+            pcapng.damages.map(\.description) == [
+                "record 1 at byte 88: its time is 2101-01-01T00:00:00Z; must be within 1970…2100",
+                "record 2 at byte 124: its time is 586524-01-19T08:01:49Z; must be within 1970…2100",
+                "record 3 at byte 160: its time is 1969-12-31T23:59:59Z; must be within 1970…2100",
+            ])
+        // A packet without a time of its own has that of the one before it.
+        let simple = block(3, number(UInt32(2), false) + [4, 9], isBig: false)
+        bytes = section(isBig: false) + interface(187, isBig: false)
+        bytes += packet(4_133_980_800_000_000, isBig: false, [4, 1]) + simple
+        let mixed = try contents(bytes + packet(1_000_000, isBig: false, [4, 2]) + simple)
+        #expect(mixed.records.map(\.payload) == [[2], [9]])
+        #expect(mixed.records.map { $0.numbers[0] } == [1_000_000_000, 1_000_000_000])
+        #expect(mixed.damages.map(\.record) == [1, 2])
     }
 
     @Test func `btsnoop: a Close Index since a time outside 1970…2100 stops scanning at its own time`() throws {

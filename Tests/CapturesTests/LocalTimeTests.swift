@@ -28,8 +28,49 @@ import Testing
         #expect(try seconds("2025-10-26 02:30:00", "2025-10-26 02:28:59") == [-1800, 1739])
         // After the second occurrence the first does not return.
         #expect(try seconds("2025-10-26 03:00:00", "2025-10-26 02:30:00") == [3600, 1800])
-        // A time with an offset is in no doubt.
+        // A time with an offset is in no doubt, and decides those that follow.
         #expect(try seconds("2025-10-26T02:30:00+01:00", "2025-10-26T02:30:00+02:00") == [1800, -1800])
+        #expect(try seconds("2025-10-26T02:10:00+01:00", "2025-10-26 02:11:00") == [600, 660])
+    }
+
+    @Test func `a refused record decides nothing`() throws {
+        #expect(try seconds("2025-10-26 02:10:00", "2105-10-26 02:10:00", "2025-10-26 02:11:00") == [-3000, -2940])
+        let dump = ["2025-10-26 02:10:00", "2105-10-26 02:10:00", "2025-10-26 02:11:00"].map { "\($0).0 > 04 0E 00\n" }
+        let found = try CapturesTests.contents(
+            .bytes(Array(dump.joined().utf8), name: "test"), options: CaptureOptions(zone: Self.zone))
+        #expect(found.records.map { $0.numbers[0] / 1_000_000_000 - Self.back } == [-3000, -2940])
+    }
+
+    @Test func `a since in the repeated hour is not after its record, and decides nothing`() throws {
+        let log = [
+            #"{"time":"2025-10-26 02:50:00","data":""}"#, #"{"time":"2025-10-26 02:05:00","data":""}"#,
+            #"{"time":"2025-10-26 02:10:00","listening":false,"since":"2025-10-26 01:55:00"}"#,
+            #"{"time":"2025-10-26 02:11:00","listening":false,"since":"2025-10-26 02:30:00"}"#,
+            #"{"time":"2025-10-26 02:12:00","listening":false,"since":"2025-10-26 02:12:00"}"#,
+        ]
+        let found = try CapturesTests.contents(
+            .bytes(Array(log.joined().utf8), name: "test"), options: CaptureOptions(zone: Self.zone))
+        #expect(found.records.map { $0.numbers[0] / 1_000_000_000 - Self.back } == [-600, 300, 600, 660, 720])
+        #expect(
+            found.records.dropFirst(2).map { ($0.numbers.last ?? 0) / 1_000_000_000 - Self.back } == [
+                -3900, -1800, 720,
+            ])
+    }
+
+    @Test(
+        arguments: [
+            (["2025-10-26 02:30:00"], 1), (["2025-10-26 01:50:00", "2025-10-26 02:00:00"], nil),
+            (["2025-10-26 01:49:59", "2025-10-26 02:00:00"], 2), (["2025-10-26 02:30:00", "2025-10-26 02:00:00"], nil),
+            (["2025-10-26 02:30:00", "2025-10-26 03:00:00"], 1), (["2025-10-26 03:00:00"], nil),
+            (["2025-10-26 01:49:59", "2025-10-26 02:30:00", "2025-10-26 04:00:00", "2025-10-26 02:30:00"], 2),
+        ] as [([String], Int?)])
+    func `a time of which nothing shows the occurrence is reported`(times: [String], line: Int?) throws {
+        let dump = times.map { "\($0).0 > 04 0E 00\n" }.joined()
+        var reader = try CaptureReader(
+            .bytes(Array(dump.utf8), name: "test"), options: CaptureOptions(zone: Self.zone))
+        while try reader.next() != nil {}
+        let found = reader.localTimes.ambiguousLine
+        #expect(found == line)
     }
 
     @Test func `a time that the clocks skip is refused, and the times around it are read`() throws {

@@ -2,6 +2,13 @@ import Foundation
 import ProgramSupport
 import Testing
 
+/// The visits of a replay in short: arrival, departure, sightings.
+func beaconVisits(_ lines: [String]) throws -> [String] {
+    try payloads(lines, type: "visit").filter { $0["scope"] as? String == "beacon" }.map {
+        "\($0["arrival"] as? String ?? "") \($0["departure"] as? String ?? "") \($0["sightings"] as? Int ?? -1)"
+    }
+}
+
 /// Inputs that once gave wrong or empty results without a message.
 @Suite struct InputReportTests {
     let scratch: Scratch
@@ -16,19 +23,12 @@ import Testing
         }
     }
 
-    /// The visits of a replay in short: arrival, departure, sightings.
-    private func visits(_ lines: [String]) throws -> [String] {
-        try payloads(lines, type: "visit").filter { $0["scope"] as? String == "beacon" }.map {
-            "\($0["arrival"] as? String ?? "") \($0["departure"] as? String ?? "") \($0["sightings"] as? Int ?? -1)"
-        }
-    }
-
     @Test(arguments: ["", "000", "000000", "000000000"])
     func `log times in seconds, milliseconds, microseconds and nanoseconds give the same lines`(unit: String) throws {
         let ending = try Gateway.replay(["--settle", "-"], input: Array(Self.twoVisits(unit: unit).joined().utf8))
         #expect(ending.errors == "")
         #expect(
-            try visits(ending.lines) == [
+            try beaconVisits(ending.lines) == [
                 "2025-11-24T08:00:00.000000Z 2025-11-24T08:03:10.000000Z 20",
                 "2025-11-24T09:00:00.000000Z 2025-11-24T09:03:10.000000Z 20",
             ])
@@ -42,7 +42,7 @@ import Testing
         #expect(ending.status == 65)
         #expect(
             ending.errors
-                == "\(path): record 2 at line 2, byte 117: time is 99999999999, in seconds the year 5138; must be within "
+                == "\(path): record 2 at line 2, byte 117: time is 99999999999, in seconds 5138-11-16T09:46:39Z; must be within "
                 + "1970…2100\n")
         #expect(ending.lines.count == 1)
         let lenient = try Gateway.replay(["--lenient", "--sightings", path])
@@ -60,8 +60,8 @@ import Testing
         #expect(ending.status == 65)
         #expect(
             ending.errors == """
-                \(path): record 2 at byte 81: its time is in the year 2101; must be within 1970…2100
-                \(path): record 3 at byte 146: its time is in the year 1969; must be within 1970…2100
+                \(path): record 2 at byte 81: its time is 2101-01-01T00:00:00Z; must be within 1970…2100
+                \(path): record 3 at byte 146: its time is 1969-12-31T23:59:59Z; must be within 1970…2100
 
                 """)
         #expect(ending.text.contains(#""minor":4"#) && !ending.text.contains(#""minor":2"#))
@@ -79,8 +79,14 @@ import Testing
         (batch, ["--fields", "adapter=mac"], "v, mid, time, ip, mac, devices"),
         (message, ["--fields", "time=tst"], "tst, topic, qos, payload"),
         (#"{"time":1763971200}"#, [], "time"),
-        (#"{"time":1,"adapter":"hci0","data":null}"#, [], "time, adapter, data"),
-        (#"{"time":1,"adapter":null}"#, [], "time, adapter"),
+        (#"{"time":1,"adapter":"hci0","data":null}"#, [], "time, adapter, data (null)"),
+        (#"{"time":1,"adapter":null}"#, [], "time, adapter (null)"),
+        (#"{"":1,"a\nrecord 2":2,"\u001b[2J":3}"#, [], #""", a_record 2, _[2J"#),
+        (
+            "{\"\(String(repeating: "é", count: 40))\":1,\"\(String(repeating: "é", count: 32))\":1,\"x\(String(repeating: "é", count: 32))\":1}",
+            [],
+            "\(String(repeating: "é", count: 32))…, \(String(repeating: "é", count: 32)), x\(String(repeating: "é", count: 31))…"
+        ),
         (#"{"time":1,"adapter":"hci0","major":1,"minor":2}"#, [], "time, adapter, major, minor"),
         (#"{"adapter":"hci0"}"#, [], "adapter"),
         (
@@ -96,19 +102,20 @@ import Testing
         #expect(ending.text == "")
         #expect(
             ending.errors == """
-                standard input: record 1 at line 1, byte 0: it has none of data, manufacturerData, uuid and listening, but \
-                \(keys); if one of these has the advertisement, name it with --fields, such as --fields data=payload
+                standard input: record 1 at line 1, byte 0: it has none of the keys data, manufacturerData, uuid, listening; \
+                it has \(keys). If the text of one of these is the advertisement, name it with --fields data=KEY; objects and \
+                arrays in it are not read
 
                 """)
     }
 
-    @Test func `a line with no more than a time and an adapter says that time went on for it`() throws {
+    @Test func `a line with only a time and an adapter advances the time of the adapter`() throws {
         let lines = [
             Log.sighting("1"), #"{"time":200,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01"}"#,
-            #"{"adapter":"hci0","time":300}"#,
+            #"{"adapter":"hci0","time":300}"#, #"{"time":400,"adapter":"hci0","adapterAddress":null}"#,
         ]
         let ending = try Gateway.replay(["--summary", "-"], input: Array(lines.joined().utf8))
-        #expect(ending.errors == "3 records, 1 reports, 1 iBeacons: 4 events\n")
+        #expect(ending.errors == "4 records, 1 reports, 1 iBeacons: 4 events\n")
     }
 
     // MARK: manufacturer data
@@ -120,7 +127,8 @@ import Testing
 
     @Test(arguments: [
         #""4C00\#(beacon)""#, #""\#(beacon.lowercased())""#, #"{"76":"\#(beacon)"}"#, #"{ "0x004c" : "\#(beacon)" }"#,
-        #"{"89":"01","76":"\#(beacon)"}"#, #""4C00\#(beacon)64""#, #""\#(beacon)64""#, #""\u0034C00\#(beacon)""#,
+        #"{"89":"01","76":"\#(beacon)"}"#, #""4C00\#(beacon)64""#, #""\#(beacon)64""#, #"{"76":"4C00\#(beacon)"}"#,
+        #""\u0034C00\#(beacon)""#,
     ])
     func `manufacturer data are read with and without the company identifier`(value: String) throws {
         for (key, arguments) in [
@@ -137,7 +145,11 @@ import Testing
     @Test(
         arguments: [
             (#""""#, nil), (#"{}"#, nil), (#""59000215""#, nil), (#""7F""#, nil), (#"{"0":""}"#, nil),
-            (#""4C0""#, "has half an octet"), (#""4C00XY""#, "has what is no hexadecimal digit"),
+            (#""4C0""#, "has an odd number of digits"), (#""4C0 ""#, "has a character that is not a hexadecimal digit"),
+            (#""4C 00""#, "has a character that is not a hexadecimal digit"),
+            (#"{"+76":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
+            (#"{"0x-0":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
+            (#""4C00XY""#, "has a character that is not a hexadecimal digit"),
             ("[76]", "is no text"),
             (#"{"apple":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#"{"65536":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
@@ -158,141 +170,85 @@ import Testing
                 + (reason.map { "standard input: record 1 at line 1, byte 0: manufacturerData \($0)\n" } ?? ""))
     }
 
+    @Test(arguments: [
+        #""manufacturerData":[76,0,2,21],"#, #""manufacturerData":"Apple, Inc.","#, #""manufacturerData":"59000215","#,
+        #""data":"","manufacturerData":"","#,
+    ])
+    func `a beacon by name is read whatever its manufacturer data are`(member: String) throws {
+        let log = Self.sighting.replacing(#""adapter""#, with: member + #""adapter""#)
+        #expect(try Gateway.replay(["--sightings", "-"], input: Array(log.utf8)).text == Self.sighting)
+    }
+
+    @Test func `data come before manufacturer data, unless they are empty`() throws {
+        func count(_ members: String) throws -> Int {
+            try Gateway.replay(["--sightings", "-"], input: Array("{\"time\":1,\(members)}".utf8)).lines.count
+        }
+        #expect(try count(#""data":"","manufacturerData":"\#(Self.beacon)""#) == 1)
+        #expect(try count(#""data":"020106","manufacturerData":"\#(Self.beacon)""#) == 0)
+        #expect(try count(#""data":"1AFF4C00\#(Self.beacon)","manufacturerData":"59""#) == 1)
+    }
+
     @Test(arguments: ["4c00\(beacon)", "4C00\(beacon)64", beacon])
-    func `data that are an iBeacon's manufacturer data are refused with the option that reads them`(data: String) throws
-    {
-        let log = #"{"time":1763971200,"rssi":-60,"data":"\#(data)"}"#
-        let ending = try Gateway.run("replay", "--sightings", "-", input: Array(log.utf8))
-        #expect(ending.status == 65)
-        #expect(ending.text == "")
-        #expect(
-            ending.errors
-                == "standard input: record 1 at line 1, byte 0: data is manufacturer data without length and type; read it "
-                + "with --fields manufacturerData=data\n")
+    func `data that are manufacturer data are refused with the option that reads them, if the log has no iBeacon`(
+        data: String
+    ) throws {
+        for (key, fields) in [("data", []), ("payload", ["--fields", "data=payload"])] {
+            let log = #"{"time":1763971200,"rssi":-60,"\#(key)":"\#(data)"}"#
+            let ending = try Gateway.run(["replay", "--sightings"] + fields + ["-"], input: Array(log.utf8))
+            #expect(ending.status == 65)
+            #expect(ending.text == "")
+            #expect(
+                ending.errors == """
+                    warning: standard input has no iBeacons, but malformed reports (adStructureTruncated: 1)
+                    standard input: record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it \
+                    with --fields manufacturerData=\(key)
+
+                    """)
+            // A transmitter can send such bytes: they are no fault of a log that has iBeacons, or of its conversion.
+            let recording = try scratch.write(
+                "recording.jsonl", log.replacing(key, with: "data") + "\n" + Self.sighting)
+            #expect(try Gateway.replay(["--sightings", recording]).text == Self.sighting)
+            let converted = scratch.path("converted.jsonl")
+            #expect(try Gateway.run("convert", recording, converted).status == 0)
+            #expect(try Gateway.replay(["--sightings", converted]).text == Self.sighting)
+        }
+    }
+
+    @Test func `a key that is given to a field is read as that field alone, and metadata keep their keys`() throws {
+        let log =
+            #"{"t":1,"address":"C0:98:E5:00:00:07","rssi":-60,"data":"4C00\#(Self.beacon)","uuid":"not a UUID"}"#
+        let read = try Gateway.replay(
+            ["--sightings", "--fields", "manufacturerData=data,uuid=none,adapter=address", "-"], input: Array(log.utf8))
+        #expect(read.lines.count == 1)
+        #expect(read.text.contains(#""adapter":"C0:98:E5:00:00:07","address":"C0:98:E5:00:00:07""#))
     }
 
     @Test func `a file without iBeacons is named with its malformed reports, and one with iBeacons is not`() throws {
         let malformed = #"{"time":1,"data":"1AFF4C00"}"# + "\n"
         let one = try scratch.write("one", malformed + malformed)
         let both = try scratch.write("both", malformed + Self.sighting)
-        for arguments in [["--sightings", one, both], [both, one]] {
-            let ending = try Gateway.replay(arguments)
-            #expect(
-                ending.errors.hasPrefix("\(one): it has no iBeacons, but malformed reports (adStructureTruncated: 2)\n")
-            )
-        }
+        let report = "has no iBeacons, but malformed reports (adStructureTruncated: 2)\n"
+        #expect(try Gateway.replay(["--sightings", one, both]).errors == "warning: \(one) \(report)")
+        #expect(try Gateway.replay([both, one]).errors == "warning: \(one) \(report)")
         #expect(try Gateway.replay([both]).errors == "")
+        let other = try scratch.write(
+            "other", Self.sighting + #"{"time":1763971300,"adapter":"hci1","data":"1AFF4C00"}"#)
+        #expect(
+            try Gateway.replay(["--adapter", "hci1", other]).errors
+                == "warning: \(other) has no iBeacons of hci1, but malformed reports (adStructureTruncated: 1)\n")
     }
 
-    // MARK: times without a zone
-
-    /// A beacon's report as `hcidump --raw` writes it.
-    private static func dump(_ time: String) -> String {
-        """
-        \(time) > 04 3E 2A 02 01 03 01 07 00 00 E5 98 C0 1E 02 01 06 1A FF 4C\u{20}
-          00 02 15 F7 82 6D A6 4F A2 4E 98 80 24 BC 5B 71 E0 89 3E 00\u{20}
-          64 00 07 C5 C4\u{20}
-
-        """
-    }
-
-    private static let heading = """
-        HCI sniffer - Bluetooth packet analyzer ver 5.66
-        btsnoop version: 1 datalink type: 1002
-
-        """
-
-    /// Every 10 s from 02:40:00 of summer time to 02:20:00 of winter time.
-    private static let night =
-        heading
-        + (0...240).map { step in
-            let seconds = 2 * 3600 + 40 * 60 + 10 * step - (step >= 120 ? 3600 : 0)
-            func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-            return dump("2025-10-26 \(two(seconds / 3600)):\(two(seconds / 60 % 60)):\(two(seconds % 60)).000000")
-        }.joined()
-
-    @Test func `times of hcidump -t are read in the zone that --zone names`() throws {
-        let dump = Self.heading + ["00", "01", "02"].map { Self.dump("2025-11-24 09:00:\($0).000000") }.joined()
-        let path = try scratch.write("dump", dump)
-        func times(_ ending: Ending) throws -> [String?] { try ending.lines.map { try object($0)["time"] as? String } }
-        let there = try Gateway.replay(["--sightings", "--zone", "Europe/Vienna", path])
-        #expect(
-            try times(there) == [
-                "2025-11-24T08:00:00.000000Z", "2025-11-24T08:00:01.000000Z", "2025-11-24T08:00:02.000000Z",
-            ])
-        #expect(there.errors == "")
-        let assumed = try Gateway.replay(["--sightings", path])
-        #expect(try times(assumed).first == "2025-11-24T09:00:00.000000Z")
-        #expect(
-            assumed.errors == """
-                \(path): its times name no zone, and UTC was assumed; if they are local times, give their zone with --zone, \
-                such as --zone Europe/Vienna
-
-                """)
-        let utc = try Gateway.replay(["--sightings", "--zone", "UTC", path])
-        #expect(utc.errors == "" && utc.output == assumed.output)
-        // A conversion keeps the times that a replay would have.
-        let log = try scratch.write("log.jsonl", "")
-        let loss =
-            "not held by the result: 3 reports lost what kind of advertising, or which advertising set, they were of\n"
-        #expect(try Gateway.run("convert", "--zone", "Europe/Vienna", path, log).errors == loss)
-        #expect(try Gateway.replay(["--sightings", log]).output == there.output)
-        #expect(try Gateway.run("convert", path, log).errors == loss + assumed.errors)
-        let unknown = try Gateway.run("replay", "--zone", "Europe/Wien", path)
-        #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien, which is no time zone"))
-    }
-
-    @Test func `a night in which the clocks go back is one visit with --zone, and is reported without it`() throws {
-        let path = try scratch.write("night", Self.night)
-        let placed = try Gateway.replay(["--settle", "--zone", "Europe/Vienna", path])
-        #expect(placed.errors == "")
-        #expect(try visits(placed.lines) == ["2025-10-26T00:40:00.000000Z 2025-10-26T01:20:00.000000Z 241"])
-        let late = "121 records are dated earlier than a record before, by up to 3590 s, and"
-        let merged = "if a file was merged out of order, use --reorder"
-        let change = "\(path): at line 363 the time goes back by 3590 s, as at a change of the clock;"
-        let assumed = try Gateway.replay(["--settle", path])
-        #expect(
-            assumed.errors == """
-                warning: \(late) handled at the time before them (rule T2); \(merged)
-                \(path): its times name no zone, and UTC was assumed; if they are local times, give their zone with --zone, \
-                such as --zone Europe/Vienna
-                \(change) with --zone these times are right
-
-                """)
-        #expect(try visits(assumed.lines) == ["2025-10-26T02:40:00.000000Z 2025-10-26T02:59:50.000000Z 241"])
-        #expect(
-            try Gateway.replay(["--sightings", "--zone", "America/New_York", path]).errors == """
-                warning: \(late) written with their own times; \(merged)
-                \(change) is America/New_York the right zone?
-
-                """)
-    }
-
-    @Test func `a local time that the clocks skip is refused`() throws {
-        let path = try scratch.write(
-            "spring", Self.dump("2025-03-30 01:59:59.000000") + Self.dump("2025-03-30 02:30:00.000000"))
-        let ending = try Gateway.run("replay", "--sightings", "--zone", "Europe/Vienna", path)
-        #expect(ending.status == 65)
-        #expect(ending.lines.count == 1)
-        #expect(
-            ending.errors
-                == "\(path): record 2 at line 4, byte 171: its time does not exist in Europe/Vienna: the clocks went forward "
-                + "over it\n")
-    }
-
-    @Test func `a log's times without an offset are read with --zone and refused without it`() throws {
-        let log = Log.sighting(#""2025-11-24 09:00:00.5""#)
-        let ending = try Gateway.run("replay", "--sightings", "-", input: Array(log.utf8))
+    @Test func `a log whose first object is refused is named with that if the rest has no times`() throws {
+        let log = #"{"time":"2025-11-24 09:00:00","data":""}"# + "\n" + #"{"data":""}"#
+        let ending = try Gateway.run("replay", "-", input: Array(log.utf8))
         #expect(ending.status == 65)
         #expect(
-            ending.errors == """
-                standard input: record 1 at line 1, byte 0: time is "2025-11-24 09:00:00.5", without an offset; name its \
-                zone with --zone, or append Z
-
-                """)
-        let placed = try Gateway.replay(["--sightings", "--zone", "Europe/Vienna", "-"], input: Array(log.utf8))
-        #expect(placed.text.hasPrefix(#"{"time":"2025-11-24T08:00:00.500000Z","#))
-        #expect(placed.errors == "")
+            ending.errors.hasPrefix(
+                """
+                standard input: record 1 at line 1, byte 0: time is "2025-11-24 09:00:00", without an offset; name its zone \
+                with --zone, or append Z
+                standard input has no times, so it gives sightings but no events.
+                """), "\(ending.errors)")
     }
 
     // MARK: clock steps
@@ -300,7 +256,7 @@ import Testing
     @Test func `records whose time goes back are counted in the summary, or in a warning without it`() throws {
         let path = try scratch.log(
             "back", ["0", "5", "2", "4", "6", "5.0", "7", "5.999999", "20"].map { Log.sighting($0) })
-        let effect = "and handled at the time before them (rule T2); if a file was merged out of order, use"
+        let effect = "and handled at the time of that record (rule T2); if a file was merged out of order, use"
         let warning = "warning: 4 records are dated earlier than a record before, by up to 3 s, \(effect) --reorder\n"
         #expect(try Gateway.replay([path]).errors == warning)
         #expect(
@@ -314,6 +270,10 @@ import Testing
             try Gateway.replay(["--reorder", "1ms", path]).errors
                 == "warning: 1 record is dated earlier than a record before, by up to 0.001 s, \(effect) a longer "
                 + "--reorder\n")
+        // Rounded up to the minute from an hour on, so that a --reorder of it is enough.
+        let far = try scratch.log("far", ["4195", "0", "4196"].map { Log.sighting($0) })
+        #expect(try Gateway.replay(["--sightings", far]).errors.contains(", by up to 1 h 10 min; if"))
+        #expect(try Gateway.replay(["--sightings", "--reorder", "70m", far]).errors == "")
         let several = try Gateway.replay([path, try scratch.log("in order", [Log.sighting("1")])])
         #expect(several.errors == warning)
     }

@@ -14,7 +14,9 @@ import Testing
         let malformed = [
             "nrf52-screenroom-90.pcapng": "badCRC: 630", "ubertooth-anechoic-0.pcapng": "badCRC: 31, pduTruncated: 5",
         ][name]
-        let report = malformed.map { "\(Fixtures.path(name)): it has no iBeacons, but malformed reports (\($0))\n" }
+        let report = malformed.map {
+            "warning: \(Fixtures.path(name)) has no iBeacons, but malformed reports (\($0))\n"
+        }
         #expect(found.errors == report ?? "")
     }
 

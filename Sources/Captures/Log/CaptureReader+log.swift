@@ -109,26 +109,29 @@ extension CaptureReader {
                 throw LogProblem(.listening, "is neither true nor false")
             }
             if value.kind == .isFalse, let since = log.value(.since, window) {
+                let since = try self.since(since, notAfter: time)
                 return CaptureRecord(
-                    time: time, adapter: adapter, content: .stopped(since: try self.time(of: since, .since, firstLine)),
-                    payload: head..<head)
+                    time: time, adapter: adapter, content: .stopped(since: since), payload: head..<head)
             }
             return CaptureRecord(
                 time: time, adapter: adapter, content: .listening(value.kind == .isTrue), payload: head..<head)
         }
         let rssi = try rssi()
         let address = try address()
-        if let data = log.value(.data, window) {
-            return report(try bytes(data), time, adapter, address, rssi)
-        }
-        if let data = log.value(.manufacturerData, window) {
-            return report(try manufacturerData(data), time, adapter, address, rssi)
+        let data = log.value(.data, window)
+        if let data, data.end > data.start {
+            return report(try bytes(data, firstLine, start), time, adapter, address, rssi)
         }
         if let uuid = log.value(.uuid, window) {
             let beacon = try beacon(uuid)
             let report = AdvertisingReport(address: address, rssi: rssi, properties: .legacy, data: 0..<0)
             return CaptureRecord(time: time, adapter: adapter, content: .beacon(beacon, report), payload: head..<head)
         }
+        if let data = log.value(.manufacturerData, window) {
+            return report(try manufacturerData(data), time, adapter, address, rssi)
+        }
+        // A report without AD structures.
+        if let data { return report(try decoded(data, .data), time, adapter, address, rssi) }
         return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: head..<head)
     }
 
@@ -139,75 +142,8 @@ extension CaptureReader {
         return CaptureRecord(time: time, adapter: adapter, content: .report(report), payload: payload)
     }
 
-    private mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
-        guard let value = log.value(.time, window) else {
-            guard timesAreKnown && hasTimes else { return nil }
-            throw LogProblem(.time, "is absent")
-        }
-        guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is there, and was not before") }
-        return try self.time(of: value, .time, line)
-    }
-
-    private mutating func time(of value: LogValue, _ field: LogField, _ line: Int) throws(LogProblem) -> Instant {
-        switch value.kind {
-        case .number:
-            guard let number = DecimalNumber(window.span, value.start, value.end) else {
-                throw LogProblem(field, "is no number")
-            }
-            guard let instant = Self.instant(number.nanoseconds) else {
-                throw LogProblem(
-                    field,
-                    """
-                    is \(quoted(value.start, value.end)), in \(number.timeUnit) \(Self.year(of: number.nanoseconds)); must be \
-                    within 1970…2100
-                    """)
-            }
-            return instant
-        case .string, .escapedString: return try time(ofText: value, field, line)
-        default: throw LogProblem(field, "is neither text nor a number")
-        }
-    }
-
-    private mutating func time(
-        ofText value: LogValue, _ field: LogField, _ line: Int
-    ) throws(LogProblem) -> Instant {
-        let end = text(value)
-        guard let time = LogText.time(window.span, value.start, end) else {
-            throw LogProblem(
-                field,
-                "is \"\(quoted(value.start, end))\"; must be a time such as 2026-11-21T07:46:27.123456Z (RFC 3339)")
-        }
-        var seconds = time.seconds
-        if time.isLocal {
-            guard let zone = localTimes.zone else {
-                throw LogProblem(
-                    field,
-                    "is \"\(quoted(value.start, end))\", without an offset; name its zone with --zone, or append Z"
-                )
-            }
-            guard let placed = localTimes.place(seconds, line: line) else {
-                throw LogProblem(
-                    field,
-                    "is \"\(quoted(value.start, end))\", which does not exist in \(zone.name): the clocks went forward over it"
-                )
-            }
-            seconds = placed
-        }
-        guard let instant = Self.instant(seconds: seconds, nanoseconds: time.nanoseconds) else {
-            throw LogProblem(field, "is \"\(quoted(value.start, end))\"; must be within 1970…2100")
-        }
-        return instant
-    }
-
-    /// The text between two places, for a message: at most 40 bytes.
-    private func quoted(_ start: Int, _ end: Int) -> String {
-        let bytesMax = 40
-        return String(decoding: window[start..<min(end, start + bytesMax)], as: UTF8.self)
-            + (end - start > bytesMax ? "…" : "")
-    }
-
     /// The end of a string's text, its escapes replaced in place.
-    @inline(__always) private mutating func text(_ value: LogValue) -> Int {
+    @inline(__always) mutating func text(_ value: LogValue) -> Int {
         guard value.kind == .escapedString else { return value.end }
         var bytes = window.mutableSpan
         return LogText.unescape(&bytes, value.start, value.end)
@@ -293,25 +229,36 @@ extension CaptureReader {
             .addressType, "is none of public, random, publicIdentity, randomIdentity, unresolved")
     }
 
-    /// The AD structures of `data`.
-    private mutating func bytes(_ value: LogValue) throws(LogProblem) -> Range<Int> {
+    /// The AD structures of `data`, of the object from `start` on.
+    @inline(__always) private mutating func bytes(
+        _ value: LogValue, _ line: Int, _ start: Int
+    ) throws(LogProblem) -> Range<Int> {
         let payload = try decoded(value, .data)
-        guard !ManufacturerData.isAlone(window.span.extracting(payload)) else {
-            throw LogProblem(
-                .data, "is manufacturer data without length and type; read it with --fields manufacturerData=data")
-        }
+        if ManufacturerData.isAlone(window.span.extracting(payload)) { noteManufacturerDataAlone(line, start) }
         return payload
     }
 
-    /// The bytes that a string of hexadecimal digits spells, put where the digits were.
+    @inline(never) private mutating func noteManufacturerDataAlone(_ line: Int, _ start: Int) {
+        guard manufacturerDataAlone == nil else { return }
+        let key = log.key(of: .data) ?? "data"
+        manufacturerDataAlone = CaptureDamage(
+            offset: base + start, record: recordCount, line: line,
+            reason: "\(key) is manufacturer data without length and type; read it with --fields manufacturerData=\(key)"
+        )
+    }
+
+    /// The bytes of a string of hexadecimal digits, written in their place.
     private mutating func decoded(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Range<Int> {
         let end = try string(value, field)
-        guard (end - value.start) % 2 == 0 else { throw LogProblem(field, "has half an octet") }
-        guard LogText.decodeHexadecimal(&window, value.start, end) else {
-            throw LogProblem(field, "has what is no hexadecimal digit")
+        guard (end - value.start) % 2 == 0 else {
+            let areDigits = window[value.start..<end].allSatisfy { LogText.nibble($0) <= 0xF }
+            throw LogProblem(field, areDigits ? "has an odd number of digits" : Self.notHexadecimal)
         }
+        guard LogText.decodeHexadecimal(&window, value.start, end) else { throw LogProblem(field, Self.notHexadecimal) }
         return value.start..<value.start + (end - value.start) / 2
     }
+
+    private static var notHexadecimal: String { "has a character that is not a hexadecimal digit" }
 
     /// The AD structures that manufacturer data make, put where its text was: one of a string, one for each company of an
     /// object such as `{"76": "0215…"}`.
@@ -335,7 +282,10 @@ extension CaptureReader {
                 throw LogProblem(.manufacturerData, "has a key that is not a company identifier such as 76 or 0x004C")
             }
             let bytes = try decoded(data, .manufacturerData)
-            end = try ManufacturerData.write(bytes, of: company, to: end, in: &window)
+            // Some logs repeat the identifier in the data.
+            let isRepeated =
+                company == ManufacturerData.apple && ManufacturerData.isBeacon(window.span.extracting(bytes))
+            end = try ManufacturerData.write(bytes, of: isRepeated ? nil : company, to: end, in: &window)
         }
         return value.start..<end
     }

@@ -3,6 +3,9 @@ enum LogField: Int, CaseIterable {
     case time, adapter, adapterAddress, address, addressType, rssi, data, manufacturerData, uuid, major, minor,
         measuredPower, listening, since
 
+    /// The fields of which an object needs one.
+    static let content: [LogField] = [.data, .manufacturerData, .uuid, .listening]
+
     /// Its name in our own log; `time` has a second one.
     var name: String { "\(self)" }
     var defaultNames: [String] { self == .time ? ["time", "t"] : [name] }
@@ -11,7 +14,8 @@ enum LogField: Int, CaseIterable {
 /// How other people's advertisement logs name the fields: `adapter=scannerID,measuredPower=calibratedPower|power`.
 ///
 /// Of several names the first that is there and not 0 counts. A field that is mapped is looked for under those names
-/// alone. A name that a field is mapped to is not read as another field, unless that is mapped to it too.
+/// alone. A name that any field is mapped to is not read as `data`, `manufacturerData`, `uuid` or `listening`, unless that
+/// field is mapped to it too.
 public struct FieldMap: Sendable, Hashable {
     /// The most names that are told apart.
     static let namesMax = 64
@@ -45,7 +49,7 @@ public struct FieldMap: Sendable, Hashable {
             names[field.rawValue] = alternatives
         }
         let mappedNames = Set(mapped.flatMap { names[$0.rawValue] })
-        for field in LogField.allCases where !mapped.contains(field) {
+        for field in LogField.content where !mapped.contains(field) {
             names[field.rawValue].removeAll { mappedNames.contains($0) }
         }
         let count = Set(names.joined()).count
@@ -87,6 +91,9 @@ struct LogKeys {
             slots.append(start..<order.count)
         }
     }
+
+    /// The key of a slot.
+    func name(of slot: Int) -> String { String(decoding: bytes[bounds[slot]], as: UTF8.self) }
 
     /// The slot of the key that stands in `range` of `text`; `nil` for one that does not matter.
     @inline(__always) func slot(of text: Span<UInt8>, _ range: Range<Int>) -> Int? {

@@ -4,19 +4,34 @@ struct LogProblem: Error {
 
     init(_ description: String) { self.description = description }
     init(_ field: LogField, _ words: String) { description = "\(field.name) \(words)" }
+
+    /// Text of a log for a message: no more than `bytesMax` bytes, and `_` for control characters, which could look like
+    /// another message.
+    static func quoted(_ bytes: ArraySlice<UInt8>, bytesMax: Int) -> String {
+        var first = bytes.prefix(bytesMax)
+        if first.count < bytes.count {
+            // Not to cut inside a character: the bytes that follow its first one have the form 10xxxxxx.
+            while !first.isEmpty, bytes[first.endIndex] & 0xC0 == 0x80 { first.removeLast() }
+        }
+        let text = String(decoding: first.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
+        return first.count < bytes.count ? text + "…" : text
+    }
 }
 
 struct LogState {
     var scanner: LogScanner
     /// The slots of the fields that make an object a record.
     private let contentSlots: UInt64
+    /// The keys of those fields, for messages.
+    private let contentKeys: String
     /// The keys that a record without these fields can have.
     private let keysOfTimes: Set<String>
 
     init(fields: FieldMap) {
         scanner = LogScanner(fields)
         let keys = scanner.keys
-        contentSlots = [LogField.data, .manufacturerData, .uuid, .listening].reduce(0) { mask, field in
+        contentKeys = LogField.content.flatMap { fields.names[$0.rawValue] }.joined(separator: ", ")
+        contentSlots = LogField.content.reduce(0) { mask, field in
             keys.order[keys.slots[field.rawValue]].reduce(mask) { $0 | 1 << UInt64($1) }
         }
         keysOfTimes = Set([LogField.time, .adapter, .adapterAddress].flatMap { fields.names[$0.rawValue] })
@@ -41,24 +56,30 @@ struct LogState {
         return zero
     }
 
-    /// Checks that the object in `range` of `window` says no more than that time went on for an adapter, as
+    /// Checks that the object in `range` of `window` has no more than the time of an adapter, as
     /// ``CaptureWriter/write(timeOnly:time:)`` writes it. An object with other keys belongs to another kind of log.
     func checkTimeOnly(_ window: [UInt8], _ range: Range<Int>) throws(LogProblem) {
         let keysMax = 16
         var keys: [String] = []
         var isTimeOnly = value(.time, window) != nil && value(.adapter, window) != nil
         LogScanner.forEachMember(of: window.span, in: range) { key, value in
-            let name = String(decoding: key.prefix(FieldMap.nameBytesMax), as: UTF8.self)
-            isTimeOnly = isTimeOnly && value.kind != .null && keysOfTimes.contains(name)
-            if keys.count <= keysMax { keys.append(name) }
+            isTimeOnly = isTimeOnly && keysOfTimes.contains(String(decoding: key, as: UTF8.self))
+            guard keys.count <= keysMax else { return }
+            let name = LogProblem.quoted(key[...], bytesMax: FieldMap.nameBytesMax)
+            keys.append((name.isEmpty ? "\"\"" : name) + (value.kind == .null ? " (null)" : ""))
         }
         guard !isTimeOnly else { return }
         guard !keys.isEmpty else { throw LogProblem("it has no keys") }
         if keys.count > keysMax { keys[keysMax] = "…" }
         throw LogProblem(
             """
-            it has none of data, manufacturerData, uuid and listening, but \(keys.joined(separator: ", ")); if one of these \
-            has the advertisement, name it with --fields, such as --fields data=payload
+            it has none of the keys \(contentKeys); it has \(keys.joined(separator: ", ")). If the text of one of these is the \
+            advertisement, name it with --fields data=KEY; objects and arrays in it are not read
             """)
+    }
+
+    /// The key from which the value of a field was taken in the last object.
+    func key(of field: LogField) -> String? {
+        scanner.keys.order[scanner.keys.slots[field.rawValue]].first(where: scanner.isPresent).map(scanner.keys.name)
     }
 }

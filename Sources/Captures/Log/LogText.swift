@@ -117,7 +117,7 @@ enum LogText {
     struct Time {
         /// Whole seconds since 1970, on the clock of a zone that is not known if ``isLocal``.
         var seconds: Int
-        /// What is left of a second; finer digits are cut off.
+        /// The rest, less than a second; finer digits are cut off.
         var nanoseconds: Int
         var isLocal: Bool
     }

@@ -4,7 +4,7 @@ import BluetoothLE
 enum ManufacturerData {
     /// The company identifier of Apple.
     static let apple: UInt16 = 0x004C
-    /// The bytes of an iBeacon behind the company identifier.
+    /// The bytes of an iBeacon after the company identifier.
     static let beaconBytes = IBeacon.manufacturerDataLength - 2
 
     /// Whether `bytes` are an iBeacon without its company identifier: no company has the identifier 0x1502.
@@ -18,20 +18,27 @@ enum ManufacturerData {
     @inline(__always) static func isAlone(_ bytes: Span<UInt8>) -> Bool {
         guard bytes.count >= beaconBytes, bytes[0] == 0x4C || bytes[0] == 0x02 else { return false }
         if bytes[0] == 0x02 { return bytes[1] == 0x15 && bytes.count == beaconBytes }
-        return bytes.count <= 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
+        return bytes.count <= 0x4C && isBeacon(bytes)
     }
 
-    /// The company identifier that a key spells, in decimal digits or hexadecimal ones after `0x`.
+    /// Whether `bytes` begin as an iBeacon's with its company identifier.
+    static func isBeacon(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= 4 && bytes[0] == 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
+    }
+
+    /// The company identifier in a key: decimal digits, or hexadecimal ones after `0x`.
     static func company(_ key: [UInt8]) -> UInt16? {
         let text = String(decoding: key, as: UTF8.self)
-        return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
+        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
+        return UInt16(digits, radix: isHexadecimal ? 16 : 10)
     }
 
-    /// Writes the AD structure of manufacturer data to `place` of `bytes`, and returns the place after it.
+    /// Writes the AD structure of manufacturer data, and returns the place after it.
     ///
-    /// - Parameters:
-    ///   - data: the place of the data, at `place` or after it; the structure may reach up to four bytes beyond them.
-    ///   - company: the company identifier, unless it is in front of the data.
+    /// The data are in `bytes`, at `place` or after it, with the company identifier in front if `company` is absent. The
+    /// structure may reach up to four bytes beyond them.
     static func write(
         _ data: Range<Int>, of company: UInt16?, to place: Int, in bytes: inout [UInt8]
     ) throws(LogProblem) -> Int {

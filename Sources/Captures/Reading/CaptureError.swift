@@ -70,7 +70,7 @@ public struct CaptureDamage: Sendable, Hashable {
     public let offset: Int
     /// The number of the record that it would have been, the first being 1.
     public let record: Int
-    /// The number of its line, from 1; absent in a binary format.
+    /// The number of its line, from 1; absent in a binary format, and for a fault of the compression.
     public let line: Int?
     /// What is wrong, in words.
     public let reason: String

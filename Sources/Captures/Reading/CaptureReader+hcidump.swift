@@ -109,7 +109,7 @@ extension CaptureReader {
             damages.note(offset: base + start, record: recordCount, line: firstLine, reason())
         }
         guard let count else {
-            note(isCut ? "it is cut off" : "it is not made of octets")
+            note(isCut ? "it is cut off" : "it is not made of bytes in hexadecimal")
             hcidump.isSkipping = true
             return nil
         }
@@ -123,15 +123,16 @@ extension CaptureReader {
         }
         var time: Instant?
         if let text {
-            guard let seconds = text.isLocal ? localTimes.place(text.seconds, line: firstLine) : text.seconds else {
+            guard let seconds = text.isLocal ? localTimes.instant(of: text.seconds) : text.seconds else {
                 note("its time does not exist in \(localTimes.zone?.name ?? "UTC"): the clocks went forward over it")
                 return nil
             }
             time = Self.instant(seconds: seconds, nanoseconds: text.nanoseconds)
             guard time != nil else {
-                note("its time is in \(Self.year(of: Int128(seconds) * 1_000_000_000)); must be within 1970…2100")
+                note("its time is \(Self.date(of: Int128(seconds) * 1_000_000_000)); must be within 1970…2100")
                 return nil
             }
+            if text.isLocal { localTimes.follow(seconds, isLocal: true, line: firstLine) }
         }
         return h4Record(time, hcidump.adapter ?? defaultAdapter(), start..<start + count, isReceived: isReceived)
     }

@@ -35,6 +35,8 @@ struct PcapngState {
     /// Of a link type that is not read; the last one met.
     var unsupportedType: UInt32?
     var hasSupportedInterface = false
+    /// Whether a packet was refused because of its time.
+    var hasRefusedTime = false
     /// The last packet's time, for those that have none.
     var lastTime: Instant?
 }
@@ -148,6 +150,7 @@ extension CaptureReader {
         if hasTimes {
             guard let known = self.time(stamp, id) else {
                 noteTimeOutOfRange(nanoseconds(stamp, id), at: head)
+                pcapng.hasRefusedTime = true
                 return nil
             }
             time = known
@@ -173,6 +176,12 @@ extension CaptureReader {
         if interface.snapLength > 0 { included = min(included, interface.snapLength) }
         guard let linkType = interface.linkType else { return .some(nil) }
         recordCount &+= 1
+        guard pcapng.lastTime != nil || !pcapng.hasRefusedTime else {
+            damages.note(
+                offset: base + head, record: recordCount,
+                "it has no time of its own, and the packet before it was refused")
+            return .some(nil)
+        }
         let start = body.lowerBound + 4
         return record(linkType, pcapng.lastTime, adapter: adapter(0), start..<start + included)
     }

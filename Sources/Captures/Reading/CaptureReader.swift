@@ -29,6 +29,9 @@ public struct CaptureReader: ~Copyable {
     public var adapterAddresses: [DeviceAddress?] { adapterTable.addresses }
     /// The times without a zone that were read; see ``CaptureOptions/zone``.
     public internal(set) var localTimes: LocalTimes
+    /// The first object of an advertisement log whose `data` are an iBeacon's manufacturer data without their AD structure.
+    /// It was read as a malformed report: a transmitter can send such bytes.
+    public internal(set) var manufacturerDataAlone: Optional<CaptureDamage>
     /// How many bytes of the input file were read.
     public var position: Int { source.position }
     /// The length of the input file in bytes; absent where it has none, as for a pipe.
@@ -92,6 +95,7 @@ public struct CaptureReader: ~Copyable {
         // All is set here: the compiler takes no default values where the public initialiser assigns `self`.
         hasTimes = true
         localTimes = LocalTimes(zone: options.zone)
+        manufacturerDataAlone = nil
         damages = CaptureDamages()
         malformations = MalformationCounts()
         adapterTable = AdapterTable()
@@ -203,14 +207,19 @@ public struct CaptureReader: ~Copyable {
     @inline(never) mutating func noteTimeOutOfRange(_ nanoseconds: Int128, at offset: Int) {
         damages.note(
             offset: base + offset, record: recordCount,
-            "its time is in \(Self.year(of: nanoseconds)); must be within 1970…2100")
+            "its time is \(Self.date(of: nanoseconds)); must be within 1970…2100")
     }
 
-    /// Returns `the year 2255` for a time in nanoseconds since 1970, or words for a time that is too far away.
-    static func year(of nanoseconds: Int128) -> String {
-        let (days, rest) = nanoseconds.quotientAndRemainder(dividingBy: 86_400_000_000_000)
-        guard abs(days) < 1_000_000_000 else { return "no year that has a calendar" }
-        return "the year \(CivilDate(day: Int(rest < 0 ? days - 1 : days)).year)"
+    /// Returns `2255-03-14T16:00:00Z` for a time in nanoseconds since 1970, or words if it is millions of years away.
+    static func date(of nanoseconds: Int128) -> String {
+        var (days, rest) = nanoseconds.quotientAndRemainder(dividingBy: 86_400_000_000_000)
+        guard abs(days) < 1_000_000_000 else { return "millions of years away" }
+        if rest < 0 { (days, rest) = (days - 1, rest + 86_400_000_000_000) }
+        let date = CivilDate(day: Int(days))
+        let second = Int(rest / 1_000_000_000)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(date.year)-\(two(date.month))-\(two(date.day))T\(two(second / 3600)):\(two(second / 60 % 60)):"
+            + "\(two(second % 60))Z"
     }
 
     /// The place of an adapter, counted where it is one more than fits.

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import BluetoothLE
+
+/// The instants at which clocks show a local time.
+@Suite struct CivilTimeTests {
+    /// A zone whose clocks change once: its offsets before and from `change` on, in seconds ahead of UTC.
+    private func instants(_ local: Int64, before: Int64, after: Int64, change: Int64) -> [Int64] {
+        CivilDate.instants(local: local) { $0 < change ? before : after }
+    }
+
+    @Test(
+        arguments: [
+            (7200, 3600), (-14_400, -18_000), (39_600, 37_800), (20_700, 20_700), (7200, 0), (-39_600, 50_400),
+            (50_400, -36_000), (0, 3600), (-18_000, -14_400), (37_800, 39_600),
+        ] as [(Int64, Int64)])
+    func `a time that is shown twice has two instants, one that is skipped has none`(before: Int64, after: Int64) {
+        // 2025-10-26T01:00:00Z, and the local times on both sides of it.
+        let change: Int64 = 1_761_440_400
+        for local in stride(from: change - 100_000, through: change + 100_000, by: 100) {
+            var expected: [Int64] = []
+            if local - before < change { expected.append(local - before) }
+            if local - after >= change { expected.append(local - after) }
+            let found = instants(local, before: before, after: after, change: change)
+            #expect(found == expected.sorted(), "\(local - change)")
+        }
+        for second in change - 2...change + 2 {
+            let offset = second < change ? before : after
+            #expect(instants(second + offset, before: before, after: after, change: change).contains(second))
+        }
+    }
+}
