@@ -3,7 +3,7 @@ import BluetoothLE
 // The times of an advertisement log's objects.
 extension CaptureReader {
     /// The time of the object at `line`.
-    mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
+    @inline(__always) mutating func time(_ line: Int) throws(LogProblem) -> Instant? {
         guard let value = log.value(.time, window) else {
             guard timesAreKnown && hasTimes else { return nil }
             throw LogProblem(.time, "is absent")
@@ -17,7 +17,7 @@ extension CaptureReader {
         try time(of: value, .since, line: nil, notAfter: notAfter)
     }
 
-    private mutating func time(
+    @inline(__always) private mutating func time(
         of value: LogValue, _ field: LogField, line: Int?, notAfter: Instant?
     ) throws(LogProblem) -> Instant {
         switch value.kind {
@@ -42,7 +42,7 @@ extension CaptureReader {
         }
     }
 
-    private mutating func time(
+    @inline(__always) private mutating func time(
         ofText value: LogValue, _ field: LogField, line: Int?, notAfter: Instant?
     ) throws(LogProblem) -> Instant {
         let end = text(value)

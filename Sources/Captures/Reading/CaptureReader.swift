@@ -27,11 +27,6 @@ public struct CaptureReader: ~Copyable {
     public var adapters: [String] { adapterTable.names }
     /// Their controllers' addresses, at the same places; absent where the capture has not told (rule L7).
     public var adapterAddresses: [DeviceAddress?] { adapterTable.addresses }
-    /// The times without a zone that were read; see ``CaptureOptions/zone``.
-    public internal(set) var localTimes: LocalTimes
-    /// The first object of an advertisement log whose `data` are an iBeacon's manufacturer data without their AD structure.
-    /// It was read as a malformed report: a transmitter can send such bytes.
-    public internal(set) var manufacturerDataAlone: Optional<CaptureDamage>
     /// How many bytes of the input file were read.
     public var position: Int { source.position }
     /// The length of the input file in bytes; absent where it has none, as for a pipe.
@@ -61,6 +56,12 @@ public struct CaptureReader: ~Copyable {
     var pcap: PcapState
     var pcapng: PcapngState
     var hcidump: HcidumpState
+
+    /// The times without a zone that were read; see ``CaptureOptions/zone``.
+    public internal(set) var localTimes: LocalTimes
+    /// The first object of an advertisement log whose `data` are an iBeacon's manufacturer data without their AD structure.
+    /// It was read as a malformed report: a transmitter can send such bytes.
+    public internal(set) var manufacturerDataAlone: Optional<CaptureDamage>
 
     enum Layout {
         case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
