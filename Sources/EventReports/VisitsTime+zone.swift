@@ -60,9 +60,9 @@ extension VisitsTime {
     }
 
     /// Whether a name such as `UTC+2` would be read as two hours behind UTC, the opposite of its common meaning: in a rule of
-    /// POSIX the sign is that of the way to UTC.
+    /// POSIX the sign is that of the way to UTC. `GMT0`, `GMT+0` and `UTC0` have one meaning.
     private static func isReversed(_ zone: String) -> Bool {
-        ["UTC", "GMT"].contains { zone.hasPrefix($0) && zone.dropFirst(3).contains(where: \.isNumber) }
+        ["UTC", "GMT"].contains { zone.hasPrefix($0) && zone.dropFirst(3).contains { ("1"..."9").contains($0) } }
     }
 
     /// Whether a value of `TZ` means a zone: a file of tzfile(5) below `folder` or by its path, or a rule such as

@@ -204,7 +204,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                     with --fields manufacturerData=\(key)
 
                     """)
-            // A transmitter can send such bytes: they are no fault of a log that has iBeacons, or of its conversion.
+            // A transmitter can send such bytes: a log that has iBeacons is not at fault, nor is its conversion.
             let recording = try scratch.write(
                 "recording.jsonl", log.replacing(key, with: "data") + "\n" + Self.sighting)
             #expect(try Gateway.replay(["--sightings", recording]).text == Self.sighting)

@@ -97,6 +97,21 @@ import Testing
         #expect(ending.status == 64 && ending.errors.contains("--zone is \(zone), which is no time zone"))
     }
 
+    @Test(arguments: ["GMT0", "GMT+0", "GMT-0", "UTC0", "UTC", "Etc/GMT-0"])
+    func `a zone whose name can be read only as UTC is UTC`(zone: String) throws {
+        let dump = Array(Self.dump("2025-11-24 09:00:00.0").utf8)
+        let ending = try Gateway.replay(["--sightings", "--zone", zone, "-"], input: dump)
+        #expect(ending.text.hasPrefix(#"{"time":"2025-11-24T09:00:00.000000Z","#))
+        #expect(ending.errors == "")
+    }
+
+    @Test(arguments: [("Etc/GMT-2", "07:00"), ("CET-1CEST,M3.5.0,M10.5.0/3", "08:00"), ("Asia/Kathmandu", "03:15")])
+    func `a zone may be a name of tzdata or a rule of POSIX`(zone: String, time: String) throws {
+        let dump = Array(Self.dump("2025-11-24 09:00:00.0").utf8)
+        let ending = try Gateway.replay(["--sightings", "--zone", zone, "-"], input: dump)
+        #expect(ending.text.hasPrefix(#"{"time":"2025-11-24T\#(time):00.000000Z","#))
+    }
+
     @Test func `a capture that starts in a repeated hour is read as its first occurrence, which is reported`() throws {
         let path = try scratch.write(
             "second",
