@@ -34,6 +34,22 @@ extension CivilDate {
         return era * 146_097 + dayOfEra - 719_468
     }
 
+    /// Returns how many days a date lies after 1970-01-01; `nil` if the calendar has no such date, such as 2026-09-31.
+    package static func existingDay(year: Int, month: Int, day: Int) -> Int? {
+        guard day >= 1, day <= daysInMonth(year: year, month: month) else { return nil }
+        return Self.day(year: year, month: month, day: day)
+    }
+
+    /// Returns how many days a month has: 28…31; 0 if the month is not 1…12.
+    package static func daysInMonth(year: Int, month: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        case 1...12: 31
+        default: 0
+        }
+    }
+
     /// Returns the instants at which clocks of a zone show a local time, in order: two in the hour that is repeated when
     /// clocks go back, none in the hour that is skipped when they go forward, one otherwise.
     ///

@@ -28,11 +28,12 @@ enum GPXTime {
             }
             guard digits > 0 else { return nil }
         }
-        guard let zone = zone(&text), text.isEmpty, (1...12).contains(month), hour <= 24, minute < 60, second <= 60,
-            (1...days(year: year, month: month)).contains(day)
+        guard let zone = zone(&text), text.isEmpty, minute < 60, second <= 60,
+            // 24:00:00 is the end of the day (XML Schema 1.1 Part 2, §3.3.7.2).
+            hour < 24 || hour == 24 && minute == 0 && second == 0 && nanoseconds == 0,
+            let days = CivilDate.existingDay(year: Int(year), month: Int(month), day: Int(day))
         else { return nil }
-        let whole =
-            daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second - zone
+        let whole = Int64(days) * 86_400 + hour * 3600 + minute * 60 + second - zone
         // Up to 2101-01-01, as for records of captures.
         guard (0..<4_133_980_800).contains(whole) else { return nil }
         return Instant(nanoseconds: whole * 1_000_000_000 + nanoseconds)
@@ -64,21 +65,5 @@ enum GPXTime {
         let minutes = text.isEmpty ? 0 : number(&text, 2)
         guard let minutes, minutes < 60 else { return nil }
         return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
-    }
-
-    private static func days(year: Int64, month: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days of the Gregorian calendar since 1970-01-01, counted in years that begin in March, so that a leap day is their last.
-    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month > 2 ? year : year - 1
-        let monthFromMarch = (month + 9) % 12
-        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-        return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 }

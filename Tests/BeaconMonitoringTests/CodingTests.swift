@@ -115,6 +115,10 @@ import Testing
 
     @Test func `a date is read with any number of decimals, and what is none is refused`() {
         #expect(WallDate("1970-01-01T00:00:01Z")?.microseconds == 1_000_000)
+        #expect(WallDate("1972-02-29T00:00:00Z")?.microseconds == 68_169_600_000_000)
+        for day in ["1970-02-29", "2026-09-31", "2100-02-29", "2026-01-00", "2026-01-32", "2026-13-01", "2026-00-01"] {
+            #expect(WallDate("\(day)T00:00:00Z") == nil)
+        }
         #expect(WallDate("1970-01-01T00:00:01.5Z")?.microseconds == 1_500_000)
         #expect(WallDate("1970-01-01T00:00:01.1234567Z")?.microseconds == 1_123_456)
         for text in [

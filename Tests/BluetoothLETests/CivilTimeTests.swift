@@ -9,6 +9,25 @@ import Testing
         CivilDate.instants(local: local) { $0 < change ? before : after }
     }
 
+    @Test func `every day of four centuries exists, and the day after a month's last does not`() {
+        var number = CivilDate.day(year: 1970, month: 1, day: 1)
+        for year in 1970..<2370 {
+            for month in 1...12 {
+                let days = CivilDate.daysInMonth(year: year, month: month)
+                for day in 1...days {
+                    #expect(CivilDate.existingDay(year: year, month: month, day: day) == number)
+                    number += 1
+                }
+                #expect(CivilDate.existingDay(year: year, month: month, day: days + 1) == nil)
+                #expect(CivilDate.existingDay(year: year, month: month, day: 0) == nil)
+                // The inverse, which is computed otherwise, agrees on where the month ends.
+                #expect(CivilDate(day: number).day == 1 && CivilDate(day: number).month == month % 12 + 1)
+            }
+        }
+        #expect(CivilDate.existingDay(year: 2026, month: 0, day: 1) == nil)
+        #expect(CivilDate.existingDay(year: 2026, month: 13, day: 1) == nil)
+    }
+
     @Test(
         arguments: [
             (7200, 3600), (-14_400, -18_000), (39_600, 37_800), (20_700, 20_700), (7200, 0), (-39_600, 50_400),

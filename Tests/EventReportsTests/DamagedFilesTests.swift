@@ -84,6 +84,19 @@ import Testing
         }
     }
 
+    @Test func `a line with a date that does not exist is damaged, and does not move to another day`() throws {
+        let scratch = try Scratch()
+        var writer = Writer()
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        writer.event("staff", "unsatisfied", 430, minor: 1, seen: 400)
+        let folder = scratch.path("events")
+        let odd = writer.lines[0].replacing("2026-11-21T", with: "2026-11-31T")
+        try Self.segment(1, in: folder, "\(odd)\n\(writer.lines[1])\n")
+        let ending = try Gateway.run("visits", "--utc", folder)
+        #expect(ending.errors.contains("a line is damaged and was passed over: \(Self.path(of: 1, in: folder)):1"))
+        #expect(!ending.text.contains("2026-12-01"))
+    }
+
     @Test func `explain says that a condition has later lines than it can read`() throws {
         let scratch = try Scratch()
         var writer = Writer()

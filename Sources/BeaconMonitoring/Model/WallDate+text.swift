@@ -19,7 +19,8 @@ extension WallDate: LosslessStringConvertible {
     }
 
     /// The date that a text spells as RFC 3339 has it, in UTC: `2026-11-21T07:46:27Z`, with any number of decimals, of
-    /// which six count; `nil` where it is anything else.
+    /// which six count. The result is `nil` if `text` is anything else, or if there is no such day (`2026-09-31`). Second 60
+    /// is the first of the next minute.
     public init?(_ text: String) {
         let octets = Array(text.utf8)
         func number(_ start: Int, _ count: Int) -> Int? {
@@ -34,8 +35,8 @@ extension WallDate: LosslessStringConvertible {
             octets[4] == UInt8(ascii: "-"), octets[7] == UInt8(ascii: "-"), octets[10] | 0x20 == UInt8(ascii: "t"),
             octets[13] == UInt8(ascii: ":"), octets[16] == UInt8(ascii: ":"),
             let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
-            let minute = number(14, 2), let second = number(17, 2), (1...12).contains(month), (1...31).contains(day),
-            hour < 24, minute < 60, second < 61
+            let minute = number(14, 2), let second = number(17, 2), hour < 24, minute < 60,
+            second < 61, let days = CivilDate.existingDay(year: year, month: month, day: day)
         else { return nil }
         var fraction = 0
         if octets.count > 20 {
@@ -46,7 +47,6 @@ extension WallDate: LosslessStringConvertible {
             }
             for _ in min(octets.count - 1, 26)..<26 { fraction *= 10 }
         }
-        let days = CivilDate.day(year: year, month: month, day: day)
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
         self.init(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }

@@ -129,7 +129,7 @@ enum LogText {
             let month = number(text, start + 5, 2), text[start + 7] == UInt8(ascii: "-"),
             let day = number(text, start + 8, 2),
             text[start + 10] | 0x20 == UInt8(ascii: "t") || text[start + 10] == UInt8(ascii: " "),
-            let seconds = clock(text, start + 11), let days = daysSince1970(year, month, day)
+            let seconds = clock(text, start + 11), let days = CivilDate.existingDay(year: year, month: month, day: day)
         else { return nil }
         var place = start + 19
         var nanoseconds = 0
@@ -178,15 +178,6 @@ enum LogText {
             value = value * 10 + Int(digit)
         }
         return value
-    }
-
-    /// Days from 1970-01-01 to a date of the Gregorian calendar, years 0 … 9999; `nil` where there is no such date.
-    static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int? {
-        guard 1...12 ~= month, day >= 1 else { return nil }
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let length = month == 2 ? (isLeap ? 29 : 28) : month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31
-        guard day <= length else { return nil }
-        return CivilDate.day(year: year, month: month, day: day)
     }
 }
 

@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// What the lines of `hcidump --raw` say.
 enum HcidumpText {
     enum Line {
@@ -44,7 +46,8 @@ enum HcidumpText {
         if isLocal {
             guard let year = LogText.number(text, start, 4), let month = LogText.number(text, start + 5, 2),
                 text[start + 7] == UInt8(ascii: "-"), let day = LogText.number(text, start + 8, 2),
-                let clock = LogText.clock(text, start + 11), let days = LogText.daysSince1970(year, month, day)
+                let clock = LogText.clock(text, start + 11),
+                let days = CivilDate.existingDay(year: year, month: month, day: day)
             else { return nil }
             seconds = days * 86_400 + clock
             place = start + 19

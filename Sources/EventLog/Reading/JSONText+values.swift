@@ -7,7 +7,7 @@ extension JSONText {
     // Made once, not for each line.
     private static let states = Array(BeaconMonitor.Event.State.allCases)
 
-    /// A date as lines have it: RFC 3339 in UTC with microseconds.
+    /// A date as lines have it: RFC 3339 in UTC with microseconds; `nil` if there is no such day.
     package func date(_ place: Int?) -> WallDate? {
         guard let place, values[place].kind == .string, values[place].end - values[place].start == 27 else {
             return nil
@@ -26,13 +26,12 @@ extension JSONText {
         }
         guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
             let minute = number(14, 2), let second = number(17, 2), let fraction = number(20, 6),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61,
+            let days = CivilDate.existingDay(year: year, month: month, day: day), hour < 24, minute < 60, second < 61,
             bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
             bytes[10] | 0x20 == UInt8(ascii: "t"), bytes[13] == UInt8(ascii: ":"),
             bytes[16] == UInt8(ascii: ":"), bytes[19] == UInt8(ascii: "."),
             bytes[26] | 0x20 == UInt8(ascii: "z")
         else { return nil }
-        let days = CivilDate.day(year: year, month: month, day: day)
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
         return WallDate(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }
