@@ -85,11 +85,13 @@ package struct ErasureReport {
     }
 
     private func writeRecord(into buffer: inout LineBuffer) {
-        buffer.append("uuid,major,minor,folder,dry_run,before,erased,cleared,files,damaged,made\r\n")
+        buffer.append(
+            "uuid,major,minor,folder,dry_run,before,erased,cleared,files,damaged,made,before_offset,made_offset\r\n")
+        let (before, made) = (time.fields(before), time.fields(made))
         let fields = [
             "\(beacon.uuid)", "\(beacon.major)", "\(beacon.minor)", PlainText.csv(folder.string),
-            isDryRun ? "true" : "false", before.map { time.text($0) } ?? "", "\(erased)", "\(cleared)", "\(files)",
-            "\(damaged)", time.text(made),
+            isDryRun ? "true" : "false", before.text, "\(erased)", "\(cleared)", "\(files)",
+            "\(damaged)", made.text, before.offset, made.offset,
         ]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
@@ -101,7 +103,7 @@ package struct ErasureReport {
         parts.writeProofs([], made: made, into: &buffer)
         buffer.append("<table class=\"facts\"><thead><tr><th>What</th><th>How much</th></tr></thead><tbody>\n")
         var rows = [("Beacon", "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"), ("Folder", folder.string)]
-        if let before { rows.append(("Before", time.text(before))) }
+        if let before { rows.append(("Before", "\(time.plainText(before)) \(time.zone(at: before))")) }
         rows += [
             ("Lines of its own", "\(erased)"), ("Lines of others, cleared of it", "\(cleared)"),
             ("Files written anew", "\(files)"), ("Damaged places", "\(damaged)"),

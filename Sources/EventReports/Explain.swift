@@ -111,6 +111,7 @@ package struct Explain {
             return NothingFound.missing("“\(name)”", NothingFound.near(name, among: named))
         }
         if let date, let range, date < range.first {
+            let time = time.showing(from: date, to: range.last)
             return NothingFound.unknownRange("to \(time.text(date))", range, time)
         }
         return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"

@@ -14,7 +14,7 @@ struct ExplainText {
 
     init(_ finding: Explain.Finding, _ time: VisitsTime, _ directory: BeaconDirectory) {
         self.finding = finding
-        self.time = time
+        self.time = time.showing(from: finding.line.date, to: finding.line.date)
         self.directory = directory
         switch finding.line.entry {
         case .event(let event): tell(event)

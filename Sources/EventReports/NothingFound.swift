@@ -72,7 +72,8 @@ package enum NothingFound {
         _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects
     ) throws(ExitFailure) {
         guard let first = books.first, let asOf = books.asOf else { return }
-        let time = options.time
+        let (from, to) = (options.from ?? first, options.to ?? asOf)
+        let time = options.time.showing(from: min(first, from), to: max(asOf, to))
         if options.from.map({ $0 >= asOf }) ?? false || options.to.map({ $0 <= first }) ?? false {
             let range = [
                 options.from.map { "from \(time.text($0))" }, options.to.map { "to \(time.text($0))" },

@@ -36,9 +36,9 @@ struct OccupancyIntervals {
         // Days with a clock change have an hour more or less, and their last interval may be cut: twice as many are enough.
         guard (end - begin) / length <= 2 * Int64(Self.countMax) else { return nil }
         var bounds: [Int64] = []
-        var midnight = Self.midnight(before: begin, time)
+        var midnight = time.start(ofDay: time.day(atSecond: begin))
         repeat {
-            let next = Self.midnight(after: midnight, time)
+            let next = time.start(ofDay: time.day(atSecond: midnight) + 1)
             for bound in Self.bounds(from: midnight, to: next, length, time) {
                 // The last bound that is not behind the first date is where the first interval begins.
                 if bound <= begin { bounds.removeAll(keepingCapacity: true) }
@@ -73,44 +73,15 @@ struct OccupancyIntervals {
         while true {
             var bound = midnight + number * length
             if change != 0, length > abs(change) {
-                let moved = bound - (offset(bound, time) - offset(midnight, time))
+                let usual = time.offset(atSecond: midnight)
+                let moved = bound - (time.offset(atSecond: bound) - usual)
                 // A local time that the change leaves out: the interval begins as much later.
-                if moved + offset(moved, time) == bound + offset(midnight, time) { bound = moved }
+                if moved + time.offset(atSecond: moved) == bound + usual { bound = moved }
             }
             guard bound < next else { return bounds }
             if bounds.last.map({ $0 < bound }) ?? true { bounds.append(bound) }
             number += 1
         }
-    }
-
-    /// The last midnight at or before a moment.
-    private static func midnight(before seconds: Int64, _ time: VisitsTime) -> Int64 {
-        let begin = seconds - 2 * day
-        var midnight = Self.midnight(after: begin, time)
-        while true {
-            let next = Self.midnight(after: midnight, time)
-            guard next <= seconds else { return midnight }
-            midnight = next
-        }
-    }
-
-    /// The first moment of the next local day, by halves: some zones have days without a midnight.
-    static func midnight(after seconds: Int64, _ time: VisitsTime) -> Int64 {
-        let today = localDay(seconds, time)
-        var (low, high) = (seconds, seconds + day + 7200)
-        while high - low > 1 {
-            let middle = low + (high - low) / 2
-            if localDay(middle, time) > today { high = middle } else { low = middle }
-        }
-        return high
-    }
-
-    private static func localDay(_ seconds: Int64, _ time: VisitsTime) -> Int64 {
-        floor(seconds + offset(seconds, time), by: day)
-    }
-
-    private static func offset(_ seconds: Int64, _ time: VisitsTime) -> Int64 {
-        time.offset(at: WallDate(microseconds: seconds * second))
     }
 
     private static func seconds(_ date: WallDate) -> Int64 { floor(date.microseconds, by: second) }

@@ -16,6 +16,7 @@ struct OccupancyPage {
     private let options: OccupancyOptions
     private let report: OccupancyReport
     private let words: OccupancyWriter
+    private let time: VisitsTime
     private let parts: PageParts
     private let range: (from: Int64, to: Int64)
 
@@ -23,12 +24,11 @@ struct OccupancyPage {
         self.options = options
         self.report = report
         words = OccupancyWriter(options, report, columns: nil)
-        parts = PageParts(options.visits.time)
+        time = options.visits.time.showing(from: report.from, to: report.to)
+        parts = PageParts(time)
         let from = report.from.microseconds / 1_000_000
         range = (from, max(report.to.microseconds / 1_000_000, from + 60))
     }
-
-    private var time: VisitsTime { options.visits.time }
 
     private var columns: Int64 {
         let count = Int64(max(1, min(report.series.count, Self.seriesMax)))
@@ -42,10 +42,12 @@ struct OccupancyPage {
         let span = "\(time.text(report.from)) – \(time.text(report.to))"
         parts.begin("Occupancy \(span)", heading: "Occupancy", into: &output.buffer)
         output.buffer.append(
-            "<p class=\"range\">\(span) \(time.zones(from: report.from, to: report.to)) · every \(length)")
+            "<p class=\"range\">\(span) \(time.showsAllOffsets ? "· " : "")\(time.zones(from: report.from, to: report.to)) · every \(length)"
+        )
         output.buffer.append(" · <span class=\"key most\"></span> most at once <span class=\"key here\"></span> mean ")
         output.buffer.append("<span class=\"key deaf\"></span> not heard, so not known</p>\n")
-        parts.writeProofs(report.proofs, made: options.visits.made, into: &output.buffer)
+        parts.writeProofs(
+            report.proofs, made: options.visits.made, options.visits.ambiguousDates, into: &output.buffer)
         for number in report.series.indices.prefix(Self.seriesMax) {
             try output.flushIfFull()
             try write(number, into: &output)

@@ -134,12 +134,6 @@ package struct OccupancyReport {
     /// What is known of each interval of one of the ``series``, in order.
     package func intervals(of number: Int) -> [Interval] { count(number, over: intervals) }
 
-    /// Whether the zone's clock changes between the first interval and the last.
-    var changesClock: Bool {
-        let offset = time.offset(at: from)
-        return intervals.bounds.contains { time.offset(at: $0) != offset }
-    }
-
     /// The same of each hour, for a picture of a week; `nil` where that would be too many.
     package func hours(of number: Int) -> [Interval]? {
         OccupancyIntervals(every: .seconds(3600), first: from, last: to, from: from, to: to, in: time)

@@ -11,22 +11,21 @@ struct OccupancyWriter {
     private let report: OccupancyReport
     /// How many columns the terminal has; absent where it is none.
     private let columns: Int?
-    private let showsZone: Bool
+    private let time: VisitsTime
 
     init(_ options: OccupancyOptions, _ report: OccupancyReport, columns: Int?) {
         self.options = options
         self.report = report
         self.columns = columns
-        showsZone = report.changesClock
+        time = options.visits.time.showing(from: report.from, to: report.to)
     }
-
-    private var time: VisitsTime { options.visits.time }
 
     /// Writes everything; `flush` is called between series.
     func write(_ output: inout LineOutput) throws(EventLogError) {
         if options.visits.format == .csv {
             output.buffer.append(
-                "from,to,scope,name,most,mean,arrivals,departures,distinct,not_known,partly_known\r\n")
+                "from,to,scope,name,most,mean,arrivals,departures,distinct,not_known,partly_known,"
+                    + "from_offset,to_offset\r\n")
         }
         for (number, series) in report.series.enumerated() {
             let intervals = report.intervals(of: number)
@@ -59,13 +58,14 @@ struct OccupancyWriter {
                 }
                 buffer.append(octet: 0x0A)
             }
+            for date in options.visits.ambiguousDates { VisitsWriter.write(date, into: &buffer) }
         case .table:
             buffer.append("\nThe files begin at \(time.text(report.first)).\n")
             for (gateway, date) in report.proofs {
                 buffer.append("As of \(time.text(date)): \(PlainText.safe(gateway)) was last known to be alive then.\n")
             }
-            let zone = showsZone ? "as each row says" : time.zone(at: report.to)
-            buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(zone)").\n")
+            let zones = time.zones(from: report.from, to: report.to)
+            buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
         }
     }
 
@@ -79,7 +79,7 @@ struct OccupancyWriter {
         if report.series.count > 1 {
             output.buffer.append("\(PlainText.safe(series.title(options.by))):\n")
         }
-        let width = showsZone ? 36 : 25
+        let width = time.showsAllOffsets ? 42 : 25
         let what = series.scope == .beacon ? "BEACONS" : "DIFFERENT"
         output.buffer.append(
             Self.padded("TIME", width) + Self.numbers(["MOST", "MEAN", "IN", "OUT", what, "NOT KNOWN"]) + "\n")
@@ -129,16 +129,18 @@ struct OccupancyWriter {
         return text
     }
 
-    /// `2026-11-21 09:00–09:15`, with the zone where it changes within the report.
+    /// Returns `2026-11-21 09:00–09:15`; with the offset if it changes within the report, and with that of each end if it
+    /// changes between them.
     func span(_ from: WallDate, _ to: WallDate) -> String {
         let (begin, end) = (short(from), short(to))
-        let isOneDay = begin.prefix(10) == end.prefix(10)
-        let zone = showsZone ? " \(time.zone(at: from))" : ""
-        return isOneDay ? "\(begin)–\(end.dropFirst(11))\(zone)" : "\(begin)–\(end.dropFirst(5))\(zone)"
+        let rest = end.dropFirst(begin.prefix(10) == end.prefix(10) ? 11 : 5)
+        guard time.showsAllOffsets else { return "\(begin)–\(rest)" }
+        let (first, last) = (time.zone(at: from), time.zone(at: to))
+        return first == last ? "\(begin)–\(rest) \(last)" : "\(begin) \(first)–\(rest) \(last)"
     }
 
     private func short(_ date: WallDate) -> Substring {
-        let text = time.text(date)
+        let text = time.plainText(date)
         return text.hasSuffix(":00") ? text.prefix(16) : text[...]
     }
 
@@ -170,12 +172,13 @@ struct OccupancyWriter {
     private func record(_ interval: OccupancyReport.Interval, _ series: OccupancyReport.Series) -> String {
         let share = interval.unknownThousandths
         let told = interval.isTold
+        let (from, to) = (time.fields(interval.from), time.fields(interval.to))
         return [
-            time.text(interval.from), time.text(interval.to), series.scope.rawValue, PlainText.csv(series.name ?? ""),
+            from.text, to.text, series.scope.rawValue, PlainText.csv(series.name ?? ""),
             interval.isKnown ? "\(interval.peak)" : "", interval.meanHundredths.map(Self.decimal) ?? "",
             told ? "\(interval.arrivals)" : "", told ? "\(interval.departures)" : "",
             told ? "\(interval.distinct)" : "",
-            Self.thousandths(share), Self.thousandths(interval.partlyKnownThousandths),
+            Self.thousandths(share), Self.thousandths(interval.partlyKnownThousandths), from.offset, to.offset,
         ].joined(separator: ",") + "\r\n"
     }
 

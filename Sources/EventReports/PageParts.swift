@@ -15,15 +15,20 @@ struct PageParts {
         buffer.append("<title>\(PlainText.html(title))</title></head>\n<body><main>\n<h1>\(heading)</h1>\n")
     }
 
-    /// Up to when each gateway is known to have been alive, and when the page was made.
-    func writeProofs(_ proofs: [(gateway: String, date: WallDate)], made: WallDate?, into buffer: inout LineBuffer) {
+    /// Writes when each gateway was last known to be alive, which instants were taken for ambiguous dates, and when the page
+    /// was made.
+    func writeProofs(
+        _ proofs: [(gateway: String, date: WallDate)], made: WallDate?, _ ambiguousDates: [AmbiguousDate] = [],
+        into buffer: inout LineBuffer
+    ) {
+        for date in ambiguousDates { buffer.append("<p class=\"range\">\(PlainText.html("\(date)")).</p>\n") }
         for (gateway, date) in proofs {
             buffer.append(
                 "<p class=\"range\">As of \(time.text(date)): \(PlainText.html(gateway)) was last known to be alive"
                     + " then.</p>\n")
         }
         guard let made else { return }
-        buffer.append("<p class=\"range\">Made \(time.text(made)) \(time.zone(at: made))</p>\n")
+        buffer.append("<p class=\"range\">Made \(time.plainText(made)) \(time.zone(at: made))</p>\n")
     }
 
     /// A row with the ticks of a time axis, in seconds since 1970.

@@ -15,7 +15,7 @@ struct PresentPage {
     }
 
     func write(into output: inout LineOutput) throws(EventLogError) {
-        let made = options.time.text(report.made)
+        let made = options.time.plainText(report.made)
         let parts = PageParts(options.time)
         parts.begin("Who is here, \(made)", heading: words.count, into: &output.buffer)
         output.buffer.append("<p class=\"range\">Made \(made) \(options.time.zone(at: report.made))</p>\n")

@@ -79,6 +79,15 @@ package struct PresentReport: Sendable {
     /// The newest moment at which a gateway is known to have been alive.
     package var asOf: WallDate { gateways.map(\.asOf).max() ?? made }
 
+    /// The earliest date that the report shows, or ``made``.
+    var earliest: WallDate {
+        let stays = presences.flatMap { [$0.since, $0.lastHeard, $0.notKnownSince] }
+        let own = gateways.flatMap { gateway in
+            [gateway.asOf, gateway.deafSince] + gateway.adapters.map { $0.state == .listening ? nil : $0.since }
+        }
+        return (stays + own).compactMap(\.self).min().map { min($0, made) } ?? made
+    }
+
     /// Reads event files and finds who is here. Of `options`, the range does not count.
     ///
     /// - Parameters:

@@ -17,7 +17,7 @@ package struct PresentWriter {
         self.report = report
         self.options = options
         directory = options.directory
-        time = options.time
+        time = options.time.showing(from: report.earliest, to: report.made)
     }
 
     /// Writes the report in the form that was asked for.
@@ -76,7 +76,7 @@ package struct PresentWriter {
     /// A time of day, with its day where that is not the day on which the report was made.
     package func moment(_ date: WallDate) -> String {
         let text = time.text(date)
-        return text.prefix(10) == time.text(report.made).prefix(10) ? String(text.dropFirst(11)) : text
+        return text.prefix(10) == time.plainText(report.made).prefix(10) ? String(text.dropFirst(11)) : text
     }
 
     // MARK: Forms
@@ -104,7 +104,8 @@ package struct PresentWriter {
         for gateway in report.gateways {
             for remark in remarks(gateway) { buffer.append(PlainText.safe(remark) + "\n") }
         }
-        buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: report.made))").\n")
+        let zones = time.zones(from: report.earliest, to: report.made)
+        buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
     }
 
     private func row(
@@ -152,8 +153,8 @@ package struct PresentWriter {
 
     private func writeRecords(into buffer: inout LineBuffer) {
         buffer.append(
-            "scope,name,group,conditions,uuid,major,minor,since,last_heard,here,not_known_since,gateway,sequence\r\n")
-        func date(_ date: WallDate?) -> String { date.map { time.text($0) } ?? "" }
+            "scope,name,group,conditions,uuid,major,minor,since,last_heard,here,not_known_since,gateway,sequence,"
+                + "since_offset,last_heard_offset,not_known_since_offset\r\n")
         for presence in report.presences {
             let beacon = presence.beacon
             var fields = [beacon == nil ? "condition" : "beacon", PlainText.csv(presence.name ?? "")]
@@ -162,10 +163,11 @@ package struct PresentWriter {
             fields.append(beacon.map { "\($0.uuid)" } ?? "")
             fields.append(beacon.map { "\($0.major)" } ?? "")
             fields.append(beacon.map { "\($0.minor)" } ?? "")
-            fields += [date(presence.since), date(presence.lastHeard)]
-            fields += [presence.notKnownSince == nil ? "true" : "false", date(presence.notKnownSince)]
+            let (since, heard) = (time.fields(presence.since), time.fields(presence.lastHeard))
+            let unknown = time.fields(presence.notKnownSince)
+            fields += [since.text, heard.text, presence.notKnownSince == nil ? "true" : "false", unknown.text]
             fields.append(PlainText.csv(presence.gateways.joined(separator: "+")))
-            fields.append(presence.sequence.map { "\($0)" } ?? "")
+            fields += [presence.sequence.map { "\($0)" } ?? "", since.offset, heard.offset, unknown.offset]
             buffer.append(fields.joined(separator: ",") + "\r\n")
         }
     }

@@ -20,17 +20,20 @@ struct StayReader {
     /// Nothing is read yet; of `options` places, range, condition and beacon count.
     init(_ options: VisitsOptions) { self.options = options }
 
-    /// Hands over every stay that was asked for, clipped to the range, and those of several gateways put together where they
+    /// Hands over the range of the report, and every stay that was asked for, clipped to the range, and those of several gateways put together where they
     /// touch: those that ended in the order of their ends, then those that go on.
     ///
     /// - Throws: what ``readEach(_:)`` and `body` throw.
-    func read(_ body: (VisitsBook.Stay) throws(EventLogError) -> Void) throws -> Found {
+    func read(
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
+        _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
+    ) throws -> Found {
         // One folder is one gateway's: what it tells goes on at once.
         var merger = options.paths.count > 1 ? StayMerger() : nil
         func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
             if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
         }
-        var found = try readEach { stay in
+        var found = try readEach(range: range) { stay in
             if merger == nil { try tell(stay) } else { merger?.add(stay) }
         }
         for stay in merger?.merged() ?? [] { try tell(stay) }
@@ -40,13 +43,16 @@ struct StayReader {
         return found
     }
 
-    /// Hands over every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
+    /// Hands over the range of the report, and every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
     /// ended in the order of their ends, then those that go on.
     ///
     /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.
-    func readEach(_ body: (VisitsBook.Stay) throws -> Void) throws -> Found {
+    func readEach(
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, _ body: (VisitsBook.Stay) throws -> Void
+    ) throws -> Found {
         var reader = try LogReader(options.paths)
         try NothingFound.check(reader)
+        if let dates = try reader.dates() { range(options.from ?? dates.first, options.to ?? dates.last) }
         var progress = Progress(size: reader.size)
         var books = VisitsBooks()
         var named = NamedSubjects(condition: options.condition, beacon: options.beacon)

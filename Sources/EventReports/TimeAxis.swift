@@ -36,14 +36,12 @@ struct TimeAxis {
         var ticks: [Tick] = []
         for day in localDays(from, to) {
             for offset in stride(from: 0, to: Int(Self.day), by: Int(step)) {
+                // An hour that clocks skip has no tick; one that they repeat has one, at its first occurrence.
                 guard let second = second(of: day, hour: offset / 3600, minute: offset / 60 % 60), second > from,
                     second < to, second > ticks.last?.second ?? .min
                 else { continue }
-                let date = text(second)
                 let isDay = offset == 0
-                // An hour that a clock skips is not told.
-                guard isDay || date.dropFirst(11).prefix(5) == clock(offset) else { continue }
-                let label = isDay ? String(date.dropFirst(5).prefix(5)) : clock(offset)
+                let label = isDay ? String(day.dropFirst(5)) : clock(offset)
                 ticks.append(Tick(second: second, label: label, isDay: isDay))
             }
         }
@@ -85,12 +83,14 @@ struct TimeAxis {
     }
 
     private func second(of day: String, hour: Int, minute: Int) -> Int64? {
-        time.date("\(day)T\(two(hour)):\(two(minute))").map { $0.microseconds / 1_000_000 }
+        // A day has a start even if it has no midnight.
+        let text = hour == 0 && minute == 0 ? day : "\(day)T\(VisitsTime.two(hour)):\(VisitsTime.two(minute))"
+        return (try? GivenDate(text, in: time)).map { $0.first.microseconds / 1_000_000 }
     }
 
-    private func text(_ second: Int64) -> String { time.text(WallDate(microseconds: second * 1_000_000)) }
+    private func text(_ second: Int64) -> String { time.plainText(WallDate(microseconds: second * 1_000_000)) }
 
-    private func clock(_ offset: Int) -> String { "\(two(offset / 3600)):\(two(offset / 60 % 60))" }
-
-    private func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    private func clock(_ offset: Int) -> String {
+        "\(VisitsTime.two(offset / 3600)):\(VisitsTime.two(offset / 60 % 60))"
+    }
 }

@@ -22,7 +22,7 @@ package struct Visits {
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             var writer = VisitsWriter(options)
             writer.begin(&output.buffer)
-            let (books, remarks) = try read { stay throws(EventLogError) in
+            let (books, remarks) = try read(range: { writer.show(from: $0, to: $1) }) { stay throws(EventLogError) in
                 writer.write(stay, into: &output.buffer)
                 try output.flushIfFull()
             }
@@ -41,10 +41,11 @@ package struct Visits {
     }
 
     private mutating func read(
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in },
         _ body: (VisitsBook.Stay) throws(EventLogError) -> Void
     ) throws -> (VisitsBooks, [String]) {
         let reader = StayReader(options)
-        var found = try reader.read { stay throws(EventLogError) in
+        var found = try reader.read(range: range) { stay throws(EventLogError) in
             totals.add(stay)
             try body(stay)
         }

@@ -20,6 +20,8 @@ package struct VisitsOptions: Sendable {
     package var from: WallDate?
     /// Up to when time counts: of a visit that went on, what lies before it.
     package var to: WallDate?
+    /// Those of the two dates that clocks show twice.
+    package var ambiguousDates: [AmbiguousDate] = []
     /// The only condition whose visits are told; all where absent.
     package var condition: String?
     /// The only beacons whose visits are told; all where absent.

@@ -27,6 +27,7 @@ struct VisitsPage {
     }
 
     private let options: VisitsOptions
+    private var time: VisitsTime
     private var bars: [VisitsBook.Subject: [Bar]] = [:]
     private var barCount = 0
     private(set) var leftOut = 0
@@ -36,10 +37,10 @@ struct VisitsPage {
         max(Self.columnsMin, min(Self.columnsMax, Self.columnsInAll / max(1, min(bars.count, Self.rowsMax))))
     }
 
-    init(_ options: VisitsOptions) { self.options = options }
+    init(_ options: VisitsOptions) { (self.options, time) = (options, options.time) }
 
     private var isOneGateway: Bool { options.paths.count < 2 }
-    private var parts: PageParts { PageParts(options.time) }
+    private var parts: PageParts { PageParts(time) }
 
     mutating func add(_ stay: VisitsBook.Stay) {
         count += 1
@@ -60,19 +61,21 @@ struct VisitsPage {
 
     // MARK: The page
 
-    func write(
+    mutating func write(
         _ books: VisitsBooks, _ silences: [HearingBook.Silence], _ totals: VisitsTotals,
         into output: inout LineOutput
     ) throws(EventLogError) {
         let range = range(books)
-        let title = "Visits \(options.time.text(Self.date(range.from))) – \(options.time.text(Self.date(range.to)))"
-        let zone = options.time.zones(from: Self.date(range.from), to: Self.date(range.to))
+        let (from, to) = (Self.date(range.from), Self.date(range.to))
+        time = options.time.showing(from: from, to: to)
+        let title = "Visits \(time.text(from)) – \(time.text(to))"
+        let zone = (time.showsAllOffsets ? "· " : "") + time.zones(from: from, to: to)
         parts.begin(title, heading: "Visits", into: &output.buffer)
         output.buffer.append("<p class=\"range\">\(PlainText.html(title.dropFirst(7))) \(zone) · \(counted(totals))")
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
-        parts.writeProofs(books.proofs, made: options.made, into: &output.buffer)
+        parts.writeProofs(books.proofs, made: options.made, options.ambiguousDates, into: &output.buffer)
         if count == 0 {
             output.buffer.append("<p>No visits were told of this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
@@ -149,7 +152,7 @@ struct VisitsPage {
             for silence in silences {
                 let (from, to) = self.columns(silence, range)
                 let title =
-                    "\(options.time.text(silence.from)) – \(silence.to.map { options.time.text($0) } ?? "the end")"
+                    "\(time.text(silence.from)) – \(silence.to.map { time.text($0) } ?? "the end")"
                     + (silence.reason.map { ": \($0)" } ?? "")
                 if to > from { Self.writeRectangle((from, to), columns, "deaf", title, into: &output.buffer) }
             }
@@ -243,8 +246,8 @@ struct VisitsPage {
     }
 
     private func title(_ bar: MergedBar) -> String {
-        let from = options.time.text(Self.date(bar.begin))
-        let to = options.time.text(Self.date(bar.end))
+        let from = time.text(Self.date(bar.begin))
+        let to = time.text(Self.date(bar.end))
         guard bar.stays > 1 else { return "\(from) – \(to)" }
         return "\(from) – \(to), \(bar.stays) visits, \(Duration.seconds(bar.present).asClock)"
     }
@@ -257,7 +260,7 @@ struct VisitsPage {
         let conditions = totals.conditions.map { ($0.identifier.text, $0.total) }
         let beacons = totals.beacons.map { (options.directory.label($0.beacon, $0.total.identifiers), $0.total) }
         for (name, total) in (conditions + beacons).prefix(Self.rowsMax) {
-            let last = total.last.map { options.time.text($0) + (total.open > 0 ? ", not known since" : "") } ?? "–"
+            let last = total.last.map { time.text($0) + (total.open > 0 ? ", not known since" : "") } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(name))</td><td>\(total.count)</td>")
             buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
         }
@@ -270,8 +273,8 @@ struct VisitsPage {
         buffer.append("</thead><tbody>\n")
         for silence in silences.prefix(Self.listedMax) {
             let what = VisitsWriter.what(silence, isOneGateway: isOneGateway)
-            buffer.append("<tr><td>\(PlainText.html(what))</td><td>\(options.time.text(silence.from))</td>")
-            buffer.append("<td>\(silence.to.map { options.time.text($0) } ?? "the end")</td></tr>\n")
+            buffer.append("<tr><td>\(PlainText.html(what))</td><td>\(time.text(silence.from))</td>")
+            buffer.append("<td>\(silence.to.map { time.text($0) } ?? "the end")</td></tr>\n")
         }
         buffer.append("</tbody></table>\n")
     }
@@ -288,13 +291,13 @@ struct VisitsPage {
         )
         buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th><th>Where</th><th>Line</th></tr></thead><tbody>\n")
         for stay in listed {
-            let arrival = stay.beganBefore ? "began before" : stay.arrival.map { options.time.text($0) } ?? "–"
+            let arrival = stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } ?? "–"
             let departure =
                 stay.goesOn
                 ? "goes on"
                 : stay.end == .open
-                    ? VisitsWriter.hereThen(stay.until, options.time)
-                    : stay.departure.map { options.time.text($0) } ?? "–"
+                    ? VisitsWriter.hereThen(stay.until, time)
+                    : stay.departure.map { time.text($0) } ?? "–"
             let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(options.directory.label(stay.subject)))</td><td>\(arrival)</td>")
             buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")

@@ -30,31 +30,35 @@ extension VisitsTime {
     /// What the zone is called between two dates, with when that changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
     func zones(from: WallDate, to: WallDate) -> String {
         var text = zone(at: from)
-        for change in changes(from: from, to: to).prefix(8) {
-            text += ", from \(self.text(change)) on \(zone(at: change))"
+        for change in changes(from: from, to: to, most: 8) {
+            text += ", from \(plainText(change)) on \(zone(at: change))"
         }
         return text
     }
 
-    /// When the zone's distance from UTC changes between two dates, to the second. No zone has changed it twice in a day.
-    func changes(from: WallDate, to: WallDate) -> [WallDate] {
+    /// Returns the instants at which the zone's distance from UTC changes between two dates, to the second; the first `most`.
+    ///
+    /// Changes less than a day apart are not found; no zone has them. At most 50 years are searched.
+    func changes(from: WallDate, to: WallDate, most: Int = .max) -> [WallDate] {
         guard !isUTC else { return [] }
         var changes: [WallDate] = []
         let day: Int64 = 86_400
         var (second, last) = (from.microseconds / 1_000_000, to.microseconds / 1_000_000)
-        // Fifty years of days: what spans more has a date that is none.
+        // A longer range has a date that a clock without a time made.
         last = min(last, second + 50 * 366 * day)
-        while second < last {
+        var offset = offset(atSecond: second)
+        while second < last, changes.count < most {
             let next = min(second + day, last)
-            if offset(atSecond: second) != offset(atSecond: next) {
+            let offsetThen = self.offset(atSecond: next)
+            if offset != offsetThen {
                 var (low, high) = (second, next)
                 while high - low > 1 {
                     let middle = (low + high) / 2
-                    if offset(atSecond: middle) == offset(atSecond: low) { low = middle } else { high = middle }
+                    if self.offset(atSecond: middle) == offset { low = middle } else { high = middle }
                 }
                 changes.append(WallDate(microseconds: high * 1_000_000))
             }
-            second = next
+            (second, offset) = (next, offsetThen)
         }
         return changes
     }

@@ -1,49 +1,96 @@
 package import BeaconMonitoring
+import BluetoothLE
 import Glibc
 
-/// How people write and read dates: in the machine's zone (localtime(3), `TZ`) or in UTC.
+/// Dates as people read and write them: in the machine's zone (localtime(3), `TZ`) or in UTC.
 package struct VisitsTime: Sendable {
-    /// Whether in UTC.
-    package let isUTC: Bool
+    /// Which dates are written with their distance from UTC.
+    private enum Offsets {
+        case none
+        case all
+        /// All but those with this distance, in seconds.
+        case other(than: Int64)
+    }
 
-    /// Dates in UTC, or in the machine's zone.
+    /// Whether dates are in UTC.
+    package let isUTC: Bool
+    private var offsets = Offsets.none
+
+    /// Creates dates in UTC, or in the machine's zone. Texts have no offsets.
     package init(isUTC: Bool) {
         self.isUTC = isUTC
         if !isUTC { tzset() }
     }
 
-    /// `2026-11-21 08:46:27`.
-    package func text(_ date: WallDate) -> String {
-        let parts = parts(date)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(parts.year)-\(two(parts.month))-\(two(parts.day)) "
-            + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second))"
+    /// Returns the same dates for a report of a range of time.
+    ///
+    /// If the zone changes its distance from UTC within the range, every text has the offset: otherwise a visit can seem to
+    /// end before its arrival. If not, only texts of dates with another offset than the range's have it.
+    package func showing(from: WallDate, to: WallDate) -> VisitsTime {
+        guard !isUTC else { return self }
+        var time = self
+        time.offsets = changes(from: from, to: to, most: 1).isEmpty ? .other(than: offset(at: from)) : .all
+        return time
     }
 
-    /// `2026-11-21 08:46:27.123`.
+    /// Whether every text has its offset.
+    var showsAllOffsets: Bool { if case .all = offsets { true } else { false } }
+
+    // MARK: Writing
+
+    /// Returns a date: `2026-11-21 08:46:27`, with ` +0100` as ``showing(from:to:)`` decides.
+    package func text(_ date: WallDate) -> String { text(date, fraction: "") }
+
+    /// Returns a date with milliseconds: `2026-11-21 08:46:27.123`, with ` +0100` as ``showing(from:to:)`` decides.
     package func preciseText(_ date: WallDate) -> String {
         let rest = ((date.microseconds % 1_000_000 + 1_000_000) % 1_000_000) / 1000
-        return text(date) + "." + String(repeating: "0", count: 3 - "\(rest)".utf8.count) + "\(rest)"
+        return text(date, fraction: "." + String(repeating: "0", count: 3 - "\(rest)".utf8.count) + "\(rest)")
     }
 
-    /// What the zone is called at a date: `UTC`, `+0100`.
-    package func zone(at date: WallDate) -> String {
-        if isUTC { return "UTC" }
-        let minutes = parts(date).offset / 60
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return (minutes < 0 ? "-" : "+") + two(abs(minutes) / 60) + two(abs(minutes) % 60)
+    private func text(_ date: WallDate, fraction: String) -> String {
+        let parts = parts(date)
+        let text = Self.text(parts) + fraction
+        switch offsets {
+        case .none: return text
+        case .other(let offset) where offset == parts.offset: return text
+        case .all, .other: return "\(text) \(Self.zone(parts, colon: ""))"
+        }
     }
 
-    /// How many seconds the zone is ahead of UTC at a date.
-    func offset(at date: WallDate) -> Int64 { isUTC ? 0 : Int64(parts(date).offset) }
+    /// Returns a date for a field of its own, without its offset.
+    package func plainText(_ date: WallDate) -> String { Self.text(parts(date)) }
 
-    /// How many seconds the zone is ahead of UTC at an instant in seconds since 1970.
+    /// Returns two fields of a CSV record, `2026-11-21 08:46:27` and `+01:00`; both are empty if there is no date.
+    package func fields(_ date: WallDate?) -> (text: String, offset: String) {
+        guard let date else { return ("", "") }
+        let parts = parts(date)
+        return (Self.text(parts), Self.zone(parts, colon: ":"))
+    }
+
+    /// Returns the name of the zone at a date: `UTC`, or `+0100`.
+    package func zone(at date: WallDate) -> String { isUTC ? "UTC" : Self.zone(parts(date), colon: "") }
+
+    /// Returns how many seconds the zone is ahead of UTC at a date.
+    func offset(at date: WallDate) -> Int64 { isUTC ? 0 : parts(date).offset }
+
+    /// Returns how many seconds the zone is ahead of UTC at an instant in seconds since 1970.
     package func offset(atSecond second: Int64) -> Int64 { offset(at: WallDate(microseconds: second * 1_000_000)) }
+
+    private static func zone(_ parts: Parts, colon: String) -> String {
+        let minutes = Int(parts.offset) / 60
+        return (minutes < 0 ? "-" : "+") + two(abs(minutes) / 60) + colon + two(abs(minutes) % 60)
+    }
+
+    private static func text(_ parts: Parts) -> String {
+        "\(parts.year)-\(two(parts.month))-\(two(parts.day)) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second))"
+    }
+
+    static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     private struct Parts {
         var (year, month, day, hour, minute, second) = (0, 0, 0, 0, 0, 0)
         /// Seconds ahead of UTC.
-        var offset = 0
+        var offset: Int64 = 0
     }
 
     private func parts(_ date: WallDate) -> Parts {
@@ -52,55 +99,34 @@ package struct VisitsTime: Sendable {
         if isUTC { unsafe _ = gmtime_r(&seconds, &parts) } else { unsafe _ = localtime_r(&seconds, &parts) }
         return unsafe Parts(
             year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday),
-            hour: Int(parts.tm_hour), minute: Int(parts.tm_min), second: Int(parts.tm_sec), offset: parts.tm_gmtoff)
+            hour: Int(parts.tm_hour), minute: Int(parts.tm_min), second: Int(parts.tm_sec),
+            offset: Int64(parts.tm_gmtoff))
     }
 
-    /// The date that `text` spells: `2026-11-21`, `2026-11-21T09:00`, `2026-11-21 09:00:30`, each in the zone; or with
-    /// `Z` or `+01:00` behind it in that one. `nil` where it is anything else.
-    package func date(_ text: String) -> WallDate? {
-        var octets = Array(text.utf8)
-        var shift: Int64?
-        if octets.last == UInt8(ascii: "Z") || octets.last == UInt8(ascii: "z") {
-            octets.removeLast()
-            shift = 0
-        } else if octets.count > 16,
-            let sign = octets.dropFirst(16).firstIndex(where: {
-                $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-")
-            })
-        {
-            let digits = octets[(sign + 1)...].filter { $0 != UInt8(ascii: ":") }
-            guard digits.count == 4, let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
-            let seconds = (number / 100 * 60 + number % 100) * 60
-            shift = octets[sign] == UInt8(ascii: "-") ? -seconds : seconds
-            octets.removeLast(octets.count - sign)
+    // MARK: Days
+
+    /// Returns the number of the local day at an instant: days since 1970-01-01 on the zone's calendar. The instant is in
+    /// seconds since 1970.
+    func day(atSecond second: Int64) -> Int64 {
+        let local = second + offset(atSecond: second)
+        return local / 86_400 - (local % 86_400 < 0 ? 1 : 0)
+    }
+
+    /// Returns the first instant of a local day, or of the next day that the zone has, in seconds since 1970.
+    ///
+    /// Some zones have days without a midnight, and some have left out a day.
+    func start(ofDay day: Int64) -> Int64 {
+        var (low, high) = ((day - 1) * 86_400, (day + 1) * 86_400 + 7200)
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if self.day(atSecond: middle) >= day { high = middle } else { low = middle }
         }
-        var fraction: Int64 = 0
-        if let point = octets.firstIndex(of: UInt8(ascii: ".")) {
-            let digits = octets[(point + 1)...].prefix(6)
-            guard !digits.isEmpty, let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
-            fraction = number
-            for _ in digits.count..<6 { fraction *= 10 }
-            octets.removeLast(octets.count - point)
-        }
-        let fields = octets.split(whereSeparator: { !(0x30...0x39).contains($0) }).compactMap {
-            Int32(String(decoding: $0, as: UTF8.self))
-        }
-        guard [10, 16, 19].contains(octets.count), [3, 5, 6].contains(fields.count), (1970...2200).contains(fields[0]),
-            (1...12).contains(fields[1]), (1...31).contains(fields[2])
-        else { return nil }
-        var parts = unsafe tm()
-        unsafe parts.tm_year = fields[0] - 1900
-        unsafe parts.tm_mon = fields[1] - 1
-        unsafe parts.tm_mday = fields[2]
-        if fields.count > 3 {
-            guard (0..<24).contains(fields[3]), (0..<60).contains(fields[4]) else { return nil }
-            unsafe parts.tm_hour = fields[3]
-            unsafe parts.tm_min = fields[4]
-        }
-        if fields.count > 5 { unsafe parts.tm_sec = min(fields[5], 59) }
-        // The zone knows whether it is summer.
-        unsafe parts.tm_isdst = -1
-        let seconds = unsafe isUTC || shift != nil ? timegm(&parts) : mktime(&parts)
-        return WallDate(microseconds: (Int64(seconds) - (shift ?? 0)) * 1_000_000 + fraction)
+        return high
+    }
+
+    /// Returns the first instant of the local day in which a date lies.
+    package func startOfDay(_ date: WallDate) -> WallDate {
+        let seconds = date.microseconds / 1_000_000
+        return WallDate(microseconds: start(ofDay: day(atSecond: seconds)) * 1_000_000)
     }
 }

@@ -9,19 +9,22 @@ import OperatorMessages
 /// Tells stays, silences and totals: as a table, as JSON lines, as CSV.
 struct VisitsWriter {
     private let options: VisitsOptions
+    private var time: VisitsTime
     private var count = 0
     private var silences = 0
     private var table = TextTable()
 
-    init(_ options: VisitsOptions) { self.options = options }
+    init(_ options: VisitsOptions) { (self.options, time) = (options, options.time) }
 
-    private var time: VisitsTime { options.time }
+    /// Writes dates as a report of this range needs them; called before the first visit.
+    mutating func show(from: WallDate, to: WallDate) { time = options.time.showing(from: from, to: to) }
 
     func begin(_ buffer: inout LineBuffer) {
         if options.format == .csv {
             buffer.append(
                 "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
-                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours\r\n")
+                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,"
+                    + "arrival_offset,departure_offset\r\n")
         }
     }
 
@@ -118,6 +121,16 @@ struct VisitsWriter {
         buffer.append(octet: 0x0A)
     }
 
+    /// Writes which of two instants was taken, as a JSON line.
+    static func write(_ date: AmbiguousDate, into buffer: inout LineBuffer) {
+        line("ambiguousDate", into: &buffer) { buffer in
+            buffer.write("option", date.option)
+            buffer.write("text", date.text)
+            buffer.write("taken", date.taken)
+            buffer.write("other", date.other)
+        }
+    }
+
     /// A beacon, with its name and group where it has them; nothing where there is none.
     static func write(_ beacon: BeaconIdentity?, _ directory: BeaconDirectory, into buffer: inout LineBuffer) {
         guard let beacon else { return }
@@ -132,7 +145,8 @@ struct VisitsWriter {
         fields += [
             beacon.map { "\($0.uuid)" } ?? "", beacon.map { "\($0.major)" } ?? "", beacon.map { "\($0.minor)" } ?? "",
         ]
-        fields += [stay.arrival.map { time.text($0) } ?? "", stay.departure.map { time.text($0) } ?? ""]
+        let (arrival, departure) = (time.fields(stay.arrival), time.fields(stay.departure))
+        fields += [arrival.text, departure.text]
         fields.append(stay.duration.map { Self.decimal($0) } ?? "")
         fields.append(stay.sightings.map { "\($0)" } ?? "")
         fields.append(stay.strength.map { "\($0.minimum)" } ?? "")
@@ -144,7 +158,7 @@ struct VisitsWriter {
         fields += [stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false"]
         let named = options.directory[beacon]
         fields += [PlainText.csv(named?.name ?? ""), PlainText.csv(named?.group ?? "")]
-        fields.append(stay.duration.map { Self.hours($0) } ?? "")
+        fields += [stay.duration.map { Self.hours($0) } ?? "", arrival.offset, departure.offset]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
 
@@ -170,8 +184,10 @@ struct VisitsWriter {
         switch options.format {
         case .table:
             if silences == 0 { buffer.append("\nNot heard meanwhile:\n") }
+            let from = time.text(silence.from)
+            let openEnd = "to the end" + String(repeating: " ", count: from.utf8.count - 10)
             buffer.append(
-                "  \(time.text(silence.from)) … \(silence.to.map { time.text($0) } ?? "to the end         ")  "
+                "  \(from) … \(silence.to.map { time.text($0) } ?? openEnd)  "
                     + "\(PlainText.safe(Self.what(silence, isOneGateway: options.paths.count < 2)))\n"
             )
         case .json:
@@ -229,6 +245,7 @@ struct VisitsWriter {
                     buffer.write("date", date)
                 }
             }
+            for date in options.ambiguousDates { Self.write(date, into: &buffer) }
             return
         }
         if count == 0 { buffer.append("No visits\(range).\n") }

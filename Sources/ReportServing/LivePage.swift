@@ -19,7 +19,7 @@ struct LivePage {
     init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
         let made = snapshot.report.made
-        midnight = snapshot.time.date(String(snapshot.time.text(made).prefix(10))) ?? made
+        midnight = snapshot.time.startOfDay(made)
         earlier = snapshot.recent.since(midnight)
     }
 

@@ -103,7 +103,16 @@ struct ReportOrders {
 
     /// One word each, so that nothing of it is an option of its own.
     private func options(_ names: [String], _ query: [HTTPRequest.Member]) -> [String] {
-        query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\($0.value)" }
+        query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\(Self.value($0))" }
+    }
+
+    /// Returns the value of a member; in a date, the space that a `+` becomes in a query (WHATWG URL §5.1) is a `+` again.
+    private static func value(_ member: HTTPRequest.Member) -> String {
+        let text = member.value
+        guard member.key == "from" || member.key == "to", let space = text.lastIndex(of: " "),
+            text[..<space].contains(":"), text[space...].dropFirst().first?.isNumber ?? false
+        else { return text }
+        return "\(text[..<space])+\(text[space...].dropFirst())"
     }
 
     /// What a page asks for, to be changed, and the same as data.

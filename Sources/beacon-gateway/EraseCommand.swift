@@ -50,9 +50,7 @@ struct EraseCommand: ParsableCommand {
             throw ValidationError("--json, --csv and --html exclude each other")
         }
         try ZoneArguments.check(isUTC: utc)
-        if let before, VisitsTime(isUTC: utc).date(before) == nil {
-            throw ValidationError("--before is \(before); expected a date such as 2026-11-21 or 2026-11-21T09:00")
-        }
+        _ = try GivenDate.checked(before, of: "before", in: VisitsTime(isUTC: utc))
     }
 
     func run() throws {
@@ -64,7 +62,11 @@ struct EraseCommand: ParsableCommand {
             }
             // A folder that was named by mistake is not one in which nobody is.
             if let folder { _ = try NothingFound.uuids(of: identity.major, identity.minor, in: FilePath(folder)) }
-            let request = ErasureRequest(identity, before: before.flatMap { VisitsTime(isUTC: utc).date($0) })
+            let time = VisitsTime(isUTC: utc)
+            let date = before.flatMap { try? GivenDate($0, in: time) }
+            // What was erased does not come back: of a date that clocks show twice, the one that erases less.
+            if let ambiguity = date?.ambiguity(of: "before", taken: .first, in: time) { Terminal.say("--\(ambiguity)") }
+            let request = ErasureRequest(identity, before: date?.date(.first))
             let output = configuration?.output ?? OutputConfiguration()
             var options = Erasing.Options(FilePath(folder ?? output.directory), request)
             if folder == nil {
@@ -78,7 +80,7 @@ struct EraseCommand: ParsableCommand {
             guard let format else { return outcome.words.forEach { Terminal.say($0) } }
             var report = ErasureReport(
                 identity, in: options.directory, isDryRun: dryRun, before: request.before, made: .machine,
-                time: VisitsTime(isUTC: utc))
+                time: time)
             (report.erased, report.cleared) = (outcome.counts.erased, outcome.counts.cleared)
             (report.damaged, report.files, report.words) = (outcome.counts.damaged, outcome.files, outcome.words)
             try report.write(format)

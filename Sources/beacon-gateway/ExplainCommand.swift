@@ -37,9 +37,7 @@ struct ExplainCommand: ParsableCommand {
             throw ValidationError("an explanation is no table: --json has what it rests on, `visits --csv` the visits")
         }
         if json, html != nil { throw ValidationError("--json and --html exclude each other") }
-        if let at, zone.time.date(at) == nil {
-            throw ValidationError("--at is \(at); expected a date such as 2026-11-21T09:00")
-        }
+        _ = try GivenDate.checked(at, of: "at", in: zone.time)
     }
 
     func run() throws {
@@ -47,8 +45,10 @@ struct ExplainCommand: ParsableCommand {
             let time = zone.time
             let places = try files.read()
             if let remark = places.remark { Terminal.say(remark) }
+            let date = at.flatMap { try? GivenDate($0, in: time) }
+            if let ambiguity = date?.ambiguity(of: "at", taken: .second, in: time) { Terminal.say("--\(ambiguity)") }
             let explain = try Explain(
-                Explain.Target(event, at: at.flatMap { time.date($0) }), paths: places.paths, time: time,
+                Explain.Target(event, at: date?.date(.second)), paths: places.paths, time: time,
                 directory: places.directory)
             for remark in try explain.run(json ? .json : html.map { .page(FilePath($0)) } ?? .text) {
                 Terminal.say(remark)

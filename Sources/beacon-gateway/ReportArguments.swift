@@ -37,12 +37,9 @@ struct ReportArguments: ParsableArguments {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
             throw ValidationError("--json, --csv and --html exclude each other")
         }
-        for (name, text) in [("--from", from), ("--to", to)] {
-            guard let text, zone.time.date(text) == nil else { continue }
-            throw ValidationError("\(name) is \(text); expected a date such as 2026-11-21 or 2026-11-21T09:00")
-        }
-        let time = zone.time
-        if let from, let to, let begin = time.date(from), let end = time.date(to), begin >= end {
+        let begin = try GivenDate.checked(from, of: "from", in: zone.time)
+        let end = try GivenDate.checked(to, of: "to", in: zone.time)
+        if let from, let to, let begin, let end, begin.date(.first) >= end.date(.second) {
             throw ValidationError("--from is \(from), which is not before --to \(to): the range is reversed, or empty")
         }
     }
@@ -54,8 +51,14 @@ struct ReportArguments: ParsableArguments {
         options.directory = places.directory
         options.made = .machine
         options.time = zone.time
-        options.from = from.flatMap { options.time.date($0) }
-        options.to = to.flatMap { options.time.date($0) }
+        let time = options.time
+        // Of dates that clocks show twice, those that leave nothing out.
+        let (begin, end) = (from.flatMap { try? GivenDate($0, in: time) }, to.flatMap { try? GivenDate($0, in: time) })
+        (options.from, options.to) = (begin?.date(.first), end?.date(.second))
+        options.ambiguousDates = [
+            begin?.ambiguity(of: "from", taken: .first, in: time), end?.ambiguity(of: "to", taken: .second, in: time),
+        ].compactMap(\.self)
+        for date in options.ambiguousDates { Terminal.say("--\(date)") }
         options.condition = condition
         options.beacon = try beacon.map { (text) throws(ExitFailure) in try places.directory.filter(text) }
         options.format = json ? .json : csv ? .csv : .table

@@ -39,6 +39,20 @@ struct ZoneArguments: ParsableArguments {
     }
 }
 
+extension GivenDate {
+    /// Returns the date of an option, which is named without hyphens; `nil` if it was not given.
+    ///
+    /// - Throws: `ValidationError` if there is no such date.
+    static func checked(_ text: String?, of option: String, in time: VisitsTime) throws(ValidationError) -> GivenDate? {
+        guard let text else { return nil }
+        do {
+            return try GivenDate(text, in: time)
+        } catch {
+            throw ValidationError("--\(option) is \(text); \(error)")
+        }
+    }
+}
+
 /// The zone of a capture whose times name none.
 struct LocalTimeArguments: ParsableArguments {
     @Option(

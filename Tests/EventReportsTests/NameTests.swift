@@ -175,7 +175,7 @@ import Testing
         writer.stay("staff", 3600, 14_400, minor: 1)
         let path = try scratch.folder(writer)
         let text = try Gateway.run("visits", "--zone", "Europe/Vienna", path).text
-        #expect(text.contains("2026-10-25 01:00:00  2026-10-25 03:00:00"), "\(text)")
+        #expect(text.contains("2026-10-25 01:00:00 +0200  2026-10-25 03:00:00 +0100"), "\(text)")
         #expect(text.contains("Times are local, +0200, from 2026-10-25 02:00:00 on +0100."), "\(text)")
         #expect(text.contains("1 visit, 3:00:00"))
         let clipped = try Gateway.run(

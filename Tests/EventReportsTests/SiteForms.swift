@@ -35,7 +35,8 @@ struct SiteForms {
         var cells: [String]
     }
 
-    let local: DateFormatter
+    private let local: DateFormatter
+    private let plain: DateFormatter
     private let utc = ISO8601DateFormatter()
 
     init() throws {
@@ -43,10 +44,26 @@ struct SiteForms {
         local = DateFormatter()
         local.locale = Locale(identifier: "en_US_POSIX")
         local.timeZone = zone
-        local.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        local.dateFormat = "yyyy-MM-dd HH:mm:ss Z"
+        plain = DateFormatter()
+        plain.locale = local.locale
+        plain.timeZone = zone
+        plain.dateFormat = "yyyy-MM-dd HH:mm:ss"
     }
 
+    /// A date as `2026-11-21 08:46:27 +0100`.
     func text(_ seconds: Int) -> String { local.string(from: Date(timeIntervalSince1970: Double(seconds))) }
+
+    /// A date that a report printed, with its offset even if the report's range has only one.
+    private func text(printed text: some StringProtocol) -> String {
+        plain.date(from: String(text)).map { local.string(from: $0) } ?? String(text)
+    }
+
+    /// Two fields of a record as one.
+    func text(_ row: [String: String], _ name: String) -> String {
+        let offset = (row["\(name)_offset"] ?? "").replacing(":", with: "")
+        return offset.isEmpty ? row[name] ?? "" : "\(row[name] ?? "") \(offset)"
+    }
 
     /// A date of JSON, in the site's zone.
     private func text(utc text: Any?) throws -> String? {
@@ -127,10 +144,10 @@ struct SiteForms {
 
     func visits(csv: String) throws -> [Visit] {
         try Self.records(csv).map { row in
-            let departure = row["departure"] ?? ""
+            let departure = text(row, "departure")
             return Visit(
                 minor: try #require(Int(row["minor"] ?? "")),
-                arrival: row["began_before"] == "true" ? "began before" : row["arrival"] ?? "",
+                arrival: row["began_before"] == "true" ? "began before" : text(row, "arrival"),
                 lastHeard: row["goes_on"] == "true" ? "goes on" : departure.isEmpty ? "-" : departure,
                 seconds: try #require(Int(row["duration"]?.replacing(#/\.0+$/#, with: "") ?? "")),
                 places: Self.places(row["gateway"] ?? ""))
@@ -141,8 +158,8 @@ struct SiteForms {
         try Self.records(csv).map { row in
             #expect((row["here"] == "false") == !(row["not_known_since"] ?? "").isEmpty)
             return Presence(
-                minor: try #require(Int(row["minor"] ?? "")), since: row["since"] ?? "",
-                lastHeard: row["last_heard"] ?? "", notKnownSince: row["not_known_since"] ?? "",
+                minor: try #require(Int(row["minor"] ?? "")), since: text(row, "since"),
+                lastHeard: text(row, "last_heard"), notKnownSince: text(row, "not_known_since"),
                 places: Self.places(row["gateway"] ?? ""))
         }
     }
@@ -151,10 +168,11 @@ struct SiteForms {
 
     func visits(table: [String], isSite: Bool) throws -> [Visit] {
         let row =
-            #/ *(?:[0-9]+|-)  +(?<from>began before|[-0-9]{10} [:0-9]{8})  +(?<to>goes on|[-0-9]{10} [:0-9]{8}|-)  +(?<time>(?:[0-9]+d )?[0-9]+:[0-9]{2}:[0-9]{2})  +staff 1/(?<minor>[0-9]+)  +(?:[0-9]+|-)  +(?:-[.0-9]+|-)  +(?<rest>.*)/#
+            #/ *(?:[0-9]+|-)  +(?<from>began before|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<to>goes on|[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?|-)  +(?<time>(?:[0-9]+d )?[0-9]+:[0-9]{2}:[0-9]{2})  +staff 1/(?<minor>[0-9]+)  +(?:[0-9]+|-)  +(?:-[.0-9]+|-)  +(?<rest>.*)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Visit(
-                minor: try #require(Int(found.minor)), arrival: String(found.from), lastHeard: String(found.to),
+                minor: try #require(Int(found.minor)), arrival: text(printed: found.from),
+                lastHeard: text(printed: found.to),
                 seconds: try Self.seconds(found.time),
                 places: isSite ? Self.places(found.rest.prefix { $0 != " " }) : ["hall"])
         }
@@ -173,16 +191,18 @@ struct SiteForms {
 
     func presences(table: [String]) throws -> [Presence] {
         let row =
-            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8})  +(?<heard>[-0-9]{10} [:0-9]{8})  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +not known since (?<until>[-0-9]{10} [:0-9]{8})/#
+            #/ *[0-9]+  +(?<since>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +(?<heard>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)  +1/(?<minor>[0-9]+)  +(?<place>\S+)  +not known since (?<until>[-0-9]{10} [:0-9]{8}(?: [-+][0-9]{4})?)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             Presence(
-                minor: try #require(Int(found.minor)), since: String(found.since), lastHeard: String(found.heard),
-                notKnownSince: String(found.until), places: Self.places(found.place))
+                minor: try #require(Int(found.minor)), since: text(printed: found.since),
+                lastHeard: text(printed: found.heard), notKnownSince: text(printed: found.until),
+                places: Self.places(found.place))
         }
     }
 
     func intervals(table: [String]) throws -> [Interval] {
-        let row = #/(?<begin>[-0-9]{10} [:0-9]{5})–(?:[0-9]{2}-[0-9]{2} )?[:0-9]{5}(?: [-+][0-9]{4})? +(?<cells>.*)/#
+        let row =
+            #/(?<begin>[-0-9]{10} [:0-9]{5})(?: [-+][0-9]{4})?–(?:[0-9]{2}-[0-9]{2} )?[:0-9]{5}(?: [-+][0-9]{4})? +(?<cells>.*)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
             let cells = found.cells.replacing(" %", with: "%").split(separator: " ").map(String.init)
             return Interval(begin: String(found.begin), cells: cells + (cells.count == 5 ? [""] : []))
@@ -210,8 +230,9 @@ struct SiteForms {
         try Self.rows(Self.part(html, from: "<section class=\"list\">", to: "</section>")).dropFirst().map { cells in
             try #require(cells.count == 8)
             return Visit(
-                minor: try Self.minor(cells[0]), arrival: cells[1],
-                lastHeard: cells[2].hasPrefix("here at ") ? "-" : cells[2], seconds: try Self.seconds(cells[3]),
+                minor: try Self.minor(cells[0]), arrival: text(printed: cells[1]),
+                lastHeard: cells[2].hasPrefix("here at ") ? "-" : text(printed: cells[2]),
+                seconds: try Self.seconds(cells[3]),
                 places: Self.places(cells[6]))
         }
     }
@@ -230,8 +251,9 @@ struct SiteForms {
     func presences(html: String) throws -> [Presence] {
         try Self.rows(html[...]).filter { $0.count == 6 && $0[0] != "Who" }.map { cells in
             Presence(
-                minor: try Self.minor(cells[0]), since: cells[1], lastHeard: cells[2],
-                notKnownSince: cells[4].replacing("not known since ", with: ""), places: Self.places(cells[3]))
+                minor: try Self.minor(cells[0]), since: text(printed: cells[1]), lastHeard: text(printed: cells[2]),
+                notKnownSince: text(printed: cells[4].replacing("not known since ", with: "")),
+                places: Self.places(cells[3]))
         }
     }
 

@@ -141,7 +141,8 @@ import Testing
         #expect(records.count == truth.count)
         for (record, interval) in zip(records, truth) {
             let length = Double(interval.to - interval.from)
-            #expect(record["from"] == forms.text(interval.from) && record["to"] == forms.text(interval.to))
+            #expect(forms.text(record, "from") == forms.text(interval.from))
+            #expect(forms.text(record, "to") == forms.text(interval.to))
             let told = [record["most"], record["arrivals"], record["departures"], record["distinct"]]
             let numbers = [interval.peak, interval.arrivals, interval.departures, interval.distinct]
             #expect(told == numbers.map { $0.map { "\($0)" } ?? "" }, "\(record)")
@@ -194,7 +195,7 @@ import Testing
         #expect(read == truth)
         try expectRecords(server.get("/api/v1/occupancy?format=csv&every=\(every)"), truth)
         let dates =
-            "from=\(forms.text(bounds[0]).prefix(10))&to=\(forms.text(bounds[bounds.count - 1]).replacing(" ", with: "T"))"
+            "from=\(forms.text(bounds[0]).prefix(10))&to=\(forms.text(bounds[bounds.count - 1]).prefix(19).replacing(" ", with: "T"))"
         let drawn = try forms.intervals(html: server.get("/occupancy?every=\(every)&\(dates)"))
         #expect(
             drawn.filter { $0.cells[0] != "-" } == SiteModel.Expected.rows(truth, forms).filter { $0.cells[0] != "-" })

@@ -67,7 +67,7 @@ import Testing
         #expect(csv.count == json.count + 2)
         for (record, row) in zip(csv.dropFirst(), json) {
             let fields = record.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            #expect(fields.count == 11)
+            #expect(fields.count == 13)
             #expect(Int(fields[4]) == row.peak && Double(fields[5]) == row.mean && Int(fields[6]) == row.arrivals)
             #expect(Int(fields[7]) == row.departures && Int(fields[8]) == row.distinct)
             let unknown = Double(row.to - row.from - row.known) / Double(row.to - row.from)
@@ -75,7 +75,7 @@ import Testing
         }
         // The table makes one row of a night; what it tells of comings and goings is all the same.
         let table = try site.tell(["occupancy", "--every", "1h"] + places).lines.filter { $0.hasPrefix("2026-") }
-        let cells = table.map { $0.dropFirst(36).split(separator: " ").map { Int($0) ?? 0 } }
+        let cells = table.map { $0.dropFirst(42).split(separator: " ").map { Int($0) ?? 0 } }
         #expect(cells.allSatisfy { $0.count >= 5 })
         #expect(cells.reduce(0) { $0 + $1[2] } == json.reduce(0) { $0 + ($1.arrivals ?? 0) })
         #expect(cells.reduce(0) { $0 + $1[3] } == json.reduce(0) { $0 + ($1.departures ?? 0) })

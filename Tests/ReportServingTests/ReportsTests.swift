@@ -34,6 +34,10 @@ import Testing
         for (query, arguments) in [
             ("", []), ("?condition=staff", ["--condition=staff"]),
             ("?from=2026-11-21T00:10Z&condition=staff", ["--from=2026-11-21T00:10Z", "--condition=staff"]),
+            // In a query a plus means a space.
+            ("?from=2026-11-21T01:10+01:00", ["--from=2026-11-21T01:10+01:00"]),
+            ("?from=2026-11-21%2001:10:00%20%2B0100", ["--from=2026-11-21 01:10:00 +0100"]),
+            ("?to=2026-11-21%2000:10", ["--to=2026-11-21 00:10"]),
         ] {
             let answer = try await world.get("/api/v1/\(command)\(query)")
             #expect(answer.head.hasPrefix("HTTP/1.1 200"), "\(answer)")
@@ -95,6 +99,9 @@ import Testing
         let page = try await world.get("/visits?from=1999-01-01&to=1999-01-02")
         #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("nothing is known of the time"), "\(page)")
         #expect(page.body.contains("value=\"1999-01-01\""))
+        let invalid = try await world.get("/api/v1/visits?to=2026-09-31")
+        #expect(
+            invalid.head.hasPrefix("HTTP/1.1 400") && invalid.body.contains("--to is 2026-09-31; 2026-09 has 30 days"))
         // What stands in a query is a value, and never an option.
         let option = try await world.get("/api/v1/visits?condition=--help&from=")
         #expect(option.head.hasPrefix("HTTP/1.1 404") && option.body.contains("--help"), "\(option)")

@@ -177,7 +177,10 @@ final class Peer {
     }
 
     /// Whether the last chunk has come (RFC 9112 §7.1).
-    var isAtEndOfChunks: Bool { received[max(0, received.count - 5)...].elementsEqual("0\r\n\r\n".utf8) }
+    var isAtEndOfChunks: Bool {
+        // The text of a chunk can end like that too.
+        received[max(0, received.count - 5)...].elementsEqual("0\r\n\r\n".utf8) && chunks.isWhole
+    }
 
     var isAnswered: Bool {
         read()
@@ -189,8 +192,10 @@ final class Peer {
     }
 
     /// What the chunks hold that have come whole (RFC 9112 §7.1).
-    var dechunked: String {
-        guard let head = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
+    var dechunked: String { String(decoding: chunks.octets, as: UTF8.self) }
+
+    private var chunks: (octets: [UInt8], isWhole: Bool) {
+        guard let head = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return ([], false) }
         var octets: [UInt8] = []
         var place = head.upperBound
         while let end = received[place...].firstIndex(of: 0x0D),
@@ -199,8 +204,9 @@ final class Peer {
         {
             octets += received[end + 2..<end + 2 + size]
             place = end + 2 + size + 2
+            if size == 0 { return (octets, true) }
         }
-        return String(decoding: octets, as: UTF8.self)
+        return (octets, false)
     }
 
     /// The server-sent events that have come whole.

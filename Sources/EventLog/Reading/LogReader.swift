@@ -145,15 +145,17 @@ public struct LogReader {
     private static let damagesMax = 10
 
     /// A file, and the place on the command line that brought it.
-    private struct Source {
+    struct Source {
         var path: FilePath
         var place: Int
     }
 
-    private let places: [FilePath]
+    let places: [FilePath]
     private let folders: [FilePath]
-    private let sources: [Source]
-    private let files: any FileSystemCalls
+    let sources: [Source]
+    let files: any FileSystemCalls
+    // What the clock lines say, if `dates` has looked for them.
+    var stamping: Restamping?
 
     /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.
     ///
@@ -207,12 +209,12 @@ public struct LogReader {
         _ types: Types, sightings: Bool = true, progress: (Int, Int) -> Void = { _, _ in },
         _ body: (LogLine) throws -> Bool
     ) throws {
-        var stamping = Restamping()
         (position, damagedLines, newerLines, repeatedLines, lines) = (0, 0, 0, 0, 0)
         damages = []
-        // First what the clock lines say of the dates before them.
+        // A second call of this function reads the clock lines again: there may be new ones.
+        let stamping = try self.stamping ?? stamp()
+        self.stamping = nil
         let paths = sources.map(\.path)
-        for path in paths { try stamping.note(clockLinesOf: path, files) }
         readProofs(stamping)
         var familiar: Set<Int> = []
         var boot = Boot()
@@ -248,7 +250,7 @@ public struct LogReader {
         repeatedLines = repeated
     }
 
-    private mutating func readProofs(_ stamping: Restamping) {
+    mutating func readProofs(_ stamping: Restamping) {
         (proofs, proofTroubles) = ([], [])
         for folder in folders {
             let path = folder.appending(AliveFile.name)

@@ -1,0 +1,233 @@
+package import BeaconMonitoring
+import BluetoothLE
+
+/// A date that a person gave, and the one or two instants that it means.
+package struct GivenDate: Sendable, Hashable {
+    /// Which instant is taken if clocks show the date twice.
+    package enum Occurrence: Sendable, Hashable {
+        case first
+        case second
+    }
+
+    /// An error in a date; its description says what is expected.
+    package enum Invalid: Error, Hashable, CustomStringConvertible {
+        /// The text has none of the forms.
+        case malformed
+        /// The year is not within 1970…2200.
+        case yearOutOfRange
+        /// There is no such month.
+        case noSuchMonth
+        /// The month, `2026-09`, has only so many days.
+        case noSuchDay(month: String, days: Int)
+        /// There is no such time of the day.
+        case noSuchTime
+        /// There is no such offset.
+        case noSuchOffset
+        /// The zone's clocks never show it: they go from one time to the other.
+        case skipped(from: String, to: String)
+
+        package var description: String {
+            switch self {
+            case .malformed:
+                "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+            case .yearOutOfRange: "years are 1970…2200"
+            case .noSuchMonth: "months are 01…12"
+            case .noSuchDay(let month, let days): "\(month) has \(days) days"
+            case .noSuchTime: "hours are 00…23, minutes and seconds 00…59"
+            case .noSuchOffset: "offsets from UTC are -23:59…+23:59"
+            case .skipped(let from, let to):
+                "clocks do not show this time: they go from \(from) to \(to)"
+            }
+        }
+    }
+
+    /// The text as it was given.
+    package let text: String
+    /// The only instant, or the first of two.
+    package let first: WallDate
+    /// The second instant, if clocks show the date twice.
+    package let second: WallDate?
+
+    /// Reads a date in the zone of `time`: `2026-11-21`, `2026-11-21T09:00`, `2026-11-21 09:00:30.5`, or with `Z`, `+01:00`,
+    /// `+0100` or `+01` at the end at that offset.
+    ///
+    /// A day without a time means its first instant.
+    /// - Throws: ``Invalid`` if `text` is not such a date, or if there is no such date.
+    package init(_ text: String, in time: VisitsTime) throws(Invalid) {
+        var parser = Parser(text)
+        let day = try parser.day()
+        self.text = text
+        guard !parser.isAtEnd else {
+            first = try Self.start(ofDay: day, in: time)
+            second = nil
+            return
+        }
+        if let offset = try parser.offset() {
+            first = WallDate(microseconds: (day * 86_400 - offset) * 1_000_000)
+            second = nil
+            return
+        }
+        let (local, fraction) = try parser.time(of: day)
+        let instants: [Int64]
+        if let offset = try parser.offset() {
+            instants = [local - offset]
+        } else {
+            guard parser.isAtEnd else { throw .malformed }
+            instants = time.instants(local: local)
+        }
+        guard let first = instants.first else { throw Self.skipped(local, in: time) }
+        self.first = WallDate(microseconds: first * 1_000_000 + fraction)
+        second = instants.count > 1 ? WallDate(microseconds: instants[1] * 1_000_000 + fraction) : nil
+    }
+
+    /// Returns the instant that is taken.
+    package func date(_ occurrence: Occurrence) -> WallDate { occurrence == .first ? first : second ?? first }
+
+    /// Returns which instant was taken and how to give the other, if there are two.
+    package func ambiguity(of option: String, taken: Occurrence, in time: VisitsTime) -> AmbiguousDate? {
+        guard let second else { return nil }
+        return AmbiguousDate(option: option, text: text, first: first, second: second, taken: taken, time: time)
+    }
+
+    private static func start(ofDay day: Int64, in time: VisitsTime) throws(Invalid) -> WallDate {
+        let start = time.start(ofDay: day)
+        guard time.day(atSecond: start) == day else { throw skipped(day * 86_400, in: time) }
+        return WallDate(microseconds: start * 1_000_000)
+    }
+
+    /// That a zone's clocks do not show a local time, with the times between which it lies.
+    private static func skipped(_ local: Int64, in time: VisitsTime) -> Invalid {
+        // The first instant at which clocks show a later time.
+        var (low, high) = (local - 2 * 86_400, local + 2 * 86_400)
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if middle + time.offset(atSecond: middle) > local { high = middle } else { low = middle }
+        }
+        func text(_ second: Int64) -> String {
+            let date = WallDate(microseconds: second * 1_000_000)
+            return "\(time.plainText(date)) \(time.zone(at: date))"
+        }
+        return .skipped(from: text(low), to: text(high))
+    }
+}
+
+extension VisitsTime {
+    /// Returns the instants at which clocks show a local time: none, one or two. All are in seconds since 1970, the local time
+    /// on the zone's clock.
+    func instants(local: Int64) -> [Int64] {
+        isUTC ? [local] : CivilDate.instants(local: local) { offset(atSecond: $0) }
+    }
+}
+
+/// A date that clocks show twice, and the instant that a report took for it.
+package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
+    /// The option, without hyphens: `from`.
+    package let option: String
+    /// The date as it was given.
+    package let text: String
+    /// The instant that was taken.
+    package let taken: WallDate
+    /// The other instant.
+    package let other: WallDate
+    /// The same in words, with the other instant as it can be given.
+    package let description: String
+
+    fileprivate init(
+        option: String, text: String, first: WallDate, second: WallDate, taken: GivenDate.Occurrence, time: VisitsTime
+    ) {
+        self.option = option
+        self.text = text
+        (self.taken, other) = taken == .first ? (first, second) : (second, first)
+        func full(_ date: WallDate) -> String {
+            let (text, offset) = time.fields(date)
+            return text.replacing(" ", with: "T") + offset
+        }
+        description =
+            "\(option) is \(text), which clocks show twice; the \(taken) was taken, \(full(self.taken)); "
+            + "the other is \(full(other))"
+    }
+}
+
+/// Reads the parts of a date from the left.
+private struct Parser {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = text[...].utf8 }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// `2026-11-21`, as days since 1970.
+    mutating func day() throws(GivenDate.Invalid) -> Int64 {
+        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
+            throw .malformed
+        }
+        guard 1970...2200 ~= year else { throw .yearOutOfRange }
+        guard 1...12 ~= month else { throw .noSuchMonth }
+        guard let days = CivilDate.existingDay(year: year, month: month, day: day) else {
+            throw .noSuchDay(
+                month: "\(year)-\(VisitsTime.two(month))", days: CivilDate.daysInMonth(year: year, month: month))
+        }
+        return Int64(days)
+    }
+
+    /// `T09:00`, ` 09:00:30.5`: whole seconds since 1970 on the same clock, and microseconds.
+    mutating func time(of day: Int64) throws(GivenDate.Invalid) -> (Int64, Int64) {
+        guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2) else {
+            throw .malformed
+        }
+        var (second, fraction): (Int, Int64) = (0, 0)
+        if take(":") {
+            guard let seconds = number(2) else { throw .malformed }
+            second = seconds
+            if take(".") {
+                guard let first = rest.first, 0x30...0x39 ~= first else { throw .malformed }
+                var scale: Int64 = 100_000
+                while let digit = rest.first, 0x30...0x39 ~= digit {
+                    fraction += Int64(digit - 0x30) * scale
+                    scale /= 10
+                    rest = rest.dropFirst()
+                }
+            }
+        }
+        guard hour < 24, minute < 60, second < 60 else { throw .noSuchTime }
+        return (day * 86_400 + Int64(hour * 3600 + minute * 60 + second), fraction)
+    }
+
+    /// `Z`, `+01:00`, ` +0100`, and then the end: seconds ahead of UTC. `nil` at the end, and where a time begins.
+    mutating func offset() throws(GivenDate.Invalid) -> Int64? {
+        if rest.isEmpty { return nil }
+        let before = rest
+        _ = take(" ")
+        if take("Z") || take("z") {
+            guard rest.isEmpty else { throw .malformed }
+            return 0
+        }
+        let isBehind = take("-")
+        guard isBehind || take("+") else {
+            rest = before
+            return nil
+        }
+        guard let hours = number(2) else { throw .malformed }
+        let hasMinutes = take(":") || !rest.isEmpty
+        guard let minutes = hasMinutes ? number(2) : 0, rest.isEmpty else { throw .malformed }
+        guard hours < 24, minutes < 60 else { throw .noSuchOffset }
+        return Int64(hours * 3600 + minutes * 60) * (isBehind ? -1 : 1)
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard let first = rest.first, UInt32(first) == character.value else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private mutating func number(_ count: Int) -> Int? {
+        guard rest.count >= count else { return nil }
+        var number = 0
+        for digit in rest.prefix(count) {
+            guard 0x30...0x39 ~= digit else { return nil }
+            number = number * 10 + Int(digit - 0x30)
+        }
+        rest = rest.dropFirst(count)
+        return number
+    }
+}

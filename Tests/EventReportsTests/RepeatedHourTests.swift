@@ -1,0 +1,278 @@
+import Foundation
+import ProgramSupport
+import Testing
+
+/// Reports of nights in which clocks change, and dates that clocks show twice or never.
+@Suite struct RepeatedHourTests {
+    private let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    /// The night of 2025-10-26 in Vienna. The timeline begins at 02:00 +0200; at 3600 clocks go from 03:00 back to 02:00.
+    private func night() throws -> String {
+        var writer = LineWriter()
+        writer.offset = 1_761_436_800
+        writer.started(0)
+        writer.stay("staff", 600, 1200, minor: 1)
+        writer.stay("staff", 1800, 5400, minor: 3)
+        writer.stay("staff", 6000, 7200, minor: 2)
+        return try scratch.folder(writer, alive: writer.alive(10_800))
+    }
+
+    private func visits(_ arguments: String..., zone: String = "Europe/Vienna") throws -> Ending {
+        let ending = try Gateway.run(["visits", "--zone", zone] + arguments)
+        #expect(ending.status == 0, "\(ending.errors)")
+        return ending
+    }
+
+    @Test func `a visit over the repeated hour does not seem to end when it began, in the table`() throws {
+        let ending = try visits(night())
+        #expect(ending.errors == "")
+        #expect(
+            ending.text == """
+                  LINE  ARRIVAL                    LAST HEARD                     DURATION  WHO                             HEARD    RSSI  END
+                     4  2025-10-26 02:10:00 +0200  2025-10-26 02:20:00 +0200       0:10:00  staff 1/1                           7   -66.7  left
+                     7  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3                           7   -66.7  left
+                    10  2025-10-26 02:40:00 +0100  2025-10-26 03:00:00 +0100       0:20:00  staff 1/2                           7   -66.7  left
+
+                Totals of beacons:
+                  staff 1/1                         1 visit, 0:10:00
+                  staff 1/2                         1 visit, 0:20:00
+                  staff 1/3                         1 visit, 1:00:00
+
+                The files begin at 2025-10-26 02:00:00 +0200.
+                As of 2025-10-26 04:00:00 +0100: g was last known to be alive then.
+
+                Times are local, +0200, from 2025-10-26 02:00:00 on +0100.
+
+                """)
+    }
+
+    @Test func `the offsets of arrival and departure are the last columns of CSV, whatever the range`() throws {
+        let uuid = Log.uuid
+        let row = "7,-80,-66.7,-60,left,beacon,g"
+        #expect(
+            try visits("--csv", night()).text.components(separatedBy: "\r\n") == [
+                "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
+                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,"
+                    + "arrival_offset,departure_offset",
+                "site,staff,\(uuid),1,1,2025-10-26 02:10:00,2025-10-26 02:20:00,600.0,\(row),4,false,false,,,0.1667,+02:00,+02:00",
+                "site,staff,\(uuid),1,3,2025-10-26 02:30:00,2025-10-26 02:30:00,3600.0,\(row),7,false,false,,,1.0000,+02:00,+01:00",
+                "site,staff,\(uuid),1,2,2025-10-26 02:40:00,2025-10-26 03:00:00,1200.0,\(row),10,false,false,,,0.3333,+01:00,+01:00",
+                "",
+            ])
+        let utc = try Gateway.run("visits", "--csv", "--utc", night()).text.components(separatedBy: "\r\n")
+        #expect(utc[2].contains(",2025-10-26 00:30:00,2025-10-26 01:30:00,") && utc[2].hasSuffix(",+00:00,+00:00"))
+    }
+
+    @Test func `the page has the offsets in its rows, its bars and its title`() throws {
+        let page = try visits("--html=-", night()).text
+        #expect(page.contains("<td>2025-10-26 02:30:00 +0200</td><td>2025-10-26 02:30:00 +0100</td><td>1:00:00</td>"))
+        #expect(page.contains("<title>2025-10-26 02:30:00 +0200 – 2025-10-26 02:30:00 +0100</title>"))
+        #expect(page.contains("<title>Visits 2025-10-26 02:10:00 +0200 – 2025-10-26 04:00:00 +0100</title>"))
+        #expect(page.contains("+0100 · +0200, from 2025-10-26 02:00:00 on +0100 ·"))
+    }
+
+    @Test func `a range without a change has no offsets in its rows`() throws {
+        let ending = try visits("--from", "2025-10-26T03:00", night())
+        #expect(ending.text.contains("\nTimes are local, +0100.\n"), "\(ending.text)")
+        #expect(ending.text.contains("    10  began before         2025-10-26 03:00:00  "))
+        // The files begin before the range: at another offset.
+        #expect(ending.text.contains("The files begin at 2025-10-26 02:00:00 +0200.\n"))
+        let before = try visits("--to", "2025-10-26T02:30+02:00", night())
+        #expect(before.text.contains("     4  2025-10-26 02:10:00  2025-10-26 02:20:00  "), "\(before.text)")
+        #expect(before.text.contains("As of 2025-10-26 04:00:00 +0100: g was"))
+        let utc = try Gateway.run("visits", "--utc", night()).text
+        #expect(utc.contains("     7  2025-10-26 00:30:00  2025-10-26 01:30:00  ") && !utc.contains("+0"))
+    }
+
+    @Test func `occupancy has the offset of both ends of an interval over the change, and in CSV of all`() throws {
+        func occupancy(_ form: String...) throws -> Ending {
+            try Gateway.run(["occupancy", "--zone", "Europe/Vienna", "--every", "30m"] + form + [night()])
+        }
+        let ending = try occupancy()
+        #expect(
+            ending.text == """
+                TIME                                        MOST     MEAN    IN   OUT DIFFERENT  NOT KNOWN
+                """.replacing(" DIFFERENT", with: "   BEACONS") + """
+
+                    2025-10-26 02:00–02:30 +0200                   1     0.33     1     1         1
+                    2025-10-26 02:30 +0200–02:00 +0100             1     1.00     1     0         1
+                    2025-10-26 02:00–02:30 +0100                   1     1.00     0     0         1
+                    2025-10-26 02:30–03:00 +0100                   1     0.67     1     1         2
+                    2025-10-26 03:00–03:30 +0100                   1     0.00     0     1         1
+                    2025-10-26 03:30–04:00 +0100                   0     0.00     0     0         0
+
+                    The files begin at 2025-10-26 02:00:00 +0200.
+                    As of 2025-10-26 04:00:00 +0100: g was last known to be alive then.
+                    Times are local, +0200, from 2025-10-26 02:00:00 on +0100.
+
+                    """)
+        let records = try occupancy("--csv").text.components(separatedBy: "\r\n")
+        #expect(records[0].hasSuffix(",not_known,partly_known,from_offset,to_offset"))
+        #expect(
+            records[2].hasPrefix("2025-10-26 02:30:00,2025-10-26 02:00:00,") && records[2].hasSuffix(",+02:00,+01:00"))
+        let page = try occupancy("--html=-").text
+        #expect(page.contains("<tr><td>2025-10-26 02:30 +0200–02:00 +0100</td>"))
+    }
+
+    @Test func `who is here is told with offsets if the clocks changed since somebody came`() throws {
+        var writer = LineWriter()
+        // 2025-10-25 22:00 +0200 until 2025-10-26 03:00 +0100.
+        writer.offset = 1_761_422_400
+        writer.started(0)
+        writer.event("staff", "satisfied", 600, minor: 1, seen: 600)
+        let path = try scratch.folder(writer, alive: writer.alive(21_600))
+        let ending = try visits("--now", path)
+        #expect(
+            ending.text.contains("     3  2025-10-25 22:10:00 +0200  2025-10-25 22:10:00 +0200  1/1"), "\(ending.text)")
+        #expect(ending.text.contains("not known since 2025-10-26 03:00:00 +0100\n"))
+        #expect(ending.text.contains("Times are local, +0200, from 2025-10-26 02:00:00 on +0100, from "))
+        let records = try visits("--now", "--csv", path).text.components(separatedBy: "\r\n")
+        #expect(records[0].hasSuffix(",gateway,sequence,since_offset,last_heard_offset,not_known_since_offset"))
+        #expect(records[1].hasSuffix(",g,3,+02:00,+02:00,+01:00"))
+    }
+
+    @Test func `an explanation has the offset of each time that is not at the offset of its event`() throws {
+        let ending = try Gateway.run("explain", "--zone", "Europe/Vienna", "7", night())
+        #expect(
+            ending.text.hasPrefix(
+                "Line 7: “staff”, beacon \(Log.uuid)/1/3 became unsatisfied at 2025-10-26 02:30:30.000.\n"))
+        #expect(ending.text.contains("hci0: listening since 2025-10-26 02:00:00.000 +0200"), "\(ending.text)")
+        #expect(ending.text.hasSuffix("\nTimes are local, +0100.\n"))
+    }
+
+    // MARK: dates that clocks show twice
+
+    @Test func `--from takes the first of two instants and --to the second, and both are reported`() throws {
+        let ending = try visits("--from", "2025-10-26T02:30", "--to", "2025-10-26 02:30:00", night())
+        #expect(
+            ending.errors == """
+                --from is 2025-10-26T02:30, which clocks show twice; the first was taken, 2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00
+                --to is 2025-10-26 02:30:00, which clocks show twice; the second was taken, 2025-10-26T02:30:00+01:00; the other is 2025-10-26T02:30:00+02:00
+
+                """)
+        #expect(
+            ending.text.contains(
+                "     7  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3"))
+        // An explicit offset takes the other one, and there is nothing to report.
+        for (from, duration) in [("2025-10-26T02:30+01:00", nil), ("2025-10-26T02:15+02:00", "0:05:00")]
+            as [(String, String?)]
+        {
+            let exact = try visits("--from", from, "--to", "2025-10-26T03:30", night())
+            #expect(exact.errors == "")
+            #expect(exact.text.contains("staff 1/1") == (duration != nil) && exact.text.contains(duration ?? "0:20:00"))
+        }
+    }
+
+    @Test func `whichever zone and call came before, the same date means the same instant`() throws {
+        // mktime(3) with an unknown tm_isdst takes the rule of the call before.
+        let both = try visits("--from", "2025-10-26T02:10", "--to", "2025-10-26T02:20", "--json", night()).lines.map(
+            object)
+        #expect(both.filter { $0["kind"] as? String == "visit" }.count == 2)
+        for command in ["visits", "occupancy"] {
+            let lines = try Gateway.run(
+                command, "--zone", "Europe/Vienna", "--from", "2025-10-26T02:10", "--to", "2025-10-26T02:20", "--json",
+                night())
+            #expect(lines.lines.count { $0.contains("ambiguousDate") } == 2)
+            let valid = try Schema.validate(Array(lines.output), ["--kind", "reports"])
+            #expect(valid.status == 0, "\(valid.errors)")
+        }
+        let dates = both.filter { $0["kind"] as? String == "ambiguousDate" }
+        #expect(dates.map { $0["option"] as? String } == ["from", "to"])
+        #expect(dates.map { $0["text"] as? String } == ["2025-10-26T02:10", "2025-10-26T02:20"])
+        #expect(dates.map { $0["taken"] as? String } == ["2025-10-26T00:10:00.000000Z", "2025-10-26T01:20:00.000000Z"])
+        #expect(dates.map { $0["other"] as? String } == ["2025-10-26T01:10:00.000000Z", "2025-10-26T00:20:00.000000Z"])
+        // One more date in summer, or in winter, changes nothing: up to 01:20 UTC it is 50 minutes.
+        for from in ["2025-07-01", "2025-03-01", "2025-10-26T01:59"] {
+            let told = try visits("--from", from, "--to", "2025-10-26T02:20", night())
+            #expect(told.text.contains("  goes on                         0:50:00  staff 1/3"), "\(told.text)")
+        }
+    }
+
+    @Test func `explain --at takes the second, erase --before the first, and the page says so too`() throws {
+        let at = try Gateway.run("explain", "staff", "--zone", "Europe/Vienna", "--at", "2025-10-26T02:15", night())
+        #expect(at.text.hasPrefix("Line 6: "), "\(at.text)")
+        #expect(at.errors.hasPrefix("--at is 2025-10-26T02:15, which clocks show twice; the second was taken, "))
+        let erase = try run(
+            "/usr/bin/env",
+            [
+                "TZ=Europe/Vienna", Gateway.path, "erase", "\(Log.uuid)/1/1", "--before", "2025-10-26T02:15", "--csv",
+                "--dry-run", night(),
+            ])
+        #expect(erase.errors.hasPrefix("--before is 2025-10-26T02:15, which clocks show twice; the first was taken, "))
+        #expect(erase.text.contains(",true,2025-10-26 02:15:00,1,0,1,0,"), "\(erase.text)")
+        #expect(erase.text.firstMatch(of: #/,\+02:00,\+0[12]:00\r\n$/#) != nil, "\(erase.text)")
+        let page = try visits("--from", "2025-10-26T02:30", "--html=-", night()).text
+        #expect(
+            page.contains(
+                "<p class=\"range\">from is 2025-10-26T02:30, which clocks show twice; the first was taken, "
+                    + "2025-10-26T02:30:00+02:00; the other is 2025-10-26T02:30:00+01:00.</p>"))
+    }
+
+    @Test func `queries to serve take the same instants, and the answers report it`() async throws {
+        let server = try await SiteServer(scratch, folder: night())
+        defer { server.end() }
+        let hour = "from=2025-10-26T02:30&to=2025-10-26T02:30"
+        let lines = try server.lines("/api/v1/visits?\(hour)").lines.map(object)
+        #expect(lines.first { $0["kind"] as? String == "visit" }?["sequence"] as? Int == 7)
+        let dates = lines.filter { $0["kind"] as? String == "ambiguousDate" }
+        #expect(dates.map { $0["taken"] as? String } == ["2025-10-26T00:30:00.000000Z", "2025-10-26T01:30:00.000000Z"])
+        for page in ["visits", "occupancy"] {
+            let page = try server.get("/\(page)?\(hour)")
+            #expect(
+                page.contains(
+                    "from is 2025-10-26T02:30, which clocks show twice; the first was taken, 2025-10-26T02:30:00+02:00")
+            )
+            #expect(page.contains("to is 2025-10-26T02:30, which clocks show twice; the second was taken, "))
+        }
+        let second = try server.lines("/api/v1/visits?from=2025-10-26T02:45+01:00").lines.map(object)
+        #expect(second.filter { $0["kind"] as? String == "visit" }.map { $0["sequence"] as? Int } == [10])
+        #expect(!second.contains { $0["kind"] as? String == "ambiguousDate" })
+    }
+
+    // MARK: dates that do not exist
+
+    @Test(arguments: [
+        ("2026-09-31", "2026-09 has 30 days"),
+        ("2025-10-26T10:00:99", "hours are 00…23, minutes and seconds 00…59"),
+        (
+            "2025-03-30T02:30",
+            "clocks do not show this time: they go from 2025-03-30 01:59:59 +0100 to 2025-03-30 03:00:00 +0200"
+        ),
+        (
+            "yesterday",
+            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+        ),
+    ])
+    func `a date that does not exist is refused by every option that takes one`(date: String, words: String) throws {
+        let path = try night()
+        for (option, arguments) in [
+            ("from", ["visits"]), ("to", ["visits"]), ("from", ["occupancy"]), ("to", ["occupancy"]),
+            ("at", ["explain", "staff"]),
+            ("before", ["erase", "\(Log.uuid)/1/1"]),
+        ] {
+            let ending = try run(
+                "/usr/bin/env", ["TZ=Europe/Vienna", Gateway.path] + arguments + ["--\(option)=\(date)", path])
+            #expect(ending.status == 64 && ending.output.isEmpty)
+            #expect(ending.errors.hasPrefix("Error: --\(option) is \(date); \(words)\n"), "\(ending.errors)")
+        }
+    }
+
+    @Test func `a day without a midnight begins with its first instant, and a day that a zone left out is refused`()
+        throws
+    {
+        var writer = LineWriter()
+        // 2018-11-03 23:30 in São Paulo; at midnight clocks went to 01:00.
+        writer.offset = 1_541_298_600
+        writer.started(0)
+        writer.stay("staff", 600, 3600, minor: 1)
+        let path = try scratch.folder(writer, alive: writer.alive(7200))
+        let ending = try visits("--from", "2018-11-04", path, zone: "America/Sao_Paulo")
+        #expect(ending.text.contains("began before         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
+        let apia = try Gateway.run("visits", "--zone", "Pacific/Apia", "--from", "2011-12-30", path)
+        #expect(
+            apia.errors.hasPrefix(
+                "Error: --from is 2011-12-30; clocks do not show this time: they go from 2011-12-29 23:59:59 -1000 to "
+                    + "2011-12-31 00:00:00 +1400\n"), "\(apia.errors)")
+    }
+}
