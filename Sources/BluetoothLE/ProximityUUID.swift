@@ -13,6 +13,9 @@ public struct ProximityUUID: Sendable, Hashable, Comparable {
         self.low = low
     }
 
+    /// The UUID with its bytes in reverse order, as btmon prints that of an iBeacon.
+    package var byteReversed: ProximityUUID { ProximityUUID(high: low.byteSwapped, low: high.byteSwapped) }
+
     /// The order of the octets, the first the most significant.
     @inlinable public static func < (left: ProximityUUID, right: ProximityUUID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low

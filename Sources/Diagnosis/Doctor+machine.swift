@@ -157,6 +157,9 @@ extension Doctor {
             let (what, remedy) = trouble.cut(at: "; ")
             find("broker", .wrong, "the gateway says: \(what)", remedy: remedy ?? "beacon-gateway status")
         }
+        for reversed in daemon.reversedUUIDs {
+            find("conditions", .warning, reversed.summary, remedy: reversed.remedy)
+        }
         guard let diagnostics = daemon.diagnostics, !diagnostics.isEmpty else {
             return find("daemon", .ok, "the gateway runs")
         }

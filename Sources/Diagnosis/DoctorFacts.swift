@@ -132,6 +132,8 @@ package enum DoctorFacts {
         package var diagnostics: Diagnostics?
         /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
         package var brokerTrouble: String?
+        /// The conditions whose UUID has its bytes in reverse order; empty if it was not asked.
+        package var reversedUUIDs: [ReversedUUID] = []
 
         /// A daemon as it was found; where it was not asked, nothing is known of its flags and its broker.
         package init(

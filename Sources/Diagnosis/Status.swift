@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BluetoothLE
 package import CommandSupport
 import EventLog
 import GatewayConfiguration
@@ -128,6 +129,24 @@ package struct Status: Sendable {
             if !isEscaped { trouble.append(character) }
         }
         return nil
+    }
+
+    /// Returns the conditions of the gateway behind a socket whose UUID has its bytes in reverse order.
+    static func reversedUUIDs(at socket: String) -> [ReversedUUID] {
+        guard case .octets(let answer) = try? UnixSocket.ask(socket, atMost: octetsMax) else { return [] }
+        return reversedUUIDs(in: Array(answer.prefix { $0 != 0x0A }))
+    }
+
+    /// Returns the same from a gateway's status, a JSON object; what is invalid is passed over.
+    static func reversedUUIDs(in json: [UInt8]) -> [ReversedUUID] {
+        var text = JSONText(json)
+        guard text.parse() else { return [] }
+        return text.elements(of: text.find("reversedUUIDs", in: 0)).compactMap { place in
+            guard let identifier = text.string(text.find("identifier", in: place)),
+                let received = text.string(text.find("received", in: place)).flatMap({ ProximityUUID($0) })
+            else { return nil }
+            return ReversedUUID(identifier: identifier, received: received)
+        }
     }
 
     /// What the last gateway left, where there was one.

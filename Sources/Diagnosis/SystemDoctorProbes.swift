@@ -17,6 +17,8 @@ package struct SystemDoctorProbes: DoctorProbes {
     package var daemonDiagnostics: ((String) -> Diagnostics?)?
     /// Asks the daemon behind a status socket why its broker does not take what it publishes. Without one, nothing is known.
     package var daemonBrokerTrouble: ((String) -> String?)?
+    /// Asks the daemon behind a status socket for the conditions whose UUID is reversed. Without one, none is known.
+    package var daemonReversedUUIDs: ((String) -> [ReversedUUID])?
     // Where sysfs and procfs are; a test has its own.
     let system: String
     let processes: String
@@ -27,6 +29,7 @@ package struct SystemDoctorProbes: DoctorProbes {
         busRefusal = { SystemBus.refusal() }
         daemonDiagnostics = Status.diagnostics(at:)
         daemonBrokerTrouble = Status.brokerTrouble(at:)
+        daemonReversedUUIDs = Status.reversedUUIDs(at:)
     }
 
     init(system: String, processes: String) {
@@ -219,8 +222,10 @@ package struct SystemDoctorProbes: DoctorProbes {
             daemon.isForbidden = failure == .permissionDenied
             return daemon
         }
-        return DoctorFacts.Daemon(
+        var daemon = DoctorFacts.Daemon(
             isRunning: true, diagnostics: daemonDiagnostics?(statusSocket),
             brokerTrouble: daemonBrokerTrouble?(statusSocket))
+        daemon.reversedUUIDs = daemonReversedUUIDs?(statusSocket) ?? []
+        return daemon
     }
 }

@@ -26,6 +26,16 @@ extension Daemon {
         }
     }
 
+    /// Logs the conditions whose UUID turned out to have its bytes in reverse order, each once.
+    func noteReversed() {
+        let found = monitor.engine.reversedUUIDs
+        guard found != saidReversed else { return }
+        for reversed in found where !saidReversed.contains(reversed) {
+            log(.uuidReversed, "\(reversed.summary); \(reversed.remedy)")
+        }
+        saidReversed = found
+    }
+
     /// Does what follows from how the scanners stand: gives up capabilities, and tells systemd.
     func noteStanding() {
         guard let status = supervisor?.status else { return }

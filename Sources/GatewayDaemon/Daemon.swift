@@ -51,6 +51,8 @@ package final class Daemon {
     /// Whether something became of an adapter or a way of hearing since the status was last said.
     var statusIsStale = true
     var saidTrouble: String?
+    /// The reversed UUIDs that were logged.
+    var saidReversed: [ReversedUUID] = []
     var reloads = 0
     var statusServer: StatusServer?
     /// The broker's side, where one is configured.
@@ -257,6 +259,7 @@ package final class Daemon {
         journal.commit(at: loop.now)
         updatePublishing()
         noteTrouble()
+        noteReversed()
         for remark in journal.drainRemarks() { log(.eventFilesRemark, remark) }
         if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
         if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }

@@ -43,6 +43,7 @@ extension StatusReport {
                 if let beacons = present[condition.identifier] { lines.append("    \(Self.words(beacons, names))") }
             }
         }
+        for found in monitor.engine.reversedUUIDs { lines.append("  \(found.summary); \(found.remedy)") }
         if let text = beaconsText { lines.append(text) }
         let day = journal.day()
         lines.append(

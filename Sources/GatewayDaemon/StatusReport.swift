@@ -61,6 +61,13 @@ struct StatusReport {
             json.write("started", WallDate(startTime, offset: clockOffset).lineText)
             json.write("state", scanning?.isListening ?? false ? "listening" : "waiting")
             json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
+            let reversed = monitor.engine.reversedUUIDs
+            if !reversed.isEmpty {
+                json.objects("reversedUUIDs", reversed) { json, found in
+                    json.write("identifier", found.identifier)
+                    json.write("received", "\(found.received)")
+                }
+            }
             json.objects("capabilities", needs) { json, need in
                 json.write("name", need.capability.name)
                 json.write("why", need.why)

@@ -43,6 +43,8 @@ package final class LiveScan: ScanHandler {
     private var advertisers = AdvertiserTable()
     private var reports: SignalMeter
     private var lastWords = ""
+    /// How many of the reversed UUIDs were reported.
+    private var reversedReported = 0
     private var failure: ExitFailure?
     private var signals: SignalWatch?
     private var keys: EventLoop.Watch?
@@ -135,6 +137,8 @@ package final class LiveScan: ScanHandler {
                 failure = ExitFailure(.cannotWrite, "standard output can't be written on: \(error)")
             }
         }
+        // The last words on a terminal are gone with its screen.
+        if terminal != nil { for found in beacons.reversed.found { log(.uuidReversed, Self.words(found)) } }
         let unlisted = beacons.unlisted + advertisers.unlisted
         if unlisted > 0 { log(.reportsNotListed, "\(unlisted) reports were of more than can be listed") }
         if skippedPages > 0, terminal == nil {
@@ -195,6 +199,7 @@ package final class LiveScan: ScanHandler {
     /// Writes the present page, where the last one has been taken.
     func show(at now: Instant) {
         supervisor?.drain()
+        reportReversed()
         guard output.waiting == 0 else {
             skippedPages += 1
             return
@@ -203,6 +208,13 @@ package final class LiveScan: ScanHandler {
         output.write((options.writesJSON ? json(at: now) : text(at: now)).utf8)
         if output.error != nil { loop.stop() }
     }
+
+    private func reportReversed() {
+        for found in beacons.reversed.found[reversedReported...] { note(.uuidReversed, Self.words(found)) }
+        reversedReported = beacons.reversed.found.count
+    }
+
+    private static func words(_ found: ReversedUUID) -> String { "\(found.summary); \(found.remedy)" }
 
     private func json(at now: Instant) -> String {
         let date = WallDate(now, offset: SystemMonitorClock().offset)

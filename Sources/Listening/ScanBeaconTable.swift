@@ -43,6 +43,8 @@ struct BeaconTable: Sendable {
     private let conditions: ScanConditions
     private let uuids: Set<ProximityUUID>
     private let names: BeaconNames
+    /// The conditions, and the UUIDs of interest, whose bytes are in reverse order.
+    private(set) var reversed = ReversedUUIDs()
 
     /// - Parameters:
     ///   - conditions: what beacons are held against.
@@ -68,9 +70,16 @@ struct BeaconTable: Sendable {
     /// An iBeacon of a report.
     mutating func heard(_ beacon: IBeacon, in report: AdvertisingReport, on adapter: Int, at time: Instant) {
         let identity = beacon.identity
-        guard uuids.isEmpty || uuids.contains(identity.uuid) else { return }
+        guard uuids.isEmpty || uuids.contains(identity.uuid) else {
+            if uuids.contains(identity.uuid.byteReversed) {
+                reversed.insert(ReversedUUID(identifier: nil, received: identity.uuid))
+            }
+            return
+        }
+        var isNew = false
         let index = table.heard(identity, report.rssi, at: time) {
-            Details(
+            isNew = true
+            return Details(
                 measuredPower: beacon.measuredPower, packedAddress: report.packedAddress, adapter: adapter,
                 conditions: conditions.matching(identity))
         }
@@ -78,6 +87,10 @@ struct BeaconTable: Sendable {
         table[index].measuredPower = beacon.measuredPower
         table[index].packedAddress = report.packedAddress
         table[index].adapter = adapter
+        guard isNew, table[index].conditions.isEmpty else { return }
+        for identifier in conditions.reversed(identity) {
+            reversed.insert(ReversedUUID(identifier: identifier, received: identity.uuid))
+        }
     }
 
     /// The beacons in range, the nearest first.

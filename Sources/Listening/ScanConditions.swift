@@ -28,6 +28,11 @@ struct ScanConditions: Sendable {
         }
     }
 
+    /// The identifiers of those that a beacon, which matches none, would match if the bytes of its UUID were reversed.
+    func reversed(_ beacon: BeaconIdentity) -> [String] {
+        matching(BeaconIdentity(uuid: beacon.uuid.byteReversed, major: beacon.major, minor: beacon.minor))
+    }
+
     /// The identifiers of those that `beacon` matches, in the order of the configuration.
     func matching(_ beacon: BeaconIdentity) -> [String] {
         guard !indices.isEmpty else { return [] }

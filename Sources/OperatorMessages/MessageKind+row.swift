@@ -255,6 +255,14 @@ extension MessageKind {
                 .warning, "0777604af2094d6c83eaeb1403e3addc",
                 "More beacons match a condition than max_beacons: raise it, or narrow the condition."
             )
+        case .uuidReversed:
+            (
+                .warning, "9b761436351c4ecf929ee6e6be40870b",
+                """
+                The UUID of a condition has the bytes of received beacons in reverse order, as btmon prints them. If these \
+                beacons are meant, set the condition's uuid to the one in the message.
+                """
+            )
         case .newBeaconsHeldBack:
             (
                 .warning, "8cab9eee221f4fa99659e77edfb37d48",

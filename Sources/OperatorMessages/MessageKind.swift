@@ -16,7 +16,7 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         hearingObstructed, hearingUnobstructed
     // What is monitored.
     case configurationApplied, configurationRefused, configurationPostponed, conditionNotMonitored,
-        beaconsDoNotFit, newBeaconsHeldBack, locationUnavailable, locationRemark, locationFound
+        beaconsDoNotFit, newBeaconsHeldBack, uuidReversed, locationUnavailable, locationRemark, locationFound
     // The event log.
     case linesNotKept, linesKeptAgain, eventFilesRemark, aliveNotTold, beaconForgotten, beaconNotForgotten
     // The broker.

@@ -347,6 +347,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         statistics.untracked = engine.untrackedBeacons
         statistics.displaced = engine.displacedBeacons
         statistics.refused = engine.refusedBeacons
+        statistics.reversedUUIDs = engine.reversedUUIDs
         try deliver(isUrgent: true)
         if let lastRecord { try lines.tellOfLife(at: lastRecord) }
     }

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 import BluetoothLE
 import Captures
 package import CommandSupport
@@ -306,7 +307,7 @@ package struct Replay {
         var statistics = counts.statistics
         statistics.add(handled)
         statistics.gaps = handled.gaps
-        var remarks = counts.remarks
+        var remarks = counts.remarks + handled.reversedUUIDs.map { "warning: \($0.summary); \($0.remedy)" }
         if statistics.unmonitored > 0 {
             remarks.append(
                 """

@@ -1,3 +1,4 @@
+import BeaconMonitoring
 package import BluetoothLE
 
 /// What a replay counted.
@@ -47,6 +48,8 @@ package struct ReplayStatistics: Sendable {
     package var displaced = 0
     /// How many times a beacon without a name was kept from entering (rule P5).
     package var refused = 0
+    /// The conditions whose UUID has its bytes in reverse order.
+    var reversedUUIDs: [ReversedUUID] = []
     /// The gaps between the sightings of each beacon.
     var gaps: GapTable?
 

@@ -1,4 +1,5 @@
 import BeaconMonitoring
+import BluetoothLE
 import Foundation
 import GatewayConfiguration
 import ProgramSupport
@@ -196,6 +197,30 @@ import Testing
         #expect(said.count == Diagnostics.names.count)
         #expect(doctor.flags == all)
         #expect(said.allSatisfy { $0.remedy != nil })
+    }
+
+    @Test func `a condition with a reversed UUID is a warning with the UUID to write`() throws {
+        let received = try #require(ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E"))
+        let doctor = try examine {
+            $0.daemonFacts.reversedUUIDs = [ReversedUUID(identifier: "badge", received: received)]
+        }
+        let finding = try #require(doctor.finding("conditions", .warning))
+        #expect(
+            finding.summary.hasPrefix(
+                "received beacons with the UUID \(received) match no condition; the uuid of condition badge"))
+        #expect(finding.remedy == "if these beacons are meant, set the uuid of badge to \(received)")
+        #expect(!doctor.isSomethingWrong)
+    }
+
+    @Test func `the reversed UUIDs of a status are read, whatever its other texts are`() throws {
+        let status =
+            #"{"gateway":"\"reversedUUIDs\":[","reversedUUIDs":[{"identifier":"a]\"}","received":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"},"#
+            + #"{"identifier":"b"},{"identifier":"c","received":"x"},7]}"#
+        let received = try #require(ProximityUUID("F7826DA6-4FA2-4E98-8024-BC5B71E0893E"))
+        #expect(Status.reversedUUIDs(in: Array(status.utf8)) == [ReversedUUID(identifier: "a]\"}", received: received)])
+        for text in ["", "{}", "[]", "7", #"{"reversedUUIDs":7}"#, #"{"reversedUUIDs":[{"identifier":"a"}"#] {
+            #expect(Status.reversedUUIDs(in: Array(text.utf8)) == [])
+        }
     }
 
     @Test func `one JSON object on one line`() throws {

@@ -79,6 +79,19 @@ import Testing
         #expect(report.page.contains("location\n  gpsd: no fix yet; gpsd is away\n"))
     }
 
+    @Test func `a condition with a reversed UUID is in the object and on the page`() throws {
+        let uuid = try #require(ProximityUUID(Self.uuid))
+        let report = try report(
+            "conditions: [{identifier: badge, uuid: \(uuid.byteReversed)}]", hearing: [1, 2],
+            scanning: scanning(adapters: 1))
+        let said = try object(report.json())["reversedUUIDs"] as? [[String: String]]
+        #expect(said == [["identifier": "badge", "received": Self.uuid]])
+        #expect(
+            report.page.contains(
+                "\n  received beacons with the UUID \(Self.uuid) match no condition; the uuid of condition badge"))
+        #expect(try object(self.report(conditions: 1, scanning: nil).json())["reversedUUIDs"] == nil)
+    }
+
     @Test func `list after list is left out of what is too long for a broker, conditions first, and it says so`() throws
     {
         let report = try report(conditions: 300, scanning: scanning(adapters: 60))

@@ -131,6 +131,29 @@ import Testing
         #expect(ScanConditions().matching(badge(2)) == [])
     }
 
+    @Test func `conditions and UUIDs of interest with reversed bytes are found once a beacon is received`() throws {
+        let uuid = badge(1).uuid
+        let scratch = try Scratch()
+        let path = try scratch.write(
+            "g.yaml",
+            """
+            conditions:
+              - {identifier: badge, uuid: \(uuid.byteReversed)}
+              - {identifier: right, uuid: \(uuid), minor: 3, major: 1}
+            """)
+        let conditions = ScanConditions(try ConfigurationFile.load(path, isReplay: false))
+        var table = BeaconTable(conditions: conditions)
+        hear(&table, badge(3), -60, 0)
+        #expect(table.reversed.found == [])
+        for second in 1...3 { hear(&table, badge(1), -60, Double(second)) }
+        hear(&table, badge(2), -60, 4)
+        #expect(table.reversed.found == [ReversedUUID(identifier: "badge", received: uuid)])
+        var wanted = BeaconTable(uuids: [uuid.byteReversed])
+        for second in 1...3 { hear(&wanted, badge(1), -60, Double(second)) }
+        #expect(wanted.reversed.found == [ReversedUUID(identifier: nil, received: uuid)])
+        #expect(wanted.count == 0)
+    }
+
     @Test func `only the UUIDs that were asked for are listed`() {
         var table = BeaconTable(uuids: [badge(1).uuid])
         hear(&table, badge(1), -60, 0)

@@ -118,6 +118,29 @@ final class PseudoTerminal {
         #expect(before.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO))
     }
 
+    @Test func `a reversed UUID is reported once, and on a terminal again after its screen is given back`() throws {
+        let words =
+            "received beacons with the UUID \(badge(1).uuid) are left out; --uuid has the same bytes in reverse order, as "
+            + "btmon prints them; if these beacons are meant, give --uuid \(badge(1).uuid)"
+        var said: [String] = []
+        let terminal = try PseudoTerminal(columns: 300, rows: 10)
+        try terminal.type("q")
+        _ = try run(
+            { $0.uuids = [badge(1).uuid.byteReversed] }, terminal: terminal, output: terminal.slave,
+            log: { if $0 == .uuidReversed { said.append($1) } }, more: { _, _ in })
+        #expect(said == [words])
+        #expect(terminal.pages().pages.last?.last == "q ends    \(words)")
+        let pipe = try FileDescriptor.pipe()
+        said = []
+        _ = try run(
+            { $0.uuids = [badge(1).uuid.byteReversed] }, output: pipe.writeEnd,
+            log: { if $0 == .uuidReversed { said.append($1) } },
+            more: { _, loop in Self.later(loop) { loop.stop() } })
+        #expect(said == [words])
+        try pipe.readEnd.close()
+        try pipe.writeEnd.close()
+    }
+
     @Test func `a terminal of the type dumb gets no escapes`() throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 24)
         #expect(ScanTerminal(input: terminal.slave, output: terminal.slave, type: "dumb") == nil)

@@ -28,6 +28,7 @@ import Testing
             .recovered, .capabilityNotDropped, .adapterGone, .adapterNotListening, .adapterSilent, .adapterNeedsStep,
             .reportsLost, .canarySilent, .duplicatesFiltered, .beaconTooRare, .scannerEnded, .scannerLimited,
             .hearingObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsHeldBack,
+            .uuidReversed,
             .locationRemark, .eventFilesRemark, .aliveNotTold, .brokerTrouble, .brokerExposed, .reportsNotListed,
             .reportsNotTaken, .servingNotReloaded, .certificateEnds,
         ]

@@ -107,6 +107,34 @@ import Testing
     }
 }
 
+/// A gateway that runs with a UUID that was copied from btmon.
+@Suite struct ReversedUUIDRunTests {
+    @Test func `the log, status and doctor report it, and a reload with the right UUID ends it`() throws {
+        let world = try LiveWorld()
+        func configure(_ uuid: String) throws -> String {
+            try world.write("g.yaml", world.configuration(conditions: "- {identifier: badge, uuid: \(uuid)}"))
+        }
+        let file = try configure("3e89e071-5bbc-2480-984e-a24fa66d82f7")
+        let gateway = try RunningGateway(world, configuration: file)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise()
+        let words =
+            "received beacons with the UUID \(LiveWorld.uuid) match no condition; the uuid of condition badge has"
+        try gateway.log.line(with: words)
+        let status = try gateway.status()
+        #expect(
+            status["reversedUUIDs"] as? [[String: String]] == [["identifier": "badge", "received": LiveWorld.uuid]])
+        try Schema.expectValid(Gateway.run("status", "--json", "--config", file).output, "--kind", "status")
+        #expect(try Gateway.run("doctor", "--config", file).text.contains(words))
+        _ = try configure(LiveWorld.uuid)
+        gateway.signal(SIGHUP)
+        try gateway.log.line(with: "badge")
+        try gateway.until("the condition has its UUID") { $0["reversedUUIDs"] == nil }
+        #expect(!(try Gateway.run("doctor", "--config", file).text.contains(words)))
+        #expect(gateway.end() == 0)
+    }
+}
+
 /// A reload of a gateway that runs.
 @Suite struct NamesReloadTests {
     private func visits(_ world: LiveWorld) throws -> [String] {

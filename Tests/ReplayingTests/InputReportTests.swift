@@ -118,6 +118,35 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(ending.errors == "4 records, 1 reports, 1 iBeacons: 4 events\n")
     }
 
+    // MARK: reversed UUIDs
+
+    private static let reversedWarning =
+        "warning: received beacons with the UUID F7826DA6-4FA2-4E98-8024-BC5B71E0893E match no condition; the uuid of "
+        + "condition badge has the same bytes in reverse order, as btmon prints them; if these beacons are meant, set the "
+        + "uuid of badge to F7826DA6-4FA2-4E98-8024-BC5B71E0893E\n"
+
+    @Test func `a condition's UUID that was copied from btmon is reported with the right one`() throws {
+        var capture = MonitorCapture()
+        for second in 1...3 { capture.record(3, at: Double(second), MonitorCapture.event(minor: 7)) }
+        let path = try scratch.write("a.btsnoop", capture.bytes)
+        let config = try scratch.write(
+            "rev.yaml", "conditions:\n  - identifier: badge\n    uuid: 3e89e071-5bbc-2480-984e-a24fa66d82f7\n")
+        let ending = try Gateway.replay(["--config", config, "--summary", path])
+        #expect(ending.errors == "3 records, 3 reports, 3 iBeacons: no events\n" + Self.reversedWarning)
+        #expect(try Gateway.replay(["--config", config, path]).errors == Self.reversedWarning)
+    }
+
+    @Test func `a UUID in the right order, or of other beacons, is not reported`() throws {
+        let log = try scratch.log("a", [Log.sighting("1"), Log.sighting("2", minor: 2)])
+        for uuid in [Log.uuid, "3e89e071-5bbc-2480-984e-a24fa66d82f8"] {
+            let config = try scratch.write("c.yaml", "conditions: [{identifier: badge, uuid: \(uuid)}]")
+            #expect(try Gateway.replay(["--config", config, log]).errors == "")
+        }
+        let config = try scratch.write(
+            "c.yaml", "conditions: [{identifier: badge, uuid: 3e89e071-5bbc-2480-984e-a24fa66d82f7, major: 2}]")
+        #expect(try Gateway.replay(["--config", config, log]).errors == "")
+    }
+
     // MARK: manufacturer data
 
     private static let beacon = "0215F7826DA64FA24E988024BC5B71E0893E00640007C5"

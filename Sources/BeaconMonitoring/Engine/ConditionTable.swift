@@ -50,6 +50,7 @@ struct ConditionState: Sendable {
 struct ConditionTable: Sendable {
     /// Finds those that a beacon matches.
     private(set) var lookup = ConditionLookup()
+    private(set) var reversed = ReversedUUIDs()
     private var states: ContiguousArray<ConditionState> = []
     private var matches: ContiguousArray<ConditionMatch> = []
     private var free: [ConditionIndex] = []
@@ -150,7 +151,9 @@ struct ConditionTable: Sendable {
     /// Puts a condition where sightings or fixes find it.
     mutating func link(_ condition: ConditionIndex) {
         switch states[condition.offset].condition {
-        case .beacon(let identity): lookup.insert(condition, on: identity)
+        case .beacon(let identity):
+            reversed.removeAll()
+            lookup.insert(condition, on: identity)
         case .circle:
             circles.append(condition)
             circlesSorted = false
@@ -160,7 +163,9 @@ struct ConditionTable: Sendable {
     /// Takes a condition away from where sightings or fixes find it.
     mutating func unlink(_ condition: ConditionIndex) {
         switch states[condition.offset].condition {
-        case .beacon(let identity): lookup.remove(condition, on: identity)
+        case .beacon(let identity):
+            reversed.removeAll()
+            lookup.remove(condition, on: identity)
         case .circle: circles.removeAll { $0 == condition }
         }
     }
@@ -197,6 +202,20 @@ struct ConditionTable: Sendable {
         for (number, condition) in found.enumerated() { entry.subjects[number] = matches[condition.offset].subject }
         lookup.remember(entry, for: beacon, hash: hash)
         return true
+    }
+
+    /// Notes the conditions that a beacon without a condition would match if the bytes of its UUID were reversed.
+    ///
+    /// It is called when a beacon is looked up, not for each sighting.
+    @inline(never)
+    mutating func noteReversed(_ beacon: BeaconIdentity) {
+        let uuid = beacon.uuid.byteReversed
+        var found: [ConditionIndex] = []
+        let other = BeaconIdentity(uuid: uuid, major: beacon.major, minor: beacon.minor)
+        lookup.find(other, hash: lookup.hash(uuid), into: &found)
+        for condition in found.sorted(by: { precedes($0, $1) }) {
+            reversed.insert(ReversedUUID(identifier: self[condition].identifier.text, received: beacon.uuid))
+        }
     }
 
     // MARK: Order (rule T3)

@@ -31,6 +31,7 @@ extension MonitorEngine {
     @inline(never)
     private mutating func lookUp(_ beacon: BeaconIdentity, hash: UInt64) -> Bool {
         conditions.lookup.find(beacon, hash: hash, into: &foundScratch)
+        if foundScratch.isEmpty { conditions.noteReversed(beacon) }
         guard conditions.remember(foundScratch, for: beacon, hash: hash) else { return false }
         foundScratch.removeAll(keepingCapacity: true)
         return true
