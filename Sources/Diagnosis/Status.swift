@@ -137,7 +137,7 @@ package struct Status: Sendable {
         return reversedUUIDs(in: Array(answer.prefix { $0 != 0x0A }))
     }
 
-    /// Returns the same from a gateway's status, a JSON object; what is invalid is passed over.
+    /// Returns the same from a gateway's status, a JSON object; invalid entries are skipped.
     static func reversedUUIDs(in json: [UInt8]) -> [ReversedUUID] {
         var text = JSONText(json)
         guard text.parse() else { return [] }

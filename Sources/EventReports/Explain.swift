@@ -97,7 +97,8 @@ package struct Explain {
         case .sequence(let number, nil): "no line has the number \(number)"
         case .sequence(let number, let gateway?): "no line of \(gateway) has the number \(number)"
         case .subject(let name, nil): "there is no event of “\(name)”"
-        case .subject(let name, let date?): "there is no event of “\(name)” at or before \(time.text(date))"
+        case .subject(let name, let date?):
+            "there is no event of “\(name)” at or before \(time.plainText(date)) \(time.zone(at: date))"
         }
     }
 

@@ -9,7 +9,7 @@ package struct GivenDate: Sendable, Hashable {
         case second
     }
 
-    /// An error in a date; its description says what is expected.
+    /// An error in a date; its description has the expected form.
     package enum Invalid: Error, Hashable, CustomStringConvertible {
         /// The text has none of the forms.
         case malformed
@@ -140,7 +140,9 @@ package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
         (self.taken, other) = taken == .first ? (first, second) : (second, first)
         func full(_ date: WallDate) -> String {
             let (text, offset) = time.fields(date)
-            return text.replacing(" ", with: "T") + offset
+            var fraction = "\(1_000_000 + date.microseconds % 1_000_000)".dropFirst()
+            while fraction.last == "0" { fraction.removeLast() }
+            return text.replacing(" ", with: "T") + (fraction.isEmpty ? "" : ".\(fraction)") + offset
         }
         description =
             "\(option) is \(text), which clocks show twice; the \(taken) was taken, \(full(self.taken)); "
@@ -193,7 +195,7 @@ private struct Parser {
         return (day * 86_400 + Int64(hour * 3600 + minute * 60 + second), fraction)
     }
 
-    /// `Z`, `+01:00`, ` +0100`, and then the end: seconds ahead of UTC. `nil` at the end, and where a time begins.
+    /// `Z`, `+01:00`, ` +0100`, and then the end: seconds ahead of UTC. `nil` at the end, and if a time follows.
     mutating func offset() throws(GivenDate.Invalid) -> Int64? {
         if rest.isEmpty { return nil }
         let before = rest

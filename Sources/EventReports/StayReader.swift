@@ -20,7 +20,7 @@ struct StayReader {
     /// Nothing is read yet; of `options` places, range, condition and beacon count.
     init(_ options: VisitsOptions) { self.options = options }
 
-    /// Hands over the range of the report, and every stay that was asked for, clipped to the range, and those of several gateways put together where they
+    /// Passes the range of the report to `range`. Then it hands over every stay that was asked for, clipped to the range, and those of several gateways put together where they
     /// touch: those that ended in the order of their ends, then those that go on.
     ///
     /// - Throws: what ``readEach(_:)`` and `body` throw.
@@ -43,7 +43,7 @@ struct StayReader {
         return found
     }
 
-    /// Hands over the range of the report, and every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
+    /// Passes the range of the report to `range`. Then it hands over every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
     /// ended in the order of their ends, then those that go on.
     ///
     /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.

@@ -67,7 +67,7 @@ struct VisitsPage {
     ) throws(EventLogError) {
         let range = range(books)
         let (from, to) = (Self.date(range.from), Self.date(range.to))
-        time = options.time.showing(from: from, to: to)
+        time = options.time.showing(from: options.from ?? books.first ?? from, to: options.to ?? books.asOf ?? to)
         let title = "Visits \(time.text(from)) – \(time.text(to))"
         let zone = (time.showsAllOffsets ? "· " : "") + time.zones(from: from, to: to)
         parts.begin(title, heading: "Visits", into: &output.buffer)

@@ -38,13 +38,12 @@ extension VisitsTime {
 
     /// Returns the instants at which the zone's distance from UTC changes between two dates, to the second; the first `most`.
     ///
-    /// Changes less than a day apart are not found; no zone has them. At most 50 years are searched.
+    /// Changes less than a day apart are not found; no zone has them. Of a longer range, the first 50 years are searched.
     func changes(from: WallDate, to: WallDate, most: Int = .max) -> [WallDate] {
         guard !isUTC else { return [] }
         var changes: [WallDate] = []
         let day: Int64 = 86_400
         var (second, last) = (from.microseconds / 1_000_000, to.microseconds / 1_000_000)
-        // A longer range has a date that a clock without a time made.
         last = min(last, second + 50 * 366 * day)
         var offset = offset(atSecond: second)
         while second < last, changes.count < most {

@@ -116,7 +116,8 @@ package struct VisitsTime: Sendable {
     ///
     /// Some zones have days without a midnight, and some have left out a day.
     func start(ofDay day: Int64) -> Int64 {
-        var (low, high) = ((day - 1) * 86_400, (day + 1) * 86_400 + 7200)
+        if let midnight = instants(local: day * 86_400).first { return midnight }
+        var (low, high) = ((day - 2) * 86_400, (day + 2) * 86_400)
         while high - low > 1 {
             let middle = low + (high - low) / 2
             if self.day(atSecond: middle) >= day { high = middle } else { low = middle }

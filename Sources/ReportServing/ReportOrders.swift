@@ -24,7 +24,9 @@ struct ReportOrders {
     /// What tells what `request` asks for; `nil` where no command does.
     ///
     /// - Throws: ``PageBounds/Mistake`` where it asks for a page that can't be.
-    func order(_ request: HTTPRequest, now: WallDate) throws(PageBounds.Mistake) -> ReportJob.Order? {
+    func order(_ original: HTTPRequest, now: WallDate) throws(PageBounds.Mistake) -> ReportJob.Order? {
+        var request = original
+        request.query = original.query.map { HTTPRequest.Member(key: $0.key, value: Self.value($0)) }
         switch request.path {
         case "/visits":
             return page("Visits", "visits", Self.visits, request, now, try Self.rows(request))
@@ -103,10 +105,11 @@ struct ReportOrders {
 
     /// One word each, so that nothing of it is an option of its own.
     private func options(_ names: [String], _ query: [HTTPRequest.Member]) -> [String] {
-        query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\(Self.value($0))" }
+        query.filter { names.contains($0.key) && !$0.value.isEmpty }.map { "--\($0.key)=\($0.value)" }
     }
 
-    /// Returns the value of a member; in a date, the space that a `+` becomes in a query (WHATWG URL §5.1) is a `+` again.
+    /// Returns the value of a member. In a date with a time, the space that a `+` before the offset becomes in a query (WHATWG
+    /// URL §5.1) is a `+` again.
     private static func value(_ member: HTTPRequest.Member) -> String {
         let text = member.value
         guard member.key == "from" || member.key == "to", let space = text.lastIndex(of: " "),

@@ -63,8 +63,8 @@ struct EraseCommand: ParsableCommand {
             // A folder that was named by mistake is not one in which nobody is.
             if let folder { _ = try NothingFound.uuids(of: identity.major, identity.minor, in: FilePath(folder)) }
             let time = VisitsTime(isUTC: utc)
-            let date = before.flatMap { try? GivenDate($0, in: time) }
-            // What was erased does not come back: of a date that clocks show twice, the one that erases less.
+            let date = try GivenDate.checked(before, of: "before", in: time)
+            // Erased lines cannot be restored: of a date that clocks show twice, the instant that erases less is taken.
             if let ambiguity = date?.ambiguity(of: "before", taken: .first, in: time) { Terminal.say("--\(ambiguity)") }
             let request = ErasureRequest(identity, before: date?.date(.first))
             let output = configuration?.output ?? OutputConfiguration()

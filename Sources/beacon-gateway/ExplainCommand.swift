@@ -45,7 +45,7 @@ struct ExplainCommand: ParsableCommand {
             let time = zone.time
             let places = try files.read()
             if let remark = places.remark { Terminal.say(remark) }
-            let date = at.flatMap { try? GivenDate($0, in: time) }
+            let date = try GivenDate.checked(at, of: "at", in: time)
             if let ambiguity = date?.ambiguity(of: "at", taken: .second, in: time) { Terminal.say("--\(ambiguity)") }
             let explain = try Explain(
                 Explain.Target(event, at: date?.date(.second)), paths: places.paths, time: time,

@@ -45,15 +45,16 @@ struct ReportArguments: ParsableArguments {
     }
 
     /// What is asked for; that there are no names where there should be is said.
-    func options() throws(ExitFailure) -> VisitsOptions {
+    func options() throws -> VisitsOptions {
         let places = try files.read()
         var options = VisitsOptions(paths: places.paths)
         options.directory = places.directory
         options.made = .machine
         options.time = zone.time
         let time = options.time
-        // Of dates that clocks show twice, those that leave nothing out.
-        let (begin, end) = (from.flatMap { try? GivenDate($0, in: time) }, to.flatMap { try? GivenDate($0, in: time) })
+        // Of dates that clocks show twice, the instants that leave nothing out are taken.
+        let begin = try GivenDate.checked(from, of: "from", in: time)
+        let end = try GivenDate.checked(to, of: "to", in: time)
         (options.from, options.to) = (begin?.date(.first), end?.date(.second))
         options.ambiguousDates = [
             begin?.ambiguity(of: "from", taken: .first, in: time), end?.ambiguity(of: "to", taken: .second, in: time),

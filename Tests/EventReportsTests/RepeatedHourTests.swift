@@ -72,6 +72,37 @@ import Testing
         #expect(page.contains("+0100 · +0200, from 2025-10-26 02:00:00 on +0100 ·"))
     }
 
+    @Test(arguments: ["an empty file first", "an empty file last", "zeros at the end", "a long line at the end"])
+    func `the table has the offsets of the page, whatever the first and the last file hold`(damage: String) throws {
+        var writer = LineWriter()
+        writer.offset = 1_761_436_800
+        writer.started(0)
+        writer.stay("staff", 1800, 5400, minor: 3)
+        let path = try scratch.folder(writer)
+        let text = writer.lines.map { $0 + "\n" }.joined()
+        func write(_ number: Int, _ text: String) throws {
+            _ = try scratch.write("events/events-00000000000\(number)-20251026T000000Z.jsonl", text)
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+            try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+        }
+        switch damage {
+        case "an empty file first":
+            try write(1, "")
+            try write(2, text)
+        case "an empty file last":
+            try write(1, text)
+            try write(9, "\n")
+        case "zeros at the end": try write(1, text + String(repeating: "\0", count: 700_000))
+        default: try write(1, text + String(repeating: "x", count: 700_000) + "\n")
+        }
+        let row = "  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3"
+        let table = try visits(path).text
+        #expect(table.contains(row), "\(table)")
+        #expect(table.contains("\nThe files begin at 2025-10-26 02:00:00 +0200.\n"))
+        #expect(try visits("--html=-", path).text.contains("<td>2025-10-26 02:30:00 +0200</td>"))
+    }
+
     @Test func `a range without a change has no offsets in its rows`() throws {
         let ending = try visits("--from", "2025-10-26T03:00", night())
         #expect(ending.text.contains("\nTimes are local, +0100.\n"), "\(ending.text)")
@@ -115,7 +146,7 @@ import Testing
         #expect(page.contains("<tr><td>2025-10-26 02:30 +0200–02:00 +0100</td>"))
     }
 
-    @Test func `who is here is told with offsets if the clocks changed since somebody came`() throws {
+    @Test func `visits --now has offsets if the clocks changed since an arrival`() throws {
         var writer = LineWriter()
         // 2025-10-25 22:00 +0200 until 2025-10-26 03:00 +0100.
         writer.offset = 1_761_422_400
@@ -154,6 +185,11 @@ import Testing
         #expect(
             ending.text.contains(
                 "     7  2025-10-26 02:30:00 +0200  2025-10-26 02:30:00 +0100       1:00:00  staff 1/3"))
+        let fraction = try visits("--from", "2025-10-26T02:30:00.25", night())
+        #expect(
+            fraction.errors
+                == "--from is 2025-10-26T02:30:00.25, which clocks show twice; the first was taken, "
+                + "2025-10-26T02:30:00.25+02:00; the other is 2025-10-26T02:30:00.25+01:00\n")
         // An explicit offset takes the other one, and there is nothing to report.
         for (from, duration) in [("2025-10-26T02:30+01:00", nil), ("2025-10-26T02:15+02:00", "0:05:00")]
             as [(String, String?)]
@@ -189,9 +225,19 @@ import Testing
         }
     }
 
-    @Test func `explain --at takes the second, erase --before the first, and the page says so too`() throws {
+    @Test
+    func `explain --at takes the second and erase --before the first, and a page of visits has a line with the choice`()
+        throws
+    {
         let at = try Gateway.run("explain", "staff", "--zone", "Europe/Vienna", "--at", "2025-10-26T02:15", night())
         #expect(at.text.hasPrefix("Line 6: "), "\(at.text)")
+        for (date, text) in [
+            ("2025-10-26T02:05+02:00", "2025-10-26 02:05:00 +0200"),
+            ("2025-10-26T02:05+01:00", "2025-10-26 02:05:00 +0100"),
+        ] {
+            let none = try Gateway.run("explain", "1/2", "--zone", "Europe/Vienna", "--at", date, night())
+            #expect(none.errors.contains("there is no event of “1/2” at or before \(text) in"), "\(none.errors)")
+        }
         #expect(at.errors.hasPrefix("--at is 2025-10-26T02:15, which clocks show twice; the second was taken, "))
         let erase = try run(
             "/usr/bin/env",
@@ -269,6 +315,15 @@ import Testing
         let path = try scratch.folder(writer, alive: writer.alive(7200))
         let ending = try visits("--from", "2018-11-04", path, zone: "America/Sao_Paulo")
         #expect(ending.text.contains("began before         2018-11-04 01:30:00       0:30:00"), "\(ending.text)")
+        // 2010-11-07 in St. John's: at 00:01 clocks went back to 23:01 of the day before.
+        writer = LineWriter()
+        writer.offset = 1_289_093_400
+        writer.started(0)
+        writer.stay("staff", 600, 10_800, minor: 1)
+        let johns = try scratch.folder(writer, alive: writer.alive(14_400), name: "johns")
+        let day = try visits("--from", "2010-11-07", johns, zone: "America/St_Johns")
+        #expect(day.errors == "" && day.text.contains("began before"), "\(day.text)")
+        #expect(day.text.contains("1 visit, 2:00:00"), "\(day.text)")
         let apia = try Gateway.run("visits", "--zone", "Pacific/Apia", "--from", "2011-12-30", path)
         #expect(
             apia.errors.hasPrefix(

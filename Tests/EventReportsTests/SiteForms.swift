@@ -35,12 +35,16 @@ struct SiteForms {
         var cells: [String]
     }
 
+    /// Whether the range of the report has a clock change, so that each printed time must have its offset; else none must.
+    var hasClockChange = true
+    private let zone: TimeZone
     private let local: DateFormatter
     private let plain: DateFormatter
     private let utc = ISO8601DateFormatter()
 
     init() throws {
         let zone: TimeZone = try #require(TimeZone(identifier: SiteFolders.zone))
+        self.zone = zone
         local = DateFormatter()
         local.locale = Locale(identifier: "en_US_POSIX")
         local.timeZone = zone
@@ -56,7 +60,19 @@ struct SiteForms {
 
     /// A date that a report printed, with its offset even if the report's range has only one.
     private func text(printed text: some StringProtocol) -> String {
-        plain.date(from: String(text)).map { local.string(from: $0) } ?? String(text)
+        let date = plain.date(from: String(text))
+        let hasOffset = local.date(from: String(text)) != nil
+        #expect(date == nil || !hasClockChange, "\(text) has no offset")
+        #expect(!hasOffset || hasClockChange, "\(text) has an offset")
+        return date.map { local.string(from: $0) } ?? String(text)
+    }
+
+    /// The same forms, for a report from one time to another.
+    func over(from: Int, to: Int) -> SiteForms {
+        var forms = self
+        let next = zone.nextDaylightSavingTimeTransition(after: Date(timeIntervalSince1970: Double(from)))
+        forms.hasClockChange = next.map { Int($0.timeIntervalSince1970) < to } ?? false
+        return forms
     }
 
     /// Two fields of a record as one.
@@ -202,8 +218,9 @@ struct SiteForms {
 
     func intervals(table: [String]) throws -> [Interval] {
         let row =
-            #/(?<begin>[-0-9]{10} [:0-9]{5})(?: [-+][0-9]{4})?–(?:[0-9]{2}-[0-9]{2} )?[:0-9]{5}(?: [-+][0-9]{4})? +(?<cells>.*)/#
+            #/(?<begin>[-0-9]{10} [:0-9]{5})(?: [-+][0-9]{4})?–(?:[0-9]{2}-[0-9]{2} )?[:0-9]{5}(?<zone> [-+][0-9]{4})? +(?<cells>.*)/#
         return try table.compactMap { try row.wholeMatch(in: $0) }.map { found in
+            #expect((found.zone != nil) == hasClockChange)
             let cells = found.cells.replacing(" %", with: "%").split(separator: " ").map(String.init)
             return Interval(begin: String(found.begin), cells: cells + (cells.count == 5 ? [""] : []))
         }

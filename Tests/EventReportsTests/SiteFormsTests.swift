@@ -59,6 +59,8 @@ import Testing
                     ["--from", LineWriter.date(Double($0.from)), "--to", LineWriter.date(Double($0.to))]
                 } ?? []
             let span = clip ?? SiteModel.Span(from: 0, to: .max)
+            let whole = (model.gateways.map(\.first).min() ?? 0, model.gateways.map(\.asOf).max() ?? 0)
+            let forms = forms.over(from: clip?.from ?? whole.0, to: clip?.to ?? whole.1)
             let truth = model.visits(of: names, in: span, forms)
             let totals = model.totals(of: names, in: span)
             #expect(truth.count > 300)
@@ -124,6 +126,7 @@ import Testing
         let (every, minutes) = days > 60 ? ("1d", 1440) : ("1h", 60)
         let first = try #require(model.gateways.map(\.first).min())
         let last = try #require(model.gateways.map(\.asOf).max())
+        let forms = forms.over(from: first, to: last)
         let bounds = try SiteFolders.bounds(from: first, to: last, minutes: minutes)
         let truth = model.truth(bounds, of: Set(model.gateways.map(\.name)))
         let rows = SiteModel.Expected.rows(truth, forms)

@@ -47,6 +47,9 @@ import Testing
             #expect(served.count == lines.count && lines.count > 1)
             #expect(NSArray(array: served).isEqual(to: lines), "\(query)")
         }
+        let form = try await world.get("/\(command)?from=2026-11-21T01:10+01:00")
+        #expect(form.body.contains("name=\"from\" value=\"2026-11-21T01:10+01:00\""))
+        #expect(form.body.contains("format=csv&amp;from=2026-11-21T01%3a10%2b01%3a00\""))
         let table = try await world.get("/api/v1/\(command)?format=csv")
         #expect(table.head.contains("filename=\"\(command).csv\""))
         #expect(table.body == (try Gateway.run([command, "--csv", configuration]).text))

@@ -88,8 +88,8 @@ public struct MonitorEngine: Sendable {
     /// How many beacons without a name could enter now; absent where any number can (rule P5).
     public var newBeaconsLeft: Int? { tokens.left(at: present) }
 
-    /// The conditions that match no beacon because the bytes of their UUID are reversed, as far as received beacons show: at
-    /// most 16, since conditions changed last.
+    /// The conditions whose UUID has the bytes of a received beacon's UUID in reverse order, if the beacon matches no
+    /// condition: at most 16, since conditions changed last.
     package var reversedUUIDs: [ReversedUUID] { conditions.reversed.found }
 
     /// The flags that hold now, whatever becomes of whom: those that the world outside raises, and

@@ -21,7 +21,7 @@ package struct ReversedUUID: Sendable, Hashable {
             + "as btmon prints them"
     }
 
-    /// What to do if these beacons are meant.
+    /// The remedy for operators.
     package var remedy: String {
         let setting = identifier.map { "set the uuid of \($0) to" } ?? "give --uuid"
         return "if these beacons are meant, \(setting) \(received)"

@@ -5,8 +5,8 @@ import SystemPackage
 extension LogReader {
     /// Returns the dates of the first line and of the last line or newer proof, by the wall clock as later lines correct it.
     ///
-    /// It reads the ends of the files, and takes the first and the last file of each place for its oldest and newest. The
-    /// result is `nil` if no line was found there.
+    /// It reads the ends of the files; a file without a line that has a date is passed over. The files of a place are taken in
+    /// their order. The result is `nil` if no line has a date.
     ///
     /// - Throws: ``EventLogError/readFailed(_:_:)``.
     package mutating func dates() throws(EventLogError) -> (first: WallDate, last: WallDate)? {
@@ -15,26 +15,44 @@ extension LogReader {
         readProofs(stamping)
         var dates: [WallDate] = []
         for place in places.indices {
-            let own = sources.filter { $0.place == place }
-            guard let oldest = own.first, let newest = own.last else { continue }
-            guard let first = try date(in: oldest.path, from: 0, isLast: false, stamping) else { continue }
-            var begin = 0
-            do throws(Errno) {
-                let file = try files.openForReading(newest.path)
-                defer { files.close(file) }
-                begin = max(0, try files.size(of: file) - SegmentReader.window)
-            } catch {
-                throw .readFailed(newest.path.string, error)
+            let paths = sources.filter { $0.place == place }.map(\.path)
+            for path in paths {
+                guard let date = try date(in: path, from: 0, isLast: false, stamping) else { continue }
+                dates.append(date)
+                break
             }
-            dates += [first, try date(in: newest.path, from: begin, isLast: true, stamping) ?? first]
+            for path in paths.reversed() {
+                guard let date = try lastDate(in: path, stamping) else { continue }
+                dates.append(date)
+                break
+            }
         }
         guard let first = dates.min(), let last = (dates + proofs.map(\.date)).max() else { return nil }
         return (first, last)
     }
 
-    /// Returns the date of the first line of a file, or of the last, that has one.
+    /// Returns the date of the last line of a file that has one. It reads from the end, twice as much each time.
+    private func lastDate(in path: FilePath, _ stamping: Restamping) throws(EventLogError) -> WallDate? {
+        let size: Int
+        do throws(Errno) {
+            let file = try files.openForReading(path)
+            defer { files.close(file) }
+            size = try files.size(of: file)
+        } catch {
+            throw .readFailed(path.string, error)
+        }
+        var length = SegmentReader.window
+        while true {
+            let start = max(0, size - length)
+            if let date = try date(in: path, from: start, isLast: true, stamping) { return date }
+            guard start > 0 else { return nil }
+            length *= 2
+        }
+    }
+
+    /// Returns the date of the first line from a place on that has one, or of the last.
     private func date(
-        in path: FilePath, from begin: Int, isLast: Bool, _ stamping: Restamping
+        in path: FilePath, from start: Int, isLast: Bool, _ stamping: Restamping
     ) throws(EventLogError) -> WallDate? {
         var parser = LineParser()
         parser.readsAddresses = false
@@ -42,10 +60,14 @@ extension LogReader {
         var boot = Boot()
         var date: WallDate?
         do throws(Errno) {
-            var reader = try SegmentReader(path, files: files, from: begin)
+            var reader = try SegmentReader(path, files: files, from: start)
             while isLast || date == nil, try reader.next(into: &parser.text.bytes) {
-                // The first bytes can be the rest of a line, which has no beginning and is not parsed.
-                if parser.parse(), let line = Self.line(&parser, &boot, stamping) { date = line.date }
+                // The rest of a line that starts before `start` is not an object, and is not parsed.
+                if parser.parse(), parser.head.version <= LineVersion.current,
+                    let line = Self.line(&parser, &boot, stamping)
+                {
+                    date = line.date
+                }
             }
         } catch {
             throw .readFailed(path.string, error)
@@ -53,7 +75,7 @@ extension LogReader {
         return date
     }
 
-    /// Returns what the clock lines of all files say of the dates before them.
+    /// Returns the corrections that the clock lines of all files make to the dates before them.
     func stamp() throws(EventLogError) -> Restamping {
         var stamping = Restamping()
         for source in sources { try stamping.note(clockLinesOf: source.path, files) }

@@ -154,7 +154,7 @@ public struct LogReader {
     private let folders: [FilePath]
     let sources: [Source]
     let files: any FileSystemCalls
-    // What the clock lines say, if `dates` has looked for them.
+    // The corrections of the clock lines, if `dates` has read them.
     var stamping: Restamping?
 
     /// A reader of the segments in folders, in the order of their numbers, and of files as they are given.

@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test mutating func `a beacon that matches a condition is no finding, whatever its reversed UUID`() throws {
+    @Test mutating func `a beacon that matches a condition is not reported, whatever its reversed UUID`() throws {
         let uuid = try #require(Self.uuid)
         try add("right", uuid)
         try add("reversed", uuid.byteReversed)
@@ -61,7 +61,7 @@ import Testing
         #expect(engine.reversedUUIDs == [])
     }
 
-    @Test mutating func `a change of conditions begins again`() throws {
+    @Test mutating func `a change of conditions removes the findings`() throws {
         let uuid = try #require(Self.uuid)
         try add("badge", uuid.byteReversed)
         receive(uuid)
