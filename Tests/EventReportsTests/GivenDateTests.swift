@@ -46,7 +46,7 @@ import Testing
             ("2026-11-21T10:60", .noSuchTime), ("2026-11-21T24:00", .noSuchTime),
             ("2026-11-21T10:00+24:00", .noSuchOffset), ("2026-11-21T10:00-01:60", .noSuchOffset),
         ] as [(String, GivenDate.Invalid)])
-    func `a date, a time or an offset that does not exist is refused with what does`(
+    func `a date, a time or an offset that does not exist is refused with the limits`(
         text: String, expected: GivenDate.Invalid
     ) {
         #expect(throws: expected) { try GivenDate(text, in: time) }
@@ -61,7 +61,7 @@ import Testing
         "2026-11-21T09:00+01:", "2026-11-21T09:00+01:0", "2026-11-21T09:00+01:00x", "2026-11-21T09:00 ", " 2026-11-21",
         "+026-11-21", "2026-11-21T09:00:00 01:00", "２026-11-21",
     ])
-    func `anything else is no date`(text: String) {
+    func `any other text is malformed`(text: String) {
         #expect(throws: GivenDate.Invalid.malformed) { try GivenDate(text, in: time) }
     }
 }

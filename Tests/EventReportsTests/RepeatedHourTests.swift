@@ -7,7 +7,7 @@ import Testing
     private let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// The night of 2025-10-26 in Vienna. The timeline begins at 02:00 +0200; at 3600 clocks go from 03:00 back to 02:00.
+    /// The night of 2025-10-26 in Vienna. The timeline starts at 02:00 +0200; at 3600 clocks go from 03:00 back to 02:00.
     private func night() throws -> String {
         var writer = LineWriter()
         writer.offset = 1_761_436_800
@@ -24,7 +24,7 @@ import Testing
         return ending
     }
 
-    @Test func `a visit over the repeated hour does not seem to end when it began, in the table`() throws {
+    @Test func `a visit over the repeated hour does not seem to end at its arrival, in the table`() throws {
         let ending = try visits(night())
         #expect(ending.errors == "")
         #expect(
