@@ -185,7 +185,7 @@ let package = Package(
             dependencies: [
                 "JSON",
                 "BeaconMonitoring", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "Location",
+                "GatewayConfiguration", "Location", "OperatorMessages",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -244,7 +244,8 @@ let package = Package(
         .target(
             name: "Erasing",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration", "Polling",
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "OperatorMessages", "Polling",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: ours),

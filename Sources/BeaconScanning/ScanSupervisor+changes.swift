@@ -143,7 +143,8 @@ extension ScanSupervisor {
         watches[place].status.lost &+= max(count, 0)
         interrupted(place, at: time)
         guard watches[place].isTold else { return }
-        log(.reportsLost, "\(watches[place].name): \(count) messages were lost; it counts as not listening meanwhile")
+        let messages = PlainText.count(count, "message was", "messages were")
+        log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not listening meanwhile")
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
 

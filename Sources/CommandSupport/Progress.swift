@@ -1,4 +1,5 @@
 import Glibc
+import OperatorMessages
 import SystemPackage
 
 /// How far long work has come, on a terminal; nothing in a pipe.
@@ -46,7 +47,7 @@ package struct Progress {
 
     private mutating func show(_ position: Int, elapsed: Duration) {
         let seconds = max(Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18, 1e-3)
-        var text = "\(count) records, \(Int(Double(count) / seconds)) a second"
+        var text = "\(PlainText.count(count, "record")), \(Int(Double(count) / seconds)) a second"
         if let size, size > 0, position > 0 {
             let share = min(Double(position) / Double(size), 1)
             let left = Int((seconds / share - seconds).rounded(.up))

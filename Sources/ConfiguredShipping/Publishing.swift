@@ -100,7 +100,8 @@ package final class Publishing {
         if let failure = status.failure { throw ExitFailure(.failed, failure) }
         log(
             .linesShipped,
-            "\(acknowledged + status.acknowledged) lines were shipped; the broker has all up to \(status.shipped)")
+            PlainText.count(acknowledged + status.acknowledged, "line was", "lines were")
+                + " published; the broker has all up to \(status.shipped)")
     }
 
     /// One that is started again goes on where the checkpoint stands, and not at the beginning.

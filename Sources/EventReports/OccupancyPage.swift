@@ -179,7 +179,9 @@ struct OccupancyPage {
         }
         output.buffer.append("</tbody></table>\n")
         if runs.count > Self.rowsMax {
-            output.buffer.append("<p>\(runs.count - Self.rowsMax) more rows are not listed; --csv has all.</p>\n")
+            output.buffer.append(
+                "<p>\(PlainText.count(runs.count - Self.rowsMax, "more row is", "more rows are")) not listed; --csv has all.</p>\n"
+            )
         }
         output.buffer.append("</details>\n")
     }

@@ -2,6 +2,7 @@ import BeaconMonitoring
 package import CommandSupport
 import EventLog
 import JSON
+import OperatorMessages
 import SystemPackage
 
 /// Who was here when, told from the event files alone.
@@ -51,7 +52,8 @@ package struct Visits {
         }
         if totals.leftOut > 0 {
             found.remarks.append(
-                "\(totals.leftOut) visits are not in the totals: more than \(VisitsTotals.countMax) beacons")
+                PlainText.count(totals.leftOut, "visit is", "visits are")
+                    + " not in the totals: more than \(VisitsTotals.countMax) beacons")
         }
         if totals.isFolded {
             found.remarks.append(
@@ -74,7 +76,9 @@ package struct Visits {
         try PageFile.write(path) { output throws(EventLogError) in
             try page.write(books, wanted(books.silences), totals, into: &output)
         }
-        if page.leftOut > 0 { remarks.append("\(page.leftOut) visits are not drawn: too many") }
+        if page.leftOut > 0 {
+            remarks.append("\(PlainText.count(page.leftOut, "visit is", "visits are")) not drawn: too many")
+        }
         return remarks
     }
 }

@@ -97,7 +97,7 @@ extension Daemon {
         let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
         let way = status.backend.map { "\($0.rawValue)\(status.reason.isEmpty ? "" : ": \(status.reason)")" }
         return """
-            gateway \(gateway): \(conditions) conditions; hears by \(way ?? "no way yet"); \
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); hears by \(way ?? "no way yet"); \
             writes to \(configuration.output.directory) from line \(journal.sequence + 1) on
             """
     }

@@ -186,7 +186,7 @@ package final class Daemon {
         self.supervisor = nil
         close()
         if let failure { throw failure }
-        log(.gatewayEnds, "ended; \(journal.counters.lines) lines were written")
+        log(.gatewayEnds, "ended; \(PlainText.count(journal.counters.lines, "line was", "lines were")) written")
     }
 
     func close() {

@@ -5,6 +5,7 @@ import CommandSupport
 import ConfiguredScanning
 import EventLog
 import GatewayConfiguration
+import OperatorMessages
 
 extension StatusReport {
     /// The same for people: what `status` prints.
@@ -27,7 +28,7 @@ extension StatusReport {
                 """
                   \(ScanSupervisor.Options.adapterName(of: adapter.number))\(adapter.address.map { " \($0)" } ?? ""): \
                 \(adapter.activity.rawValue) for \
-                \((now - adapter.since).inWords)\(reason); \(adapter.reports) reports\(last), \(adapter.lost) lost
+                \((now - adapter.since).inWords)\(reason); \(PlainText.count(adapter.reports, "report"))\(last), \(adapter.lost) lost
                 """)
         }
         if let text = locationText { lines.append(text) }
@@ -51,12 +52,12 @@ extension StatusReport {
             output
               \(configuration.output.directory): line \(journal.sequence), \
             \(journal.durableSequence == journal.sequence ? "all durable" : "durable up to \(journal.durableSequence)")
-              \(journal.waiting) octets wait, \(journal.counters.dropped) lines were dropped; \
+              \(journal.waiting) octets wait, \(PlainText.count(journal.counters.dropped, "line was", "lines were")) dropped; \
             in 24 hours \(day.bytes) octets and \(day.synchronizations) synchronisations
             """)
         if journal.counters.deletedEarly > 0 {
-            lines.append(
-                "  \(journal.counters.deletedEarly) files were deleted for their size before `retain` was over")
+            let files = PlainText.count(journal.counters.deletedEarly, "file was", "files were")
+            lines.append("  \(files) deleted for their size before `retain` was over")
         }
         if let trouble = journal.trouble { lines.append("  \(trouble)") }
         if let broker { lines.append(broker.page(durable: journal.durableSequence)) }
@@ -86,7 +87,8 @@ extension StatusReport {
         let trouble = location.trouble.map { "; \($0)" } ?? ""
         guard let last = location.lastFix else { return "location\n  \(location.name): no fix yet\(trouble)" }
         let accuracy = Int(min(last.horizontalAccuracy, 1e9))
-        return "location\n  \(location.name): \(monitor.fixes) fixes, the last \((now - last.time).inWords) ago, "
+        return
+            "location\n  \(location.name): \(PlainText.count(monitor.fixes, "fix", "fixes")), the last \((now - last.time).inWords) ago, "
             + "good to \(accuracy) m\(trouble)"
     }
 
@@ -97,8 +99,9 @@ extension StatusReport {
         let left = monitor.engine.newBeaconsLeft.map { "; \($0) without a name may enter now" } ?? ""
         return """
             beacons
-              \(counters.untrackedBeacons) times one did not fit, \(counters.displacedBeacons) lost their place to a named one, \
-            \(counters.refusedBeacons) times one without a name was kept from entering\(left)
+              \(PlainText.count(counters.untrackedBeacons, "time")) one did not fit, \
+            \(PlainText.count(counters.displacedBeacons, "time")) one lost its place to a named one, \
+            \(PlainText.count(counters.refusedBeacons, "time")) one without a name was kept from entering\(left)
             """
     }
 }

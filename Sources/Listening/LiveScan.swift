@@ -140,9 +140,13 @@ package final class LiveScan: ScanHandler {
         // The last words on a terminal are gone with its screen.
         if terminal != nil { for found in beacons.reversed.found { log(.uuidReversed, Self.words(found)) } }
         let unlisted = beacons.unlisted + advertisers.unlisted
-        if unlisted > 0 { log(.reportsNotListed, "\(unlisted) reports were of more than can be listed") }
+        if unlisted > 0 {
+            let reports = PlainText.count(unlisted, "report was", "reports were")
+            log(.reportsNotListed, "\(reports) of more than can be listed")
+        }
         if skippedPages > 0, terminal == nil {
-            log(.reportsNotListed, "\(skippedPages) seconds were left out, since nobody took what was written")
+            let seconds = PlainText.count(skippedPages, "second was", "seconds were")
+            log(.reportsNotListed, "\(seconds) left out, since the output was not read")
         }
     }
 
@@ -243,9 +247,9 @@ package final class LiveScan: ScanHandler {
 
     private func title(at now: Instant) -> String {
         let count = options.showsAll ? advertisers.count : beacons.count
-        let what = options.showsAll ? (count == 1 ? "advertiser" : "advertisers") : (count == 1 ? "beacon" : "beacons")
+        let what = PlainText.count(count, options.showsAll ? "advertiser" : "beacon")
         let status = supervisor?.status.words ?? "ends"
-        return "\(status); \(count) \(what), \(ScanText.tenths(reports.rate(at: now))) reports/s"
+        return "\(status); \(what), \(ScanText.tenths(reports.rate(at: now))) reports/s"
     }
 
     private func note(_ kind: MessageKind, _ text: String) {

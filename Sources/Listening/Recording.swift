@@ -41,7 +41,7 @@ package final class Recording: ScanHandler {
         package var reports: Int
         /// The iBeacons in them.
         package var sightings: Int
-        /// Reports that were left out, since nobody took what was written; the capture says so.
+        /// Reports that were left out, since the output was not read; the capture says so.
         package var dropped: Int
         /// Messages that the kernel dropped, where it told; the capture says so.
         package var lost: Int
@@ -52,9 +52,14 @@ package final class Recording: ScanHandler {
 
         /// The outcome as `record` says it at its end.
         package var words: String {
-            var words = "\(reports) reports with \(sightings) iBeacons in \(duration.inWords), \(octets) octets"
-            if lost > 0 { words += "; the kernel dropped \(lost) messages" }
-            if dropped > 0 { words += "; \(dropped) reports were left out, since nobody took what was written" }
+            var words =
+                "\(PlainText.count(reports, "report")) with \(PlainText.count(sightings, "iBeacon")) in "
+                + "\(duration.inWords), \(octets) octets"
+            if lost > 0 { words += "; the kernel dropped \(PlainText.count(lost, "message"))" }
+            if dropped > 0 {
+                let left = PlainText.count(dropped, "report was", "reports were")
+                words += "; \(left) left out, since the output was not read"
+            }
             return words
         }
     }

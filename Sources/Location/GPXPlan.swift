@@ -98,8 +98,14 @@ public struct GPXPlan: Sendable, Hashable {
             }
             if !stretch.isEmpty { timed.append(stretch) }
         }
-        if untimed > 0 { note("\(untimed) points have no time, where others have one, and are left out", firstLine) }
-        if late > 1 { note("\(late - 1) more points that are not later than the one before are left out", 0) }
+        if untimed > 0 {
+            let points = untimed == 1 ? "1 point without a time is" : "\(untimed) points without a time are"
+            note("\(points) left out, since others have one", firstLine)
+        }
+        if late > 1 {
+            let points = late == 2 ? "1 more point that is" : "\(late - 1) more points that are"
+            note("\(points) not later than the one before \(late == 2 ? "is" : "are") left out", 0)
+        }
         // Several tracks may stand in any order; where two are of one time only the first can be played.
         var overlapping = 0
         for stretch in timed.enumerated().sorted(by: {
@@ -114,7 +120,10 @@ public struct GPXPlan: Sendable, Hashable {
                 stretches.append(stretch)
             }
         }
-        if overlapping > 0 { note("\(overlapping) points lie in the time of another track, and are left out", 0) }
+        if overlapping > 0 {
+            let points = overlapping == 1 ? "1 point lies" : "\(overlapping) points lie"
+            note("\(points) in the time of another track, and \(overlapping == 1 ? "is" : "are") left out", 0)
+        }
     }
 
     private mutating func takePace(_ lines: [[GPXPoint]], _ pace: Double, _ start: Instant) {

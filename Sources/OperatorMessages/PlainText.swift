@@ -35,6 +35,17 @@ package enum PlainText {
         }
     }
 
+    /// A number with its noun: `1 record`, `2 records`, `1 entry`, `2 entries`.
+    ///
+    /// - Parameters:
+    ///   - number: the number, in decimal digits.
+    ///   - singular: the noun for 1.
+    ///   - plural: the noun for other numbers; absent: `singular` with an `s`.
+    /// - Returns: the two, with a space between them.
+    package static func count(_ number: Int, _ singular: String, _ plural: String? = nil) -> String {
+        "\(number) \(number == 1 ? singular : plural ?? singular + "s")"
+    }
+
     /// The same of an octet of ASCII.
     package static func isPlain(_ octet: UInt8) -> Bool { (0x20..<0x7F).contains(octet) }
 

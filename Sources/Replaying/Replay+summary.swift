@@ -1,10 +1,13 @@
 import BluetoothLE
 import CommandSupport
+import OperatorMessages
 
 extension Replay.Outcome {
     /// A line for people with what was read and found: `412 records, 412 reports, 11 iBeacons: 3 events`.
     package var summary: String {
-        var text = "\(statistics.records) records, \(statistics.reports) reports, \(statistics.sightings) iBeacons"
+        var text =
+            "\(PlainText.count(statistics.records, "record")), \(PlainText.count(statistics.reports, "report")), "
+            + PlainText.count(statistics.sightings, "iBeacon")
         let malformed = statistics.malformations.met.reduce(0) { $0 + $1.count }
         if malformed > 0 { text += ", \(malformed) malformed" }
         if statistics.late > 0 { text += ", \(statistics.late) out of order by up to \(latestBy)" }
@@ -20,7 +23,7 @@ extension Replay.Outcome {
 
     private var clockWarning: String? {
         guard statistics.late > 0 else { return nil }
-        let subject = statistics.late == 1 ? "1 record is" : "\(statistics.late) records are"
+        let subject = PlainText.count(statistics.late, "record is", "records are")
         let effect = aim == .sightings ? "" : ", and handled at the time of that record (rule T2)"
         // Two hours of local time would be mixed.
         let advice =
@@ -36,7 +39,7 @@ extension Replay.Outcome {
     }
 
     private var result: String? {
-        if statistics.events > 0 { return "\(statistics.events) events" }
+        if statistics.events > 0 { return PlainText.count(statistics.events, "event") }
         switch aim {
         // Who asked for sightings asked for no events, and got as many lines as there are iBeacons.
         case .sightings: return nil

@@ -3,6 +3,7 @@ import BluetoothLE
 import Captures
 package import CommandSupport
 import EventLog
+import OperatorMessages
 
 /// Captures replayed through the pipeline that live scanning uses: the capture's own time drives it.
 package struct Replay {
@@ -311,26 +312,29 @@ package struct Replay {
         if statistics.unmonitored > 0 {
             remarks.append(
                 """
-                \(statistics.unmonitored) sightings are of UUIDs past the first \(MonitorPipeline.conditionsMadeMax) and \
-                make no events; name those that matter in a configuration (--config)
+                \(PlainText.count(statistics.unmonitored, "sighting is", "sightings are")) of UUIDs after the first \
+                \(MonitorPipeline.conditionsMadeMax), which have no events; name those that matter in a configuration (--config)
                 """)
         }
         if statistics.releasedEarly > 0 {
             remarks.append(
                 """
-                \(statistics.releasedEarly) records were handed over before --reorder's time, because more than \
+                \(PlainText.count(statistics.releasedEarly, "record was", "records were")) handed over before --reorder's time, because more than \
                 \(ReorderBuffer.recordsMax) were held back; a shorter time holds fewer
                 """)
         }
         if statistics.untracked > 0 {
-            remarks.append("\(statistics.untracked) times a beacon did not fit; see max_beacons in the configuration")
+            let times = PlainText.count(statistics.untracked, "time")
+            remarks.append("\(times) a beacon did not fit; see max_beacons in the configuration")
         }
         if statistics.displaced > 0 {
-            remarks.append("\(statistics.displaced) times a beacon lost its place to a named one; see max_beacons")
+            let times = PlainText.count(statistics.displaced, "time")
+            remarks.append("\(times) a beacon lost its place to a named one; see max_beacons")
         }
         if statistics.refused > 0 {
             remarks.append(
-                "\(statistics.refused) times a beacon without a name was kept from entering; see max_new_beacons")
+                PlainText.count(statistics.refused, "time")
+                    + " a beacon without a name was kept from entering; see max_new_beacons")
         }
         return Outcome(
             aim: aim, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,

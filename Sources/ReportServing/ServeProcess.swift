@@ -103,7 +103,8 @@ package enum ServeProcess {
             .certificateEnds,
             "the certificate in \(tls.certificateFile) "
                 + (left < 0
-                    ? "has ended: browsers refuse it" : "ends in \(left / 86_400) days: browsers refuse it then")
+                    ? "has ended: browsers refuse it"
+                    : "ends in \(PlainText.count(Int(left / 86_400), "day")): browsers refuse it then")
                 + "; put a new one there and have it read (systemctl reload beacon-gateway-serve)")
     }
 

@@ -3,6 +3,7 @@ import CommandSupport
 import EventLog
 import EventReports
 import JSON
+import OperatorMessages
 
 /// What is known at one moment: all that is served of it is written from this one value.
 struct Snapshot {
@@ -50,8 +51,10 @@ struct Snapshot {
             let remarks = words.remarks(gateway)
             warnings += gateway.isAlive ? Array(remarks.dropFirst()) : remarks
         }
-        if missed > 0 { warnings.append("\(missed) lines are missing in the files.") }
-        if damaged > 0 { warnings.append("\(damaged) lines can't be made sense of.") }
+        if missed > 0 { warnings.append("\(PlainText.count(missed, "line is", "lines are")) missing in the files.") }
+        if damaged > 0 {
+            warnings.append("\(PlainText.count(damaged, "line is", "lines are")) damaged and left out.")
+        }
         return warnings
     }
 

@@ -188,11 +188,11 @@ import Testing
         let first = try world.received(20, "beacons/#") {
             let ending = try Gateway.run("publish", events, "--config", world.configuration)
             #expect(ending.status == 0, "\(ending.errors)")
-            #expect(ending.errors.contains("20 lines were shipped; the broker has all up to 20"), "\(ending.errors)")
+            #expect(ending.errors.contains("20 lines were published; the broker has all up to 20"), "\(ending.errors)")
         }
         try Self.expect(first, 1...20)
         let again = try Gateway.run("publish", events, "--config", world.configuration)
-        #expect(again.errors.contains("0 lines were shipped; the broker has all up to 20"), "\(again.errors)")
+        #expect(again.errors.contains("0 lines were published; the broker has all up to 20"), "\(again.errors)")
         let some = try world.received(3, "beacons/#") {
             let ending = try Gateway.run("publish", events, "--config", world.configuration, "--from", "18")
             #expect(ending.status == 0, "\(ending.errors)")

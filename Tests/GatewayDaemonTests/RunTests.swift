@@ -126,7 +126,7 @@ import Testing
             try gateway.log.line(with: "was applied")
             #expect(untracked(try gateway.status()) == 1)
         }
-        #expect(try Gateway.run("status", "--config", file).text.contains("1 times one did not fit"))
+        #expect(try Gateway.run("status", "--config", file).text.contains("1 time one did not fit"))
         #expect(gateway.end() == 0)
     }
 

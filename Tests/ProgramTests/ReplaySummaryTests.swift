@@ -15,6 +15,15 @@ import Testing
         #expect(sightings.errors == "412 records, 412 reports, 11 iBeacons\n")
     }
 
+    @Test func `one record is one record`() throws {
+        let log = Array((Log.sighting("1") + "\n").utf8)
+        #expect(
+            try Gateway.replay(["--summary", "--sightings", "-"], input: log).errors
+                == "1 record, 1 report, 1 iBeacon\n")
+        let events = try Gateway.replay(["--summary", "-"], input: log).errors
+        #expect(events.hasPrefix("1 record, 1 report, 1 iBeacon: ") && !events.contains("1 events"), "\(events)")
+    }
+
     @Test func `a capture without iBeacons is said to have nothing to monitor`() throws {
         let ending = try Gateway.replay(["--summary", without])
         #expect(ending.errors.hasSuffix(" reports, 0 iBeacons: nothing to monitor\n"), "\(ending.errors)")

@@ -115,7 +115,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #"{"adapter":"hci0","time":300}"#, #"{"time":400,"adapter":"hci0","adapterAddress":null}"#,
         ]
         let ending = try Gateway.replay(["--summary", "-"], input: Array(lines.joined().utf8))
-        #expect(ending.errors == "4 records, 1 reports, 1 iBeacons: 4 events\n")
+        #expect(ending.errors == "4 records, 1 report, 1 iBeacon: 4 events\n")
     }
 
     // MARK: reversed UUIDs
@@ -193,7 +193,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         let ending = try Gateway.run("replay", "--sightings", "--summary", "-", input: Array(log.utf8))
         #expect(ending.text == Self.sighting)
         #expect(ending.status == (reason == nil ? 0 : 65))
-        let summary = "\(reason == nil ? 2 : 1) records, \(reason == nil ? 2 : 1) reports, 1 iBeacons\n"
+        let summary = reason == nil ? "2 records, 2 reports, 1 iBeacon\n" : "1 record, 1 report, 1 iBeacon\n"
         #expect(
             ending.errors == summary
                 + (reason.map { "standard input: record 1 at line 1, byte 0: manufacturerData \($0)\n" } ?? ""))

@@ -55,7 +55,7 @@ import Testing
         // A conversion keeps the times that a replay would have.
         let log = try scratch.write("log.jsonl", "")
         let loss =
-            "not held by the result: 3 reports lost what kind of advertising, or which advertising set, they were of\n"
+            "not held by the result: 3 reports lost their kind of advertising or their advertising set\n"
         #expect(try Gateway.run("convert", "--zone", "Europe/Vienna", path, log).errors == loss)
         #expect(try Gateway.replay(["--sightings", log]).output == there.output)
         #expect(try Gateway.run("convert", path, log).errors == loss + assumed.errors)

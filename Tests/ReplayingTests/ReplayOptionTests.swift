@@ -61,9 +61,9 @@ import Testing
         let added = try payloads(ending.lines, type: "condition")
         #expect(added.compactMap { $0["identifier"] as? String } == (0..<1000).map(uuid))
         #expect(added.allSatisfy { ($0["settings"] as? [String: Any])?["perBeacon"] as? Bool == true })
-        #expect(ending.errors.contains("2 sightings are of UUIDs past the first 1000"))
+        #expect(ending.errors.contains("2 sightings are of UUIDs after the first 1000"))
         let whole = try Gateway.replay(["--stats", try scratch.log("b", Array(lines.prefix(1000)))])
-        #expect(!whole.errors.contains("past the first"))
+        #expect(!whole.errors.contains("after the first"))
     }
 
     @Test func `--output makes a folder with one segment and a link to it`() throws {

@@ -1,6 +1,7 @@
 package import BeaconMonitoring
 package import BeaconScanning
 package import BluetoothLE
+import OperatorMessages
 
 /// Which adapters of an engine the kernel's numbers stand for at present: what scanners tell goes in by them (rules L4, L7).
 package struct LiveAdapters: Sendable {
@@ -53,8 +54,9 @@ package struct LiveAdapters: Sendable {
             stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
         case .lost(let number, let count, let since):
             // Its next report proves that it listens again (rule T5).
-            let what = count > 0 ? "\(count) messages were lost" : "messages were lost"
-            stopped(number, since: since, reason: "\(what) on their way", at: time, in: &engine, into: &actions)
+            let messages = PlainText.count(count, "message was lost on its way", "messages were lost on their way")
+            let reason = count > 0 ? messages : "messages were lost on their way"
+            stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
         case .needs, .obstacles, .ended: break
         }
     }

@@ -40,7 +40,7 @@ extension CaptureReader {
     ) -> CaptureRecord {
         damages.note(
             offset: base + packet.lowerBound, record: recordCount,
-            "its \(packet.count) bytes are too few for link type \(linkType.rawValue)")
+            "its length of \(packet.count) is too small for link type \(linkType.rawValue)")
         return CaptureRecord(time: time, adapter: adapter, content: .timeOnly, payload: packet)
     }
 

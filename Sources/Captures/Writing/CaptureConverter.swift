@@ -27,14 +27,36 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
 
     /// What was lost, in words.
     public var description: String {
-        switch kind {
-        case .fractionsOfMicroseconds: "\(count) times are finer than a microsecond and were cut"
-        case .adapterNames: "\(count) adapters have names of more than 8 bytes and got others"
-        case .packets: "\(count) packets are not advertising reports and were left out"
-        case .frames: "\(count) frames of the link layer give no advertising report and were left out"
-        case .advertisingKinds: "\(count) reports lost what kind of advertising, or which advertising set, they were of"
-        case .malformed: "\(count) malformed reports or AD structures were not taken over"
-        case .reportsWithoutAdapter: "\(count) reports belong to one adapter more than are told apart and were left out"
+        let isOne = count == 1
+        return switch kind {
+        case .fractionsOfMicroseconds:
+            isOne
+                ? "1 time is finer than a microsecond and was cut"
+                : "\(count) times are finer than a microsecond and were cut"
+        case .adapterNames:
+            isOne
+                ? "1 adapter has a name of more than 8 bytes and got another"
+                : "\(count) adapters have names of more than 8 bytes and got others"
+        case .packets:
+            isOne
+                ? "1 packet is not an advertising report and was left out"
+                : "\(count) packets are not advertising reports and were left out"
+        case .frames:
+            isOne
+                ? "1 frame of the link layer gives no advertising report and was left out"
+                : "\(count) frames of the link layer give no advertising report and were left out"
+        case .advertisingKinds:
+            isOne
+                ? "1 report lost its kind of advertising or its advertising set"
+                : "\(count) reports lost their kind of advertising or their advertising set"
+        case .malformed:
+            isOne
+                ? "1 malformed report or AD structure was left out"
+                : "\(count) malformed reports or AD structures were left out"
+        case .reportsWithoutAdapter:
+            isOne
+                ? "1 report is of one adapter more than can be distinguished and was left out"
+                : "\(count) reports are of one adapter more than can be distinguished and were left out"
         }
     }
 }

@@ -104,13 +104,18 @@ extension Journal.Recovery {
                 more += 1
                 return
             }
-            guard let place else { return places.append("\(name): \(count) damaged lines were passed over") }
+            guard let place else {
+                let lines = count == 1 ? "1 damaged line was" : "\(count) damaged lines were"
+                return places.append("\(name): \(lines) left out")
+            }
             places.append(
                 "\(name): octets \(place.lowerBound) to \(place.upperBound) are damaged and were passed over; all lines "
                     + "behind them are kept")
         }
 
         /// For operators, one sentence each.
-        var remarks: [String] { more > 0 ? places + ["\(more) more places are damaged"] : places }
+        var remarks: [String] {
+            more > 0 ? places + ["\(more == 1 ? "1 more place is" : "\(more) more places are") damaged"] : places
+        }
     }
 }

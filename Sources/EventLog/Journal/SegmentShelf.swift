@@ -91,7 +91,7 @@ struct SegmentShelf {
         let count = max(0, last(of: 0, present) - max(present.shipped, segments[0].begins - 1))
         tally.counters.deletedUnshipped += count
         remarks.say(
-            "\(segments[0].name) had to be deleted with \(count) lines that were not shipped: all have "
+            "\(segments[0].name) had to be deleted with \(count == 1 ? "1 line that was" : "\(count) lines that were") not shipped: all have "
                 + "\(options.retainSize) octets at most")
     }
 

@@ -86,7 +86,8 @@ final class OwnerLink: PublisherOwner {
     func say(_ remark: PublisherRemark) {
         pair.put(PublisherMessage.remark.rawValue, remark.message, keeping: Self.remarksMax)
         guard pair.dropped > lostRemarks, pair.isFlushed else { return }
-        let text = "\(pair.dropped - lostRemarks) remarks were dropped"
+        let count = pair.dropped - lostRemarks
+        let text = count == 1 ? "1 remark was dropped" : "\(count) remarks were dropped"
         lostRemarks = pair.dropped
         say(PublisherRemark(isTrouble: true, text: text))
     }
