@@ -69,9 +69,13 @@ package enum NothingFound {
 
     /// A range of time of which nothing is told, and names that no line names.
     static func check(
-        _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects
+        _ options: VisitsOptions, _ books: VisitsBooks, _ named: NamedSubjects, untilMade: Bool
     ) throws(ExitFailure) {
-        guard let first = books.first, let asOf = books.asOf else { return }
+        guard let first = books.first, var asOf = books.asOf else { return }
+        // A gateway that is alive knows who is present when the report is made.
+        if untilMade, let made = options.made, books.proofs(at: made).contains(where: { $0.state == .alive }) {
+            asOf = max(asOf, made)
+        }
         let (from, to) = (options.from ?? first, options.to ?? asOf)
         let time = options.time.showing(from: min(first, from), to: max(asOf, to))
         if options.from.map({ $0 >= asOf }) ?? false || options.to.map({ $0 <= first }) ?? false {

@@ -71,7 +71,7 @@ package struct OccupancyReport {
     /// The end of the last interval.
     package let to: WallDate
     /// Up to when each gateway is known to have been alive.
-    package let proofs: [(gateway: String, date: WallDate)]
+    package let proofs: [GatewayProof]
     /// When anything was first told.
     package let first: WallDate
     /// What the operator should know besides.
@@ -125,7 +125,7 @@ package struct OccupancyReport {
         }
         self.from = intervals.bounds[0]
         self.to = intervals.bounds[intervals.count]
-        proofs = books.proofs
+        proofs = books.proofs(at: options.visits.made)
         self.first = first
         time = options.visits.time
         remarks = found.remarks

@@ -109,7 +109,8 @@ struct OccupancySheet {
         }
         let hasEnded = stay.end != .open && stay.end != .lost && stay.departure != nil
         return Entry(
-            series: 0, subject: 0, from: from, to: to, until: max(to, stay.until),
+            series: 0, subject: 0, from: from, to: to,
+            until: stay.isPresent ? WallDate(microseconds: .max) : max(to, stay.until),
             isArrival: stay.arrival != nil && !stay.beganBefore, isDeparture: hasEnded && !stay.goesOn)
     }
 

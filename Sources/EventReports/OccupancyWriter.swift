@@ -50,20 +50,20 @@ struct OccupancyWriter {
         switch options.visits.format {
         case .csv: break
         case .json:
-            for (gateway, date) in report.proofs {
+            for proof in report.proofs {
                 buffer.object { buffer in
                     buffer.write("kind", word: "asOf")
-                    buffer.write("gateway", gateway)
-                    buffer.write("date", date)
+                    buffer.write("gateway", proof.gateway)
+                    buffer.write("date", proof.date)
+                    buffer.write("alive", proof.state == .alive)
+                    if proof.state == .stopped { buffer.write("stopped", true) }
                 }
                 buffer.append(octet: 0x0A)
             }
             for date in options.visits.ambiguousDates { VisitsWriter.write(date, into: &buffer) }
         case .table:
             buffer.append("\nThe files begin at \(time.text(report.first)).\n")
-            for (gateway, date) in report.proofs {
-                buffer.append("As of \(time.text(date)): \(PlainText.safe(gateway)) was last known to be alive then.\n")
-            }
+            for proof in report.proofs { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }
             let zones = time.zones(from: report.from, to: report.to)
             buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
         }

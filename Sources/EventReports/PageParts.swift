@@ -18,15 +18,11 @@ struct PageParts {
     /// Writes when each gateway was last known to be alive, which instants were taken for ambiguous dates, and when the page
     /// was made.
     func writeProofs(
-        _ proofs: [(gateway: String, date: WallDate)], made: WallDate?, _ ambiguousDates: [AmbiguousDate] = [],
+        _ proofs: [GatewayProof], made: WallDate?, _ ambiguousDates: [AmbiguousDate] = [],
         into buffer: inout LineBuffer
     ) {
         for date in ambiguousDates { buffer.append("<p class=\"range\">\(PlainText.html("\(date)")).</p>\n") }
-        for (gateway, date) in proofs {
-            buffer.append(
-                "<p class=\"range\">As of \(time.text(date)): \(PlainText.html(gateway)) was last known to be alive"
-                    + " then.</p>\n")
-        }
+        for proof in proofs { buffer.append("<p class=\"range\">\(PlainText.html(proof.sentence(time)))</p>\n") }
         guard let made else { return }
         buffer.append("<p class=\"range\">Made \(time.plainText(made)) \(time.zone(at: made))</p>\n")
     }

@@ -18,22 +18,30 @@ struct PersonTime {
     private var folded: (count: Int, duration: Int64) = (0, 0)
     /// The conditions that told of it.
     private(set) var identifiers: Set<Identifier> = []
-    private var goingOn = false
+    /// Whether a stay within the range had not ended.
+    private var isOpen = false
+    /// Whether one of them is known to continue.
+    private var isPresent = false
     private(set) var last: WallDate?
 
     /// How many visits there were.
     var count: Int { folded.count + spans.count }
     /// Microseconds in which it was here.
     var duration: Int64 { spans.reduce(folded.duration) { $0 + $1.to - $1.from } }
-    /// One where a visit was not known to have ended.
-    var open: Int { goingOn ? 1 : 0 }
+    /// 1 if a visit had not ended, else 0.
+    var open: Int { isOpen ? 1 : 0 }
+    /// 1 if the beacon is known to be present, else 0.
+    var present: Int { isPresent ? 1 : 0 }
     /// How many stretches are kept apart.
     var kept: Int { spans.count }
 
     /// Takes in a stay of the beacon under any condition.
     mutating func add(_ stay: VisitsBook.Stay) {
         identifiers.insert(stay.subject.identifier)
-        if stay.end == .open, !stay.goesOn { goingOn = true }
+        if stay.end == .open, !stay.goesOn {
+            isOpen = true
+            if stay.isPresent { isPresent = true }
+        }
         let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
         last = max(last ?? seen, seen)
         guard let arrival = stay.arrival, let duration = stay.duration else {

@@ -16,11 +16,9 @@ struct PresenceFinder {
                 PresentReport.Adapter(
                     name: $0.key, state: $0.value.state, since: $0.value.since, reason: $0.value.reason)
             }
-            let age = Duration.microseconds(now.microseconds - asOf.microseconds)
             return PresentReport.Gateway(
-                name: name, asOf: asOf, isStopped: book.isStopped,
-                isAlive: !book.isStopped && age <= PresentReport.livelyFor, adapters: adapters,
-                deafSince: book.hearing.deafSince)
+                name: name, asOf: asOf, isStopped: book.isStopped, isAlive: book.isAlive(at: now),
+                adapters: adapters, deafSince: book.hearing.deafSince)
         }
     }
 
@@ -59,9 +57,9 @@ struct PresenceFinder {
     private func presence(
         _ stays: [VisitsBook.Stay], told: [VisitsBook.Stay], _ directory: BeaconDirectory
     ) -> PresentReport.Presence {
-        let states = (told.isEmpty ? stays : told).map { (stay: $0, notKnownSince: notKnownSince($0)) }
+        let states = told.isEmpty ? stays : told
         let knowing = states.filter { $0.notKnownSince == nil }
-        let telling = (knowing.isEmpty ? states : knowing).map(\.stay)
+        let telling = knowing.isEmpty ? states : knowing
         let beacon = stays.first?.subject.beacon
         let identifiers = Set(telling.map(\.subject.identifier)).sorted()
         let timeouts = telling.compactMap { stay in
@@ -78,13 +76,6 @@ struct PresenceFinder {
             lastHeard: telling.compactMap { $0.lastHeard ?? $0.arrival }.max(), exitTimeout: timeouts.min(),
             notKnownSince: knowing.isEmpty ? states.compactMap(\.notKnownSince).max() : nil,
             sequence: telling.first?.sequence)
-    }
-
-    /// Since when the gateway that told of a stay does not know whether it goes on; `nil` where it knows.
-    private func notKnownSince(_ stay: VisitsBook.Stay) -> WallDate? {
-        guard let gateway = gateways.first(where: { stay.gateways.first == $0.name }) else { return stay.until }
-        let last = gateway.isAlive ? nil : gateway.asOf
-        return [stay.lostSight, gateway.deafSince.map { max($0, stay.arrival ?? $0) }, last].compactMap(\.self).min()
     }
 
     private static func order(_ presence: PresentReport.Presence) -> (String, Int, String, BeaconIdentity) {

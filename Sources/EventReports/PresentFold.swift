@@ -31,7 +31,7 @@ package struct PresentFold {
     ) -> PresentReport {
         var books = books
         if let proof { books.note(proof) }
-        let goingOn = books.finish().filter { $0.end == .open }
+        let goingOn = books.finish(at: now).filter { $0.end == .open }
         let finder = PresenceFinder(books, now: now)
         return PresentReport(
             made: now, gateways: finder.gateways,

@@ -56,7 +56,7 @@ package struct PresentReport: Sendable {
         package var asOf: WallDate
         /// Whether it said of itself that it was stopped.
         package var isStopped: Bool
-        /// Whether it is alive when the report is made: not stopped, and heard of within ``PresentReport/livelyFor``.
+        /// Whether it is alive when the report is made: not stopped, and its newest proof is within ``PresentReport/livelyFor``.
         package var isAlive: Bool
         /// Its adapters, by name; those that were taken out are not among them.
         package var adapters: [Adapter]
@@ -99,7 +99,7 @@ package struct PresentReport: Sendable {
         _ options: VisitsOptions, now: WallDate
     ) throws(ExitFailure) -> (report: PresentReport, remarks: [String]) {
         var options = options
-        (options.from, options.to) = (nil, nil)
+        (options.from, options.to, options.made) = (nil, nil, now)
         do {
             // Stays of several gateways that touch are one: whoever is here may have come to another one.
             var merged: [VisitsBook.Stay] = []

@@ -30,7 +30,8 @@ struct StayMerger {
             let sorted = subject.sorted { $0.begin < $1.begin }
             var current = sorted[0]
             for stay in sorted.dropFirst() {
-                if stay.begin <= current.until {
+                // Whoever holds the subject has held it meanwhile.
+                if stay.begin <= current.until || current.isPresent {
                     current = current.joined(with: stay)
                 } else {
                     all.append(current)
@@ -51,15 +52,29 @@ extension VisitsBook.Stay {
     /// When it began, as far as that is known.
     fileprivate var begin: WallDate { arrival ?? departure ?? until }
 
+    /// 1 if it is known to continue, else 0.
+    private var certainty: Int { isPresent ? 1 : 0 }
+    /// Open stays rank above those that ended at the same time.
+    private var rank: Int { end == .open ? 1 : 0 }
+
     /// This stay and another of the same subject that it overlaps or touches, as one: it ends as the later of the two did.
     fileprivate func joined(with other: VisitsBook.Stay) -> VisitsBook.Stay {
-        let isLater = (other.lastKnown, other.end == .open ? 1 : 0) >= (lastKnown, end == .open ? 1 : 0)
+        // A gateway that is alive and holds the subject knows that it is present, even if its proof is a minute older than
+        // an exit that another gateway reports.
+        let isLater = (other.certainty, other.lastKnown, other.rank) >= (certainty, lastKnown, rank)
         var stay = isLater ? other : self
         stay.gateways = gateways + other.gateways.filter { !gateways.contains($0) }
         stay.monitor = monitor
         stay.arrival = arrival.flatMap { mine in other.arrival.map { min(mine, $0) } }
         if stay.end != .open { stay.departure = [departure, other.departure].compactMap(\.self).max() }
-        if stay.end != .open { stay.until = max(until, other.until) }
+        if stay.end == .open {
+            stay.until = max(lastKnown, other.lastKnown)
+            if end == .open, other.end == .open {
+                stay.notKnownSince = notKnownSince.flatMap { mine in other.notKnownSince.map { max(mine, $0) } }
+            }
+        } else {
+            stay.until = max(until, other.until)
+        }
         stay.sightings = sightings.flatMap { mine in other.sightings.map { mine + $0 } }
         stay.strength = strength.flatMap { mine in other.strength.map { mine.joined(with: $0) } }
         return stay

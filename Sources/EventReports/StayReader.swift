@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
+import OperatorMessages
 
 /// Reads event files as reports are asked for: the one fold that they share, so that they can't disagree.
 struct StayReader {
@@ -17,11 +18,11 @@ struct StayReader {
 
     private let options: VisitsOptions
 
-    /// Nothing is read yet; of `options` places, range, condition and beacon count.
+    /// Creates a reader that uses the places, range, condition, beacon and ``VisitsOptions/made`` of `options`.
     init(_ options: VisitsOptions) { self.options = options }
 
-    /// Passes the range of the report to `range`. Then it hands over every stay that was asked for, clipped to the range, and those of several gateways put together where they
-    /// touch: those that ended in the order of their ends, then those that go on.
+    /// Passes the range of the report to `range`, then each matching stay to `body`, clipped to the range: first the ended
+    /// stays in the order of their ends, then the open ones. Stays of several gateways that touch are merged.
     ///
     /// - Throws: what ``readEach(_:)`` and `body` throw.
     func read(
@@ -33,22 +34,29 @@ struct StayReader {
         func tell(_ stay: VisitsBook.Stay) throws(EventLogError) {
             if let stay = stay.clipped(from: options.from, to: options.to) { try body(stay) }
         }
-        var found = try readEach(range: range) { stay in
+        var found = try readEach(range: range, untilMade: true) { stay in
             if merger == nil { try tell(stay) } else { merger?.add(stay) }
         }
         for stay in merger?.merged() ?? [] { try tell(stay) }
         if let leftOut = merger?.leftOut, leftOut > 0 {
-            found.remarks.append("\(leftOut) visits are left out: too many for several gateways at once")
+            let visits = PlainText.count(leftOut, "visit is", "visits are")
+            found.remarks.append("\(visits) left out: too many for several gateways at once")
         }
         return found
     }
 
-    /// Passes the range of the report to `range`. Then it hands over every stay of whom was asked for as each gateway tells it, neither clipped nor put together: those that
-    /// ended in the order of their ends, then those that go on.
+    /// Passes the range of the report to `range`, then each stay of a matching subject to `body` as its gateway reports it,
+    /// neither clipped nor merged: first the ended stays in the order of their ends, then the open ones.
     ///
+    /// - Parameters:
+    ///   - range: called once.
+    ///   - untilMade: whether a range is accepted that starts after the last proof of a gateway that is alive.
+    ///   - body: called for each stay.
+    /// - Returns: the rest of what was read.
     /// - Throws: what ``LogReader`` and `body` throw; ``ExitFailure`` where nothing is found, in words that say why.
     func readEach(
-        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, _ body: (VisitsBook.Stay) throws -> Void
+        range: (_ from: WallDate, _ to: WallDate) -> Void = { _, _ in }, untilMade: Bool = false,
+        _ body: (VisitsBook.Stay) throws -> Void
     ) throws -> Found {
         var reader = try LogReader(options.paths)
         try NothingFound.check(reader)
@@ -74,9 +82,9 @@ struct StayReader {
         }
         try NothingFound.check(afterReading: reader, options.paths)
         for proof in reader.proofs { books.note(proof) }
-        let last = books.finish().filter { isWanted($0.subject) }
+        let last = books.finish(at: options.made).filter { isWanted($0.subject) }
         for stay in last { try body(stay) }
-        try NothingFound.check(options, books, named)
+        try NothingFound.check(options, books, named, untilMade: untilMade)
         progress.end()
         return Found(books: books, goingOn: last.filter { $0.end == .open }, remarks: remarks(reader, books))
     }
@@ -86,10 +94,14 @@ struct StayReader {
         if let remark = reader.newerRemark { remarks.append(remark) }
         if let remark = reader.damagedRemark { remarks.append(remark) }
         if reader.repeatedLines > 0 {
-            remarks.append("\(reader.repeatedLines) lines stand in the files twice and were counted once")
+            let lines = PlainText.count(reader.repeatedLines, "line is", "lines are")
+            remarks.append("\(lines) in the files twice and counted once")
         }
         if books.silencesLeftOut > 0 {
-            remarks.append("\(books.silencesLeftOut) stretches in which an adapter heard nothing are left out")
+            let stretches = PlainText.count(
+                books.silencesLeftOut, "stretch in which an adapter received nothing is",
+                "stretches in which an adapter received nothing are")
+            remarks.append("\(stretches) left out")
         }
         return remarks
     }
@@ -115,7 +127,8 @@ extension LogReader {
     /// What is to be said where a later version of the program has written lines.
     var newerRemark: String? {
         guard newerLines > 0 else { return nil }
-        return "\(newerLines) lines were written by a later version of the program and were passed over; use that"
+        let lines = PlainText.count(newerLines, "line was", "lines were")
+        return "\(lines) written by a later version of the program and left out; use that version"
     }
 
     /// What is to be said where lines are damaged, with the places of some.

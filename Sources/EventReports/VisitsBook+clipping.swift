@@ -2,6 +2,8 @@ import BeaconMonitoring
 
 // What lies between the dates that were asked for.
 extension VisitsBook.Stay {
+    /// Whether the subject is known to be present when the report is made.
+    var isPresent: Bool { end == .open && notKnownSince == nil }
     /// When it was last known to be going on, wherever that lies.
     var lastKnown: WallDate { end == .open ? until : departure ?? until }
 
@@ -22,8 +24,8 @@ extension VisitsBook.Stay {
     /// The part of it that lies between two dates, of which either may be absent; `nil` where none does.
     func clipped(from: WallDate?, to: WallDate?) -> VisitsBook.Stay? {
         let last = lastKnown
-        // What was over, or not known any more, before that has no part in it.
-        if let from, last < from || end == .open && last == from { return nil }
+        // What was over, or not known any more, before that has no part in it; a present subject is there until the report.
+        if let from, !isPresent, last < from || end == .open && last == from { return nil }
         if let to, arrival ?? last >= to { return nil }
         var stay = self
         if let from, let arrival, arrival < from { stay.clippedFrom = from }

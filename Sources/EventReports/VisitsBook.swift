@@ -53,8 +53,9 @@ struct VisitsBook {
         var clippedTo: WallDate?
         /// Of one that goes on: the last sighting that a line tells of.
         var lastHeard: WallDate?
-        /// Of one that goes on: since when nobody knows whether it does, because whoever held it heard nothing.
-        var lostSight: WallDate?
+        /// For an open stay, the time since which it is not known to continue: its gateway lost sight of the subject, none of
+        /// the gateway's adapters listens, or the gateway was last known to be alive then. Absent if it is known to continue.
+        var notKnownSince: WallDate?
     }
 
     private struct Open: Kept {
@@ -114,6 +115,14 @@ struct VisitsBook {
     /// When the gateway was last known to be alive; absent where it has told nothing.
     var asOf: WallDate? { last.map { max($0, proof ?? $0) } }
 
+    /// Whether the gateway is alive at `now`: not stopped, and the newest proof is at most ``PresentReport/livelyFor`` from
+    /// `now`. A proof that lies farther in the future is of another clock and proves nothing. Without a time, it is not.
+    func isAlive(at now: WallDate?) -> Bool {
+        guard let now, let asOf, !isStopped else { return false }
+        let age = Duration.microseconds(now.microseconds - asOf.microseconds)
+        return age <= PresentReport.livelyFor && .zero - age <= PresentReport.livelyFor
+    }
+
     /// Of a gateway that has told nothing yet.
     init(gateway: String) {
         self.gateway = gateway
@@ -167,16 +176,21 @@ struct VisitsBook {
         last = max(last ?? date, date)
     }
 
-    /// What was not over when the gateway was last known to be alive.
-    mutating func finish() -> [Stay] {
+    /// Returns the stays that had not ended when the gateway was last known to be alive, for a report made at `now`.
+    mutating func finish(at now: WallDate?) -> [Stay] {
         endRestart()
         let last = asOf ?? WallDate(microseconds: 0)
+        let (death, deafSince) = (isAlive(at: now) ? nil : last, hearing.deafSince)
         var stays: [Stay] = []
         for (subject, entry) in open {
             if let left = entry.left {
                 stays.append(stay(subject, entry, departure: left.lastSeen, until: left.date, .left))
             } else {
-                stays.append(stay(subject, entry, departure: nil, until: entry.lostSight ?? last, .open))
+                let deaf = deafSince.map { max($0, entry.arrival ?? $0) }
+                let unknown = [entry.lostSight, deaf, death].compactMap(\.self).min()
+                var stay = stay(subject, entry, departure: nil, until: unknown ?? last, .open)
+                stay.notKnownSince = unknown
+                stays.append(stay)
             }
         }
         hearing.finish()
@@ -191,7 +205,7 @@ struct VisitsBook {
             subject: subject, monitor: entry.monitor, gateways: [gateway],
             sequence: entry.left?.sequence ?? entry.sequence,
             arrival: entry.arrival, departure: departure, until: until, sightings: nil, strength: nil, end: end,
-            lastHeard: entry.lastHeard, lostSight: end == .open ? entry.lostSight : nil)
+            lastHeard: entry.lastHeard)
     }
 
     private mutating func note(_ change: GatewayChange, _ line: LogLine) {

@@ -1,4 +1,4 @@
-import BeaconMonitoring
+package import BeaconMonitoring
 import EventLog
 
 /// The books of all gateways whose lines are read, each by its name.
@@ -47,10 +47,10 @@ struct VisitsBooks {
         return place
     }
 
-    /// What was not over when each gateway was last known to be alive.
-    mutating func finish() -> [VisitsBook.Stay] {
+    /// Returns the stays that had not ended when each gateway was last known to be alive, for a report made at `now`.
+    mutating func finish(at now: WallDate?) -> [VisitsBook.Stay] {
         var stays: [VisitsBook.Stay] = []
-        for place in books.indices { stays += books[place].finish() }
+        for place in books.indices { stays += books[place].finish(at: now) }
         guard books.count > 1 else { return stays }
         return stays.sorted { ($0.arrival ?? $0.until, $0.subject) < ($1.arrival ?? $1.until, $1.subject) }
     }
@@ -59,9 +59,15 @@ struct VisitsBooks {
     var first: WallDate? { books.compactMap(\.first).min() }
     /// When a gateway was last known to be alive; absent where none has told anything.
     var asOf: WallDate? { books.compactMap(\.asOf).max() }
-    /// Of each gateway that has told anything, when it was last known to be alive.
-    var proofs: [(gateway: String, date: WallDate)] {
-        zip(gateways, books).compactMap { name, book in book.asOf.map { (name, $0) } }
+    /// When each gateway that has a line was last known to be alive, for a report made at `now`.
+    func proofs(at now: WallDate?) -> [GatewayProof] {
+        zip(gateways, books).compactMap { name, book in
+            book.asOf.map { date in
+                let state: GatewayProof.State =
+                    book.isAlive(at: now) ? .alive : book.isStopped ? .stopped : .lastKnown
+                return GatewayProof(gateway: name, date: date, state: state)
+            }
+        }
     }
     /// The book of a gateway; `nil` where it has told nothing.
     func book(of gateway: String) -> VisitsBook? { places[gateway].map { books[$0] } }
@@ -71,6 +77,37 @@ struct VisitsBooks {
     }
     /// How many of those were too many.
     var silencesLeftOut: Int { books.reduce(0) { $0 + $1.hearing.silencesLeftOut } }
+}
+
+/// When a gateway was last known to be alive.
+package struct GatewayProof: Sendable, Hashable {
+    /// The state of a gateway when a report is made.
+    package enum State: Sendable, Hashable {
+        /// The proof is at most ``PresentReport/livelyFor`` old.
+        case alive
+        /// Its last line says that it was stopped.
+        case stopped
+        /// Nothing is known since.
+        case lastKnown
+    }
+
+    /// The name of the gateway.
+    package let gateway: String
+    /// The date of its newest proof.
+    package let date: WallDate
+    /// Its state when the report is made.
+    package let state: State
+
+    /// The proof as a sentence: `As of 2026-11-21 17:42:10: lobby is alive.`
+    func sentence(_ time: VisitsTime) -> String {
+        let words =
+            switch state {
+            case .alive: "is alive"
+            case .stopped: "was stopped then"
+            case .lastKnown: "was last known to be alive then"
+            }
+        return "As of \(time.text(date)): \(gateway) \(words)."
+    }
 }
 
 extension VisitsBooks: Kept {

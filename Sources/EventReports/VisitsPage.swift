@@ -75,7 +75,8 @@ struct VisitsPage {
         output.buffer.append(
             " · <span class=\"key here\"></span> here (paler: at times) <span class=\"key deaf\"></span> not heard, so not known</p>\n"
         )
-        parts.writeProofs(books.proofs, made: options.made, options.ambiguousDates, into: &output.buffer)
+        parts.writeProofs(
+            books.proofs(at: options.made), made: options.made, options.ambiguousDates, into: &output.buffer)
         if count == 0 {
             output.buffer.append("<p>No visits were told of this time.</p>\n")
             writeSilences(silences, into: &output.buffer)
@@ -93,8 +94,7 @@ struct VisitsPage {
     private func counted(_ totals: VisitsTotals) -> String {
         func words(_ totals: [VisitsTotals.Total], _ what: String) -> String {
             let visits = totals.reduce(0) { $0 + $1.count }
-            return
-                "\(visits) \(visits == 1 ? "visit" : "visits") of \(totals.count) \(what)\(totals.count == 1 ? "" : "s")"
+            return "\(PlainText.count(visits, "visit")) of \(PlainText.count(totals.count, what))"
         }
         let beacons = totals.beacons.map(\.total)
         return beacons.isEmpty ? words(totals.conditions.map(\.total), "condition") : words(beacons, "beacon")
@@ -249,7 +249,7 @@ struct VisitsPage {
         let from = time.text(Self.date(bar.begin))
         let to = time.text(Self.date(bar.end))
         guard bar.stays > 1 else { return "\(from) – \(to)" }
-        return "\(from) – \(to), \(bar.stays) visits, \(Duration.seconds(bar.present).asClock)"
+        return "\(from) – \(to), \(PlainText.count(bar.stays, "visit")), \(Duration.seconds(bar.present).asClock)"
     }
 
     // MARK: Words
@@ -260,7 +260,8 @@ struct VisitsPage {
         let conditions = totals.conditions.map { ($0.identifier.text, $0.total) }
         let beacons = totals.beacons.map { (options.directory.label($0.beacon, $0.total.identifiers), $0.total) }
         for (name, total) in (conditions + beacons).prefix(Self.rowsMax) {
-            let last = total.last.map { time.text($0) + (total.open > 0 ? ", not known since" : "") } ?? "–"
+            let state = total.present > 0 ? ", here" : total.open > 0 ? ", not known since" : ""
+            let last = total.last.map { time.text($0) + state } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(name))</td><td>\(total.count)</td>")
             buffer.append("<td>\(Duration.microseconds(total.duration).asClock)</td><td>\(last)</td></tr>\n")
         }
@@ -285,7 +286,9 @@ struct VisitsPage {
     }
 
     private func writeList(into buffer: inout LineBuffer) {
-        buffer.append("<p class=\"onpaper\">The list of \(count) visits stands on the screen, and in --csv.</p>\n")
+        buffer.append(
+            "<p class=\"onpaper\">The list of \(PlainText.count(count, "visit")) stands on the screen, and in --csv.</p>\n"
+        )
         buffer.append(
             "<section class=\"list\"><h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>"
         )
@@ -296,7 +299,7 @@ struct VisitsPage {
                 stay.goesOn
                 ? "goes on"
                 : stay.end == .open
-                    ? VisitsWriter.hereThen(stay.until, time)
+                    ? VisitsWriter.presence(stay, time)
                     : stay.departure.map { time.text($0) } ?? "–"
             let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
             buffer.append("<tr><td>\(PlainText.html(options.directory.label(stay.subject)))</td><td>\(arrival)</td>")
@@ -318,7 +321,9 @@ struct VisitsPage {
         }
         let (first, last) = (min(options.listedAfter, count), min(options.listedAfter, count) + listed.count)
         let what = listed.isEmpty ? "None" : "\(first + 1) to \(last)"
-        buffer.append("<nav aria-label=\"Pages of visits\"><p>\(what) of \(count) visits; all are drawn above.")
+        buffer.append(
+            "<nav aria-label=\"Pages of visits\"><p>\(what) of \(PlainText.count(count, "visit")); all are drawn above."
+        )
         func link(_ after: Int, _ words: String, _ relation: String) {
             let address = PlainText.html("\(pages)after=\(after)")
             buffer.append(" <a href=\"\(address)\" rel=\"\(relation)\">\(words)</a>")

@@ -8,7 +8,10 @@ struct VisitsTotals {
         var count = 0
         /// Microseconds.
         var duration: Int64 = 0
+        /// How many had not ended.
         var open = 0
+        /// How many of the open ones are known to continue.
+        var present = 0
         var last: WallDate?
         /// The conditions that told of it, in their order.
         var identifiers: [Identifier] = []
@@ -16,7 +19,10 @@ struct VisitsTotals {
         fileprivate mutating func add(_ stay: VisitsBook.Stay) {
             count += 1
             duration += stay.duration ?? 0
-            if stay.end == .open, !stay.goesOn { open += 1 }
+            if stay.end == .open, !stay.goesOn {
+                open += 1
+                if stay.isPresent { present += 1 }
+            }
             let seen = min(stay.lastKnown, stay.clippedTo ?? stay.lastKnown)
             last = max(last ?? seen, seen)
         }
@@ -78,8 +84,8 @@ struct VisitsTotals {
     var beacons: [(beacon: BeaconIdentity, total: Total)] {
         people.map { beacon, person in
             let total = Total(
-                count: person.count, duration: person.duration, open: person.open, last: person.last,
-                identifiers: person.identifiers.sorted())
+                count: person.count, duration: person.duration, open: person.open, present: person.present,
+                last: person.last, identifiers: person.identifiers.sorted())
             return (beacon, total)
         }.sorted { left, right in
             let (first, second) = (left.total.identifiers.first, right.total.identifiers.first)

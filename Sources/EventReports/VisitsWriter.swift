@@ -24,7 +24,7 @@ struct VisitsWriter {
             buffer.append(
                 "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
                     + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,"
-                    + "arrival_offset,departure_offset\r\n")
+                    + "arrival_offset,departure_offset,not_known_since,not_known_since_offset\r\n")
         }
     }
 
@@ -59,15 +59,16 @@ struct VisitsWriter {
         return stay.end == .open ? "-" : stay.departure.map { time.text($0) } ?? "-"
     }
 
-    /// What became of it: of one that had not ended, up to when that is known.
+    /// How the stay ended; for an open one, whether the subject is present.
     private func ending(_ stay: VisitsBook.Stay) -> String {
         if stay.goesOn { return "goes on" }
-        return stay.end == .open ? Self.hereThen(stay.until, time) : stay.end.word
+        return stay.end == .open ? Self.presence(stay, time) : stay.end.word
     }
 
-    /// What is known of whoever had not left: that he was here then, and nothing since.
-    static func hereThen(_ date: WallDate, _ time: VisitsTime) -> String {
-        "here at \(time.text(date).dropFirst(11)), not known since"
+    /// `here` for an open stay that is known to continue, else `here at 17:42:10, not known since`.
+    static func presence(_ stay: VisitsBook.Stay, _ time: VisitsTime) -> String {
+        guard let date = stay.notKnownSince else { return "here" }
+        return "here at \(time.text(date).dropFirst(11)), not known since"
     }
 
     private mutating func writeRow(
@@ -98,7 +99,10 @@ struct VisitsWriter {
             Self.write(stay.subject.beacon, options.directory, into: &buffer)
             buffer.write("arrival", stay.arrival)
             buffer.write("departure", stay.departure)
-            if stay.end == .open { buffer.write("until", stay.until) }
+            if stay.end == .open {
+                buffer.write("until", stay.until)
+                buffer.write("notKnownSince", stay.notKnownSince)
+            }
             if let duration = stay.duration { buffer.write("duration", millionths: duration) }
             if let sightings = stay.sightings { buffer.write("sightings", sightings) }
             if let strength = stay.strength { buffer.write(strength) }
@@ -158,7 +162,9 @@ struct VisitsWriter {
         fields += [stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false"]
         let named = options.directory[beacon]
         fields += [PlainText.csv(named?.name ?? ""), PlainText.csv(named?.group ?? "")]
+        let unknown = time.fields(stay.notKnownSince)
         fields += [stay.duration.map { Self.hours($0) } ?? "", arrival.offset, departure.offset]
+        fields += [unknown.text, unknown.offset]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
 
@@ -239,10 +245,12 @@ struct VisitsWriter {
                     buffer.write("scope", "condition")
                 }
             }
-            for (gateway, date) in books.proofs {
+            for proof in books.proofs(at: options.made) {
                 Self.line("asOf", into: &buffer) { buffer in
-                    buffer.write("gateway", gateway)
-                    buffer.write("date", date)
+                    buffer.write("gateway", proof.gateway)
+                    buffer.write("date", proof.date)
+                    buffer.write("alive", proof.state == .alive)
+                    if proof.state == .stopped { buffer.write("stopped", true) }
                 }
             }
             for date in options.ambiguousDates { Self.write(date, into: &buffer) }
@@ -272,22 +280,24 @@ struct VisitsWriter {
     private func writeProofs(_ books: VisitsBooks, into buffer: inout LineBuffer) {
         guard let first = books.first else { return }
         buffer.append("\nThe files begin at \(time.text(first)).\n")
-        for (gateway, date) in books.proofs {
-            buffer.append("As of \(time.text(date)): \(PlainText.safe(gateway)) was last known to be alive then.\n")
-        }
+        for proof in books.proofs(at: options.made) { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }
     }
 
     private static func totalRow(_ name: String, _ total: VisitsTotals.Total) -> String {
         let name = PlainText.safe(name)
         let padding = String(repeating: " ", count: max(0, 32 - name.count))
-        let open = total.open > 0 ? ", \(total.open == 1 ? "one" : "\(total.open)") not known to have ended" : ""
-        return "  \(name)\(padding)  \(total.count) \(total.count == 1 ? "visit" : "visits"), "
-            + "\(Duration.microseconds(total.duration).asClock)\(open)\n"
+        func open(_ count: Int, _ words: String) -> String {
+            count > 0 ? ", \(count == 1 ? "one" : "\(count)") \(words)" : ""
+        }
+        return "  \(name)\(padding)  \(PlainText.count(total.count, "visit")), "
+            + "\(Duration.microseconds(total.duration).asClock)\(open(total.present, "not ended"))"
+            + "\(open(total.open - total.present, "not known to have ended"))\n"
     }
 
     private static func write(_ total: VisitsTotals.Total, into buffer: inout LineBuffer) {
         buffer.write("visits", total.count)
         buffer.write("open", total.open)
+        if total.present > 0 { buffer.write("present", total.present) }
         buffer.write("duration", millionths: total.duration)
         buffer.write("last", total.last)
     }

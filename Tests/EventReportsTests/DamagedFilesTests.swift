@@ -38,7 +38,7 @@ import Testing
         let ending = try Gateway.run("visits", "--json", folder)
         #expect(ending.status == 0)
         #expect(try Self.count(ending) == 2)
-        #expect(ending.errors.contains("6 lines stand in the files twice and were counted once"), "\(ending.errors)")
+        #expect(ending.errors.contains("6 lines are in the files twice and counted once"), "\(ending.errors)")
         let totals = try ending.lines.map(object).filter { $0["kind"] as? String == "total" }
         #expect(totals.allSatisfy { $0["visits"] as? Int == ($0["beacon"] == nil ? 2 : 1) }, "\(totals)")
     }
@@ -108,7 +108,7 @@ import Testing
         for target in ["staff", "1"] {
             let ending = try Gateway.run("explain", target, folder)
             #expect(ending.status == 0 && ending.text.contains("became satisfied"), "\(ending.errors)")
-            #expect(ending.errors.contains("1 lines were written by a later version"), "\(ending.errors)")
+            #expect(ending.errors.contains("1 line was written by a later version"), "\(ending.errors)")
         }
     }
 }

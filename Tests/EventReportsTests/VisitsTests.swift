@@ -204,7 +204,7 @@ import Testing
         #expect(rows[0].hasPrefix("monitor,identifier,uuid,major,minor,arrival"))
         #expect(
             rows[1]
-                == #"site,"a ""b"", c",,,,2026-11-21 00:01:40,2026-11-21 00:06:40,300.0,7,-80,-66.7,-60,left,condition,g,2,false,false,,,0.0833,+00:00,+00:00"#
+                == #"site,"a ""b"", c",,,,2026-11-21 00:01:40,2026-11-21 00:06:40,300.0,7,-80,-66.7,-60,left,condition,g,2,false,false,,,0.0833,+00:00,+00:00,,"#
         )
         #expect(rows[2].hasPrefix(#"site,"'=1+1","#))
     }

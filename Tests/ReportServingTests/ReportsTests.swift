@@ -27,6 +27,27 @@ import Testing
         return world
     }
 
+    @Test(arguments: [(60.0, true), (-3600.0, false)])
+    func `the page of visits shows people as here while the gateway is alive`(ahead: Double, isAlive: Bool) async throws
+    {
+        // The command takes the machine's time: the proof is a minute ahead of it, or an hour back.
+        let world = try ServedWorld {
+            $0.offset = Date().timeIntervalSince1970.rounded() + ahead - 40
+            $0.started(1)
+            $0.event("staff", "satisfied", 30, minor: 9, seen: 30)
+        }
+        _ = try world.scratch.write(
+            "gateway.yaml",
+            "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
+                + "output: {directory: \(world.scratch.url.path)}\n")
+        try world.live(40)
+        let page = try await world.get("/visits").body
+        #expect(page.contains("<td>here</td>") == isAlive && page.contains(", here</td></tr>") == isAlive, "\(page)")
+        #expect(page.contains(", not known since</td>") != isAlive)
+        let visits = try await PresentTests.objects(world.get("/api/v1/visits").body)
+        #expect((visits.first?["notKnownSince"] == nil) == isAlive && visits.first?["end"] as? String == "open")
+    }
+
     @Test(arguments: ["visits", "occupancy"])
     func `what is served is what the command tells, word for word`(_ command: String) async throws {
         let world = try Self.world()

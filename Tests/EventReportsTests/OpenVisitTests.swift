@@ -1,0 +1,147 @@
+import BeaconMonitoring
+import EventReports
+import Foundation
+import ProgramSupport
+import SystemPackage
+import Testing
+
+/// Visits that had not ended: of people who are present, and of those of whom that is not known.
+@Suite struct OpenVisitTests {
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    /// A folder with a badge that entered at 100 s. The gateway was last known to be alive at 4,000 s, which is 100 s from
+    /// now, so it is alive for the next 220 s.
+    private func present(_ change: (inout LineWriter) -> Void = { _ in }) throws -> (path: String, writer: LineWriter) {
+        var writer = LineWriter()
+        writer.offset = Date().timeIntervalSince1970.rounded() - 3900
+        writer.started(10)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        change(&writer)
+        return (try scratch.folder(writer, aliveAt: 4000), writer)
+    }
+
+    /// The page of a report that was made at a time on the writer's timeline, and the error if there is one.
+    private func page(_ paths: String..., made time: Double, from: Double? = nil) throws -> String {
+        func date(_ time: Double) -> WallDate { WallDate(microseconds: Int64((LineWriter().offset + time) * 1e6)) }
+        var options = VisitsOptions(paths: paths.map { FilePath($0) })
+        options.time = VisitsTime(isUTC: true)
+        options.made = date(time)
+        options.from = from.map(date)
+        options.html = FilePath(scratch.path("page.html"))
+        var visits = Visits(options)
+        do { _ = try visits.run() } catch { return "\(error)" }
+        return try String(contentsOfFile: scratch.path("page.html"), encoding: .utf8)
+    }
+
+    @Test(arguments: [
+        (5120, true), (5120.000_001, false), (4880, true), (4879.999_999, false), (5000, true), (90_000, false),
+    ])
+    func `a proof that is more than two minutes from the report's time proves nothing`(made: Double, isHere: Bool)
+        throws
+    {
+        var writer = LineWriter()
+        writer.started(10)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        let page = try page(scratch.folder(writer, aliveAt: 5000), made: made)
+        #expect(page.contains("<td>here</td>") == isHere && page.contains(": g is alive.</p>") == isHere)
+        #expect(page.contains(": g was last known to be alive then.</p>") != isHere)
+    }
+
+    @Test(arguments: [(5030, true), (5060, false), (4990, true)])
+    func `a range that starts after the last proof has the people who are present when the report is made`(
+        from: Double, isKnown: Bool
+    ) throws {
+        var writer = LineWriter()
+        writer.started(10)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        let folder = try scratch.folder(writer, aliveAt: 5000)
+        let page = try page(folder, made: 5050, from: from)
+        #expect(page.contains("<td>began before</td><td>here</td>") == isKnown, "\(page.suffix(600))")
+        #expect(page.contains("nothing is known of the time from") != isKnown)
+        // Nobody is counted in an interval of which nothing is known.
+        let interval = ["--every", "1m", "--from", writer.date(5040), "--to", writer.date(5100)]
+        #expect(try Gateway.run(["occupancy"] + interval + [folder]).status == 65)
+    }
+
+    private func rows(_ paths: String..., kind: String = "visit") throws -> [[String: Any]] {
+        let ending = try Gateway.run(["visits", "--json", "--utc"] + paths)
+        try Schema.expectValid(ending.output, "--kind", "reports")
+        return try ending.lines.map(object).filter { $0["kind"] as? String == kind }
+    }
+
+    @Test func `visits calls people here while the gateway is alive, as --now does`() throws {
+        let (path, _) = try present()
+        let table = try Gateway.run("visits", "--utc", path).text
+        let row = try #require(table.split(separator: "\n").first { $0.hasPrefix("     3 ") }, "\(table)")
+        #expect(row.hasSuffix("  here"))
+        #expect(table.contains("  staff 1/1                         1 visit, 1:05:00, one not ended\n"), "\(table)")
+        #expect(table.contains(": g is alive.\n") && !table.contains("not known"))
+        #expect(try Gateway.run("visits", "--now", "--utc", path).text.hasPrefix("1 here."))
+    }
+
+    @Test func `JSON, CSV and page say so too`() throws {
+        let (path, _) = try present()
+        let visit = try #require(try rows(path).first)
+        #expect(visit["end"] as? String == "open" && visit["notKnownSince"] == nil)
+        let total = try #require(try rows(path, kind: "total").first)
+        #expect(total["open"] as? Int == 1 && total["present"] as? Int == 1)
+        let csv = try Gateway.run("visits", "--csv", "--utc", path).text.split(separator: "\r\n")
+        #expect(csv[0].hasSuffix(",not_known_since,not_known_since_offset") && csv[1].hasSuffix("+00:00,,,"))
+        let page = try Gateway.run("visits", "--html", "-", "--utc", path).text
+        #expect(page.contains("<td>here</td>") && page.contains(", here</td></tr>"))
+        #expect(page.contains(": g is alive.</p>") && !page.contains("not known since"))
+    }
+
+    @Test func `a gateway that was stopped knows nothing since`() throws {
+        let (path, writer) = try present { $0.stopped(200) }
+        let visit = try #require(try rows(path).first)
+        #expect(visit["notKnownSince"] as? String == writer.date(4000))
+        #expect(try rows(path, kind: "total").first?["present"] == nil)
+        let table = try Gateway.run("visits", "--utc", path).text
+        #expect(table.contains(", not known since\n") && table.contains(": g was stopped then.\n"), "\(table)")
+    }
+
+    @Test func `if no adapter listens a visit lasts until the last one stopped, and nothing is known since`() throws {
+        let (path, writer) = try present { $0.adapter("deaf", 210, since: 200) }
+        let visit = try #require(try rows(path).first)
+        #expect(visit["notKnownSince"] as? String == writer.date(200))
+        #expect(visit["until"] as? String == writer.date(200) && number(visit, "duration") == 100)
+        let table = try Gateway.run("visits", "--utc", path).text
+        let time = writer.date(200).dropFirst(11).prefix(8)
+        #expect(table.contains("here at \(time), not known since\n"), "\(table)")
+        #expect(table.contains(", one not known to have ended\n"))
+    }
+
+    @Test(arguments: [(120, 520), (120, 540), (520, 560), (545, 556), (560, 575)])
+    func `a badge that a gateway holds is present, whatever another reports since`(arrival: Double, departure: Double)
+        throws
+    {
+        var (hall, yard) = (LineWriter(), LineWriter())
+        (hall.gateway, yard.gateway) = ("hall", "yard")
+        hall.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        yard.stay("staff", arrival, departure, minor: 1)
+        let places = [
+            try scratch.folder(hall, aliveAt: 530, name: "hall"), try scratch.folder(yard, aliveAt: 610, name: "yard"),
+        ]
+        for paths in [places, places.reversed()] {
+            let page = try page(paths[0], paths[1], made: 620)
+            #expect(page.contains("1 visit of 1 beacon") && page.contains("<td>here</td>"), "\(page.suffix(900))")
+            #expect(page.contains("hall is alive.</p>") && page.contains("yard is alive.</p>"))
+        }
+        let now = WallDate(microseconds: Int64((hall.offset + 620) * 1e6))
+        let report = try PresentReport.read(VisitsOptions(paths: places.map { FilePath($0) }), now: now).report
+        #expect(report.hereCount == 1 && report.presences.first?.gateways == ["hall"])
+        // If the first gateway is not known to be alive, the exit counts.
+        hall.stopped(530)
+        _ = try scratch.folder(hall, aliveAt: 530, name: "hall")
+        #expect(try !page(places[0], places[1], made: 620).contains("<td>here</td>"))
+    }
+
+    @Test func `occupancy reports a gateway that is alive as such`() throws {
+        let (path, _) = try present()
+        #expect(try Gateway.run("occupancy", "--utc", path).text.contains(": g is alive.\n"))
+        #expect(try Gateway.run("occupancy", "--utc", "--html", "-", path).text.contains(": g is alive.</p>"))
+    }
+}
