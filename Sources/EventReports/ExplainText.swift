@@ -155,14 +155,41 @@ struct ExplainText {
         guard gaps.count > 0, let median = gaps.median, let p99 = gaps.p99, let longest = gaps.maximum else { return }
         lines += [
             "",
-            "Its silences before: \(gaps.count), half of them up to \(median.inExactWords), 99 in 100 up to "
+            "Its silences before: \(Self.grouped(gaps.count)), half of them up to \(median.inExactWords), 99 in 100 up to "
                 + "\(p99.inExactWords), the longest \(longest.inExactWords).",
         ]
-        // What is longer is an absence, which lines of earlier versions have among the silences.
-        if let timeout = finding.settings?.exitTimeout, longest > timeout, longest < .seconds(600) {
-            lines.append(
-                "Silences as long as exit_timeout are usual for it: the beacon, or the radio, is at its limit.")
+        guard let timeout = finding.settings?.exitTimeout else { return }
+        if let share = gaps.longerThanTimeout {
+            tell(share, longerThan: timeout)
+        } else if longest > timeout, longest < .seconds(600) {
+            // Lines of earlier versions do not state the share, and have absences of 10 minutes and more among the silences.
+            // Of more, the recorder halved its histogram, and the shares of it are not exact.
+            let isExact = gaps.count <= Int(UInt16.max)
+            let words = isExact && p99 <= timeout ? "at most 1 in 100" : "at least 1 of \(Self.grouped(gaps.count))"
+            lines.append("Of these silences, \(words) was longer than \(timeout.inExactWords) (exit_timeout).")
         }
+    }
+
+    private mutating func tell(_ share: Evidence.Share, longerThan timeout: Duration) {
+        let silences = "\(Self.grouped(share.total)) \(share.total == 1 ? "silence" : "silences")"
+        lines.append(
+            "\(share.count == 0 ? "None" : Self.grouped(share.count)) of \(silences) \(share.count < 2 ? "was" : "were") "
+                + "longer than \(timeout.inExactWords) (exit_timeout).")
+        // At least one in a hundred.
+        if share.total >= 100, share.count > (share.total - 1) / 100 {
+            lines.append("That is 1 in 100 or more: the beacon or the radio is too weak for this exit_timeout.")
+        }
+    }
+
+    /// A number with its thousands separated: `10,700`.
+    private static func grouped(_ number: Int) -> String {
+        var text = "\(number)"
+        var place = text.utf8.count - 3
+        while place > 0 {
+            text.insert(",", at: text.index(text.startIndex, offsetBy: place))
+            place -= 3
+        }
+        return text
     }
 
     private mutating func tellAvoidance() {

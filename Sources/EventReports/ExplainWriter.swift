@@ -74,6 +74,7 @@ struct ExplainWriter {
             if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
             if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
             if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
+            if let share = evidence.gaps.longerThanTimeout { buffer.write("longerThanTimeout", share) }
         }
     }
 

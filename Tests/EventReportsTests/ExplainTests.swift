@@ -91,12 +91,28 @@ import Testing
             deliver()
         }
 
+        /// The paths of the event files.
+        var files: [String] {
+            get throws {
+                try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasPrefix("events-") }
+                    .sorted()
+                    .map { directory + "/" + $0 }
+            }
+        }
+
+        /// Replaces what matches in the event files.
+        func replace(_ pattern: Regex<Substring>, with text: String) throws {
+            for path in try files {
+                let lines = try String(contentsOfFile: path, encoding: .utf8).replacing(pattern, with: text)
+                try Data(lines.utf8).write(to: URL(fileURLWithPath: path))
+            }
+        }
+
         /// The explanation of the last event of that state.
         func explain(_ state: String) throws -> String {
             var last: Int?
-            for name in try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
-            where name.hasPrefix("events-") {
-                let text = try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
+            for path in try files {
+                let text = try String(contentsOfFile: path, encoding: .utf8)
                 let numbered = text.split(separator: "\n").filter { $0.contains("\"sequence\"") }
                 for payload in try payloads(numbered.map(String.init), type: "event")
                 where payload["state"] as? String == state {
@@ -152,7 +168,116 @@ import Testing
         site.deliver()
         let text = try site.explain("unsatisfied")
         #expect(text.contains("Its silences before:") && text.contains("the longest 1 s."), "\(text)")
-        #expect(!text.contains("is at its limit"))
+        #expect(text.contains("\nNone of 117 silences was longer than 30 s (exit_timeout).\n"), "\(text)")
+    }
+
+    /// A site whose beacon was heard once a second, but for as many silences of 6 s as asked for; it left after 5 s at the end.
+    private func site(silences: Int, sightings: Int) throws -> Site {
+        var sighting = try #require(try Self.sightings().first)
+        var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
+        for number in 0..<sightings {
+            site.sighted(sighting)
+            // The last silence counts from the next sighting on.
+            let isLong = number % 20 == 9 && number / 20 < silences
+            sighting.time = sighting.time + .seconds(isLong ? 6 : 1)
+        }
+        site.engine.advance(to: site.engine.now + .seconds(60), into: &site.actions)
+        site.deliver()
+        return site
+    }
+
+    @Test(arguments: [
+        (0, 102, "None of 100 silences was longer than 5 s (exit_timeout).\n\n"),
+        (1, 22, "1 of 20 silences was longer than 5 s (exit_timeout).\n\n"),
+        (1, 103, "1 of 101 silences was longer than 5 s (exit_timeout).\n\n"),
+        (3, 10_702, "3 of 10,700 silences were longer than 5 s (exit_timeout).\n\n"),
+        (
+            2, 103,
+            "2 of 101 silences were longer than 5 s (exit_timeout).\n"
+                + "That is 1 in 100 or more: the beacon or the radio is too weak for this exit_timeout.\n\n"
+        ),
+    ])
+    func `explain states how many silences were longer than the exit timeout`(
+        silences: Int, sightings: Int, words: String
+    ) throws {
+        let text = try site(silences: silences, sightings: sightings).explain("unsatisfied")
+        #expect(text.contains(words) && !text.contains("usual"), "\(text)")
+    }
+
+    @Test(arguments: [
+        (1, 22, "Of these silences, at least 1 of 20 was longer than 5 s (exit_timeout).\n"),
+        (1, 103, "Of these silences, at most 1 in 100 was longer than 5 s (exit_timeout).\n"),
+        (0, 103, "the longest 1 s.\n\n"),
+    ])
+    func `of lines of earlier versions, explain states what follows from their figures`(
+        silences: Int, sightings: Int, words: String
+    ) throws {
+        let site = try site(silences: silences, sightings: sightings)
+        try site.replace(#/,"longerThanTimeout":{"count":[0-9]+,"total":[0-9]+}/#, with: "")
+        #expect(try site.explain("unsatisfied").contains(words))
+    }
+
+    @Test(arguments: [
+        (#"{"count":0,"total":-1}"#, false), (#"{"count":-1,"total":1}"#, false), (#"{"count":2,"total":1}"#, false),
+        (#"{"count":0,"total":0}"#, false), (#"{"count":1}"#, false), ("7", false),
+        (#"{"count":92233720368547758,"total":9223372036854775807}"#, true),
+        (#"{"count":9223372036854775807,"total":9223372036854775807}"#, true),
+    ])
+    func `a count of silences that is damaged ends no report`(share: String, isValid: Bool) throws {
+        let site = try site(silences: 1, sightings: 22)
+        try site.replace(#/"longerThanTimeout":{[^}]*}/#, with: "\"longerThanTimeout\":\(share)")
+        #expect(try Gateway.run("visits", site.directory).status == 0)
+        let text = try site.explain("unsatisfied")
+        #expect(text.contains("9,223,372,036,854,775,807 silences") == isValid, "\(text)")
+        #expect(text.contains("Of these silences, at least 1 of 20") != isValid)
+    }
+
+    @Test func `silences are compared with four different timeouts of conditions, in whatever order they are set`()
+        throws
+    {
+        var sighting = try #require(try Self.sightings().first)
+        var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
+        // The first four are 5, 1, 2 and 3 s; 4 s, 60 s and at last 6 s take the places of those that no condition has.
+        for (name, seconds) in [
+            ("c0", 1), ("c1", 1), ("c2", 2), ("c3", 3), ("c4", 4), ("c0", 4), ("c1", 4), ("c0", 2), ("c1", 2),
+            ("c4", 60),
+            ("room", 6),
+        ] {
+            var settings = ConditionSettings()
+            settings.exitTimeout = .seconds(seconds)
+            site.recorder.know(try Identifier(name), settings)
+        }
+        for _ in 0..<12 {
+            site.sighted(sighting)
+            sighting.time = sighting.time + .seconds(1)
+        }
+        site.engine.advance(to: sighting.time + .seconds(60), into: &site.actions)
+        site.deliver()
+        let lines = try String(contentsOfFile: #require(try site.files.first), encoding: .utf8).split(separator: "\n")
+        let evidence = try #require(lines.last { $0.contains(#""type":"evidence""#) })
+        #expect(evidence.contains(#""longerThanTimeout":{"count":0,"total":10}}"#), "\(evidence)")
+    }
+
+    @Test func `silences are compared with a changed exit timeout from the change on`() throws {
+        var sighting = try #require(try Self.sightings().first)
+        var site = try Site(try Scratch(), start: sighting.time) { $0.exitTimeout = .seconds(5) }
+        for second in [0, 1, 4, 5, 6, 7, 11, 12, 13] {
+            if second == 6 {
+                var settings = ConditionSettings()
+                settings.exitTimeout = .seconds(3)
+                site.recorder.know(try Identifier("room"), settings)
+            }
+            var next = sighting
+            next.time = sighting.time + .seconds(second)
+            site.sighted(next)
+        }
+        sighting.time = sighting.time + .seconds(13)
+        site.engine.advance(to: sighting.time + .seconds(60), into: &site.actions)
+        site.deliver()
+        let lines = try String(contentsOfFile: #require(try site.files.first), encoding: .utf8).split(separator: "\n")
+        let evidence = try #require(lines.last { $0.contains(#""type":"evidence""#) })
+        // Before the change there were silences of 1 s and 3 s, after it of 1, 1, 1, 4 and 1 s; the last is pending.
+        #expect(evidence.contains(#""count":7,"#) && evidence.contains(#""longerThanTimeout":{"count":1,"total":5}}"#))
     }
 
     @Test(arguments: [true, false])
@@ -182,6 +307,7 @@ import Testing
         site.deliver()
         let text = try site.explain("unsatisfied")
         #expect(text.contains(isDeaf ? "the longest 1 s." : "the longest 241 s."), "\(text)")
+        #expect(text.contains(isDeaf ? "None of 117 silences" : "1 of 118 silences was longer than 30 s"), "\(text)")
     }
 
     @Test func `threshold: heard all the time, and too weak`() throws {

@@ -23,6 +23,14 @@ public struct Evidence: Sendable, Hashable {
         public var rssi: RSSI?
     }
 
+    /// A part of the silences.
+    public struct Share: Sendable, Hashable {
+        /// How many silences belong to the part.
+        public var count: Int
+        /// How many silences were compared.
+        public var total: Int
+    }
+
     /// How long the beacon was silent between sightings since it has been followed.
     public struct Gaps: Sendable, Hashable {
         /// How many silences there were.
@@ -33,6 +41,10 @@ public struct Evidence: Sendable, Hashable {
         public var p99: Duration?
         /// The longest of them; absent without any.
         public var maximum: Duration?
+        /// The silences that were longer than the condition's exit timeout, counted exactly since the recorder has that
+        /// timeout. Absent in lines of earlier versions, without any silence, for an exit timeout of 10 minutes or more, and
+        /// for a timeout that came after ``EvidenceRecorder/timeoutsMax`` others.
+        public var longerThanTimeout: Share?
     }
 
     /// The number of the event's line.

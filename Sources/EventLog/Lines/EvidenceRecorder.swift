@@ -9,6 +9,9 @@ public import BluetoothLE
 public struct EvidenceRecorder {
     /// How many sightings of a beacon are remembered.
     public static let sightingsMax = 24
+    /// For how many different exit timeouts of the conditions the longer silences are counted: the first ones. A condition
+    /// whose timeout is set when no condition has one of them any more takes its place.
+    public static let timeoutsMax = 4
     // What is longer is an absence and none of its silences, as the warning of a beacon's cadence has it too: a night at
     // home says nothing of how a beacon is heard.
     private static let absence: Int64 = 600 * 1_000_000_000
@@ -25,6 +28,8 @@ public struct EvidenceRecorder {
         /// How many there were, ever.
         var count = 0
         var gaps = GapSketch()
+        /// For each of ``timeouts``, how many silences were longer, and how many there had been before they were counted.
+        var longer = InlineArray<4, (count: UInt32, start: UInt32)>(repeating: (0, 0))
         /// The silence before the last sighting: it counts from the next one on. An exit may be told of only after the
         /// sighting that ended its silence came in, and that one is not among the silences before it.
         var lastGap: Int64 = -1
@@ -82,6 +87,11 @@ public struct EvidenceRecorder {
     /// The latest of their ``Listening/silentUntil``: what was heard since is not asked further.
     private var silentUntil: Int64 = .min
     private var settings: [Identifier: ConditionSettings] = [:]
+    /// How many conditions have each exit timeout, in nanoseconds.
+    private var uses: [Int64: Int] = [:]
+    /// The exit timeouts with which silences are compared; `.max` in places that were never used. One that no condition has
+    /// any more stays until another takes its place.
+    private var timeouts = InlineArray<4, Int64>(repeating: .max)
     private var owed: Evidence?
 
     /// Sightings of beacons that were not remembered because there was no room.
@@ -99,7 +109,28 @@ public struct EvidenceRecorder {
 
     /// Says how a condition that was restored is entered and left; what changes later, the actions tell.
     public mutating func know(_ identifier: Identifier, _ settings: ConditionSettings) {
-        self.settings[identifier] = settings
+        set(settings, of: identifier)
+    }
+
+    private mutating func set(_ value: ConditionSettings?, of identifier: Identifier) {
+        let (former, timeout) = (settings[identifier]?.exitTimeout.nanoseconds, value?.exitTimeout.nanoseconds)
+        settings[identifier] = value
+        guard former != timeout else { return }
+        if let former {
+            let count = (uses[former] ?? 1) - 1
+            uses[former] = count > 0 ? count : nil
+        }
+        guard let timeout else { return }
+        uses[timeout, default: 0] += 1
+        guard timeout < Self.absence, place(of: timeout) == nil,
+            let place = timeouts.indices.first(where: { uses[timeouts[$0]] == nil })
+        else { return }
+        timeouts[place] = timeout
+        for slot in slots.indices { slots[slot].longer[place] = (0, UInt32(clamping: slots[slot].gaps.count)) }
+    }
+
+    private func place(of timeout: Int64?) -> Int? {
+        timeouts.indices.first { timeouts[$0] == timeout }
     }
 
     /// A beacon was heard.
@@ -111,7 +142,7 @@ public struct EvidenceRecorder {
         let count = slots[place].count
         if count > 0 {
             let last = slots[place].sightings[(count - 1) % Self.sightingsMax]
-            if (0..<Self.absence).contains(slots[place].lastGap) { slots[place].gaps.add(slots[place].lastGap) }
+            if (0..<Self.absence).contains(slots[place].lastGap) { add(slots[place].lastGap, to: place) }
             slots[place].lastGap = listened(last) ? max(0, time.nanoseconds - last.time) : -1
         }
         slots[place].sightings[count % Self.sightingsMax] = Heard(
@@ -119,6 +150,13 @@ public struct EvidenceRecorder {
         unlink(place)
         slots[place].count = count + 1
         link(place)
+    }
+
+    private mutating func add(_ gap: Int64, to place: Int) {
+        slots[place].gaps.add(gap)
+        for timeout in 0..<Self.timeoutsMax where gap > timeouts[timeout] {
+            slots[place].longer[timeout].count &+= 1
+        }
     }
 
     /// Whether the adapter that heard somebody has listened since: what it did not hear meanwhile is no silence.
@@ -132,6 +170,7 @@ public struct EvidenceRecorder {
         unlink(place)
         slots[place].sightings = InlineArray(repeating: Heard())
         (slots[place].count, slots[place].gaps, slots[place].lastGap) = (0, GapSketch(), -1)
+        slots[place].longer = InlineArray(repeating: (0, 0))
         link(place)
     }
 
@@ -149,7 +188,7 @@ public struct EvidenceRecorder {
             }
             silentUntil = adapters.values.lazy.map(\.silentUntil).max() ?? .min
         case .condition(let change):
-            settings[Identifier(lookup: change.identifier)] = change.kind == .removed ? nil : change.settings
+            set(change.kind == .removed ? nil : change.settings, of: Identifier(lookup: change.identifier))
         case .event, .visit, .trackingLimitExceeded: break
         }
     }
@@ -170,7 +209,8 @@ public struct EvidenceRecorder {
         // A subject that was never refreshed has not left: there is nothing to be explained by sightings.
         guard let sighting = event.sighting, let lastSeen = event.lastSeen else { return nil }
         let now = event.time.nanoseconds
-        let threshold = settings[Identifier(lookup: event.identifier)]?.exitRSSI
+        let condition = settings[Identifier(lookup: event.identifier)]
+        let threshold = condition?.exitRSSI
         var heard: [Heard] = []
         var gaps = Evidence.Gaps(count: 0)
         if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
@@ -184,7 +224,8 @@ public struct EvidenceRecorder {
             gaps = Evidence.Gaps(
                 count: sketch.count, median: sketch.quantile(perMille: 500).map { .nanoseconds($0) },
                 p99: sketch.quantile(perMille: 990).map { .nanoseconds($0) },
-                maximum: sketch.count > 0 ? .nanoseconds(sketch.maximum) : nil)
+                maximum: sketch.count > 0 ? .nanoseconds(sketch.maximum) : nil,
+                longerThanTimeout: condition.flatMap { longer(than: $0.exitTimeout.nanoseconds, in: slots[place]) })
         }
         var refreshes: [UInt16: Int64] = [sighting.adapter.index: lastSeen.nanoseconds]
         for one in heard where one.time <= lastSeen.nanoseconds && Self.reaches(one.rssi, threshold) {
@@ -206,6 +247,13 @@ public struct EvidenceRecorder {
                     time: Instant(nanoseconds: $0.time), adapter: adapters[$0.adapter]?.name ?? "",
                     rssi: RSSI(reported: $0.rssi))
             }, gaps: gaps)
+    }
+
+    private func longer(than timeout: Int64, in slot: Slot) -> Evidence.Share? {
+        guard let place = place(of: timeout) else { return nil }
+        let (count, start) = slot.longer[place]
+        let total = slot.gaps.count - Int(start)
+        return total > 0 ? Evidence.Share(count: Int(count), total: total) : nil
     }
 
     private static func reaches(_ octet: UInt8, _ threshold: RSSI?) -> Bool {

@@ -29,6 +29,7 @@ extension LineEncoder {
                 if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
                 if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
                 if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
+                if let share = evidence.gaps.longerThanTimeout { buffer.write("longerThanTimeout", share) }
             }
         }
         buffer.append(octet: 0x0A)
@@ -44,5 +45,15 @@ extension LineEncoder {
             recorder.note(action, number: sequence)
         }
         if let evidence = recorder.evidence(before: nil) { encode(evidence, into: &buffer) }
+    }
+}
+
+extension LineBuffer {
+    /// Writes a part of the silences: how many belong to it, and how many were compared.
+    package mutating func write(_ key: StaticString, _ share: Evidence.Share) {
+        object(key) { buffer in
+            buffer.write("count", share.count)
+            buffer.write("total", share.total)
+        }
     }
 }

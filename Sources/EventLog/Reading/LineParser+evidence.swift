@@ -11,6 +11,13 @@ extension LineParser {
         func duration(_ key: StaticString) -> Duration? {
             text.microseconds(text.find(key, in: gaps)).map { .microseconds($0) }
         }
+        func share(in gaps: Int) -> Evidence.Share? {
+            guard let place = text.find("longerThanTimeout", in: gaps),
+                let count = text.integer(text.find("count", in: place)),
+                let total = text.integer(text.find("total", in: place)), total > 0, count >= 0, count <= total
+            else { return nil }
+            return Evidence.Share(count: count, total: total)
+        }
         return Evidence(
             event: event, monitor: monitor, identifier: identifier, rule: rule, time: head.time,
             clockOffset: head.offset,
@@ -31,6 +38,6 @@ extension LineParser {
             },
             gaps: Evidence.Gaps(
                 count: text.integer(text.find("count", in: gaps)) ?? 0, median: duration("median"),
-                p99: duration("p99"), maximum: duration("maximum")))
+                p99: duration("p99"), maximum: duration("maximum"), longerThanTimeout: share(in: gaps)))
     }
 }
