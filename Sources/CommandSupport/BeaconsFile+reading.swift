@@ -1,5 +1,6 @@
 package import GatewayConfiguration
 import Glibc
+import OperatorMessages
 import SystemPackage
 
 extension ConfigurationFile {
@@ -13,14 +14,26 @@ extension ConfigurationFile {
     /// - Throws: ``ExitFailure`` where one of the two can't be read, with every mistake where it has any.
     package static func loadWithNames(_ path: String, isReplay: Bool) throws(ExitFailure) -> Configuration {
         var configuration = try load(path, isReplay: isReplay)
-        guard let file = configuration.beaconsFile(besides: path) else { return configuration }
+        try readNames(into: &configuration, from: path)
+        return configuration
+    }
+
+    /// Reads the names of beacons from the file that the configuration at `path` says, if it says one.
+    ///
+    /// - Parameters:
+    ///   - configuration: the configuration, which has the names afterwards.
+    ///   - path: where it is.
+    /// - Throws: ``ExitFailure`` if the file can't be read, with every mistake if it has any; nothing has changed then.
+    package static func readNames(
+        into configuration: inout Configuration, from path: String
+    ) throws(ExitFailure) {
+        guard let file = configuration.beaconsFile(besides: path) else { return }
         let bytes = try readBeacons(file, for: path)
         do throws(Mistakes) {
             try configuration.readBeacons(bytes, file: file)
         } catch {
             throw ExitFailure(.configurationInvalid, error.description)
         }
-        return configuration
     }
 
     private static func readBeacons(_ path: String, for configuration: String) throws(ExitFailure) -> [UInt8] {
@@ -62,6 +75,12 @@ extension ConfigurationFile {
 }
 
 extension Configuration {
+    /// The warnings as programs print them, a line for each, and one that counts the rest.
+    package var warningLines: [String] {
+        warnings.map { "warning: \($0)" }
+            + (warningsLeftOut > 0 ? ["and \(PlainText.count(warningsLeftOut, "more warning"))"] : [])
+    }
+
     /// Where the file with the names is, for a configuration at `path`: what is relative begins at that one's folder.
     package func beaconsFile(besides path: String) -> String? {
         guard let file = beaconsFile?.path else { return nil }

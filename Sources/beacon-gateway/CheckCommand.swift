@@ -15,18 +15,17 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             let configuration = try ConfigurationFile.loadWithNames(file, isReplay: false)
-            for warning in configuration.warnings { Terminal.say("warning: \(warning)") }
-            for exposure in configuration.mqtt?.exposures ?? [] { Terminal.say("warning: \(exposure)") }
-            let namesExposure = configuration.namesExposure(besides: file)
-            if let namesExposure { Terminal.say("warning: \(namesExposure)") }
-            let obstacles = configuration.obstacles(in: file)
-            for obstacle in obstacles { Terminal.say("warning: \(obstacle)") }
+            let files =
+                (configuration.mqtt?.exposures ?? []) + [configuration.namesExposure(besides: file)].compactMap(\.self)
+            let others = files + configuration.obstacles(in: file).map { "\($0)" }
+            for line in configuration.warningLines + others.map({ "warning: \($0)" }) { Terminal.say(line) }
+            let warnings = configuration.warnings.count + configuration.warningsLeftOut + others.count
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             Terminal.show(
                 """
                 \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
                 \(configuration.beacons.count > 0 ? "named beacons: \(configuration.beacons.count), " : "")\
-                warnings: \(configuration.warnings.count + obstacles.count)
+                warnings: \(warnings)
 
                 """)
         }

@@ -108,7 +108,7 @@ struct ReplayCommand: ParsableCommand {
             options.fields = try Terminal.fields(fields)
             options.zone = localTime.captureZone
             options.waitsForBeacons = FileDescriptor.standardOutput.isTerminal
-            for warning in options.configuration?.warnings ?? [] { Terminal.say("warning: \(warning)") }
+            for warning in options.configuration?.warningLines ?? [] { Terminal.say(warning) }
             let outcome = try Replay(options).run()
             if stats { Terminal.write(outcome.statistics.json) }
             // With --stats only on request: programs that read the object expect nothing else.

@@ -33,7 +33,8 @@ import Testing
         let second = made.beacons[BeaconIdentity(uuid: others, major: 0, minor: 65535)]
         #expect(second?.name == "007" && second?.group == nil)
         #expect(made.beacons.beacons == Set(made.beacons.all.map(\.beacon)))
-        #expect(made.beaconsFile == nil && made.warnings == [])
+        // The one condition has no per_beacon, and the second beacon's UUID is another.
+        #expect(made.beaconsFile == nil && made.warnings.count == 2)
     }
 
     @Test func `each mistake in a list has its line`() {
@@ -100,17 +101,103 @@ import Testing
         let made = try configuration(
             file(
                 """
-                monitor: {max_beacons: 1}
+                monitor: {max_beacons: 1, per_beacon: true}
                 beacons: [{major: 1, minor: 1, name: a}, {major: 1, minor: 2, name: b}]
                 """))
         #expect(
             made.warnings.map(\.description) == [
                 "g.yaml:2:10: 2 beacons have names, and max_beacons is 1; "
-                    + "where that many are here some are not followed; raise max_beacons"
+                    + "if all are present, some are not followed; raise max_beacons"
             ])
-        var other = try configuration(file("monitor: {max_beacons: 1}\nbeacons: {file: b.csv}"))
+        var other = try configuration(file("monitor: {max_beacons: 1, per_beacon: true}\nbeacons: {file: b.csv}"))
         try other.readBeacons(Array("major,minor,name\n1,1,a\n1,2,b".utf8), file: "b.csv")
         #expect(other.warnings.map(\.line) == [1] && other.warnings.map(\.file) == ["b.csv"])
+    }
+
+    // MARK: Names without effect
+
+    private func warnings(_ beacons: String, _ conditions: String) throws -> [String] {
+        try configuration("\(beacons)\nconditions:\n\(conditions)\n").warnings.map(\.description)
+    }
+
+    private static let uuid = "uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+    private static let ada = "beacons: [{major: 1, minor: 2, name: Ada}]"
+
+    @Test func `names without a condition that has per_beacon are a warning`() throws {
+        let words =
+            "g.yaml:1:10: no condition has per_beacon, so no visit shows a name; "
+            + "set per_beacon: true, or remove the names"
+        #expect(try warnings(Self.ada, "- {identifier: a, \(Self.uuid)}") == [words])
+        #expect(try warnings(Self.ada, "- {identifier: a, \(Self.uuid), per_beacon: true}") == [])
+        #expect(try warnings("monitor: {per_beacon: true}\n\(Self.ada)", "- {identifier: a, \(Self.uuid)}") == [])
+        #expect(try warnings("beacons: []", "- {identifier: a, \(Self.uuid)}") == [])
+        #expect(
+            try warnings(Self.ada, "- {identifier: a, \(Self.uuid)}\n- {identifier: b, center: [1, 2], radius: 9}")
+                .first == words)
+    }
+
+    @Test func `named beacons that match no condition are one warning at the first of them`() throws {
+        let condition = "- {identifier: a, \(Self.uuid), major: 1, per_beacon: true}"
+        let hint = "; correct uuid, major or minor, add a condition, or remove the name"
+        func names(_ majors: [Int]) -> String {
+            "beacons:\n"
+                + majors.enumerated().map { "  - {major: \($0.element), minor: 7, name: N\($0.offset)}" }
+                .joined(separator: "\n")
+        }
+        #expect(try warnings(names([1]), condition) == [])
+        #expect(
+            try warnings(names([1, 2]), condition) == ["g.yaml:3:5: the beacon N1 matches no condition" + hint])
+        #expect(
+            try warnings(names([2, 1, 3]), condition)
+                == ["g.yaml:2:5: 2 beacons with names match no condition: N0, N2" + hint])
+        #expect(
+            try warnings(names((2...10).map { $0 }), condition) == [
+                "g.yaml:2:5: 9 beacons with names match no condition: N0, N1, N2, N3, N4, N5, N6, N7, …" + hint
+            ])
+        let circle = "- {identifier: b, center: [1, 2], radius: 90}"
+        let named = "beacons: [{\(Self.uuid), major: 1, minor: 7, name: N0}]"
+        #expect(
+            try warnings("location: {source: gpsd}\n\(named)", circle).contains(
+                "g.yaml:2:11: the beacon N0 matches no condition" + hint))
+        #expect(
+            try warnings(names([2]), condition + "\n- {identifier: b, \(Self.uuid), major: 2}") == [
+                "g.yaml:2:5: the beacon N0 matches only conditions without per_beacon; "
+                    + "no visit shows the name; set per_beacon: true there"
+            ])
+    }
+
+    @Test(arguments: [
+        ("refuse", "all sightings are refused, so it is never satisfied"),
+        ("ignore", "no beacon has events and visits of its own"),
+    ])
+    func `a condition for named beacons that no named beacon matches is a warning`(policy: String, effect: String)
+        throws
+    {
+        func condition(_ rest: String) -> String { "- {identifier: a, \(Self.uuid), strangers: \(policy)\(rest)}" }
+        let warning =
+            "g.yaml:3:3: strangers is \(policy) for the condition a, and no beacon with a name matches it; \(effect); "
+            + "name the beacons under beacons, or set strangers: track"
+        #expect(try warnings("", condition(", per_beacon: true")) == [warning])
+        #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 2")).last == warning)
+        #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 1, minor: 2")) == [])
+        #expect(
+            try warnings("", condition("")) == [
+                "g.yaml:3:3: strangers is \(policy), and no condition with it has per_beacon; "
+                    + "it has no effect there; set per_beacon: true, or remove it"
+            ])
+        // Names in a file are known when it has been read.
+        var read = try configuration(
+            "beacons: {file: b.csv}\nconditions:\n\(condition(", per_beacon: true, major: 2"))\n")
+        #expect(read.warnings == [])
+        try read.readBeacons(Array("major,minor,name\n2,7,Ben\n1,2,Ada\n3,2,Eve".utf8), file: "b.csv")
+        #expect(
+            read.warnings.map(\.description) == [
+                "b.csv:3:1: 2 beacons with names match no condition: Ada, Eve; "
+                    + "correct uuid, major or minor, add a condition, or remove the name"
+            ])
+        read = try configuration("beacons: {file: b.csv}\nconditions:\n\(condition(", per_beacon: true"))\n")
+        try read.readBeacons(Array("major,minor,name\n".utf8), file: "b.csv")
+        #expect(read.warnings.map(\.description) == [warning])
     }
 
     // MARK: The settings

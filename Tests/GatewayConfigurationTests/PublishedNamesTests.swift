@@ -5,7 +5,7 @@ import Testing
 /// `mqtt.names`.
 @Suite struct PublishedNamesTests {
     @Test func `the broker is told names where that is asked for, and a doubtful wish is warned of`() throws {
-        let ada = "beacons: [{major: 1, minor: 2, name: Ada}]\n"
+        let ada = "monitor: {per_beacon: true}\nbeacons: [{major: 1, minor: 2, name: Ada}]\n"
         func read(_ mqtt: String, _ beacons: String) throws -> (Bool?, [String]) {
             let read = try configuration(file("mqtt: {\(mqtt)}\n\(beacons)"))
             return (read.mqtt?.names, read.warnings.map(\.description))

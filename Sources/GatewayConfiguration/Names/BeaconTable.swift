@@ -22,12 +22,17 @@ extension Configuration {
         }
         guard table.mistakes.isEmpty else { throw Mistakes(table.mistakes, in: source, file: file) }
         beacons = table.names
-        if let warning = namesWarning {
-            warnings.append(
-                Mistake(
-                    file: file, position: source.position(of: source.start), message: warning.message,
-                    hint: warning.hint))
+        for warning in nameWarnings {
+            let (name, position) =
+                switch warning.place {
+                case .names: (file, source.position(of: source.start))
+                case .beacon(let place): (file, source.position(of: table.offsets[place]))
+                case .condition(let position): (self.file, position)
+                }
+            warnings.append(Mistake(file: name, position: position, message: warning.message, hint: warning.hint))
         }
+        // Those of the configuration first.
+        warnings.sort { ($0.file == file ? 1 : 0, $0.position) < ($1.file == file ? 1 : 0, $1.position) }
     }
 }
 
@@ -43,7 +48,7 @@ struct BeaconTable {
     /// Each column's place in a row, by its place among all cases.
     private var places = [Int?](repeating: nil, count: Column.allCases.count)
     /// Where each of ``names`` stands.
-    private var offsets: [Int] = []
+    private(set) var offsets: [Int] = []
 
     init(_ source: SourceText, uuids: Set<ProximityUUID>) {
         self.source = source

@@ -28,9 +28,23 @@ extension Configuration {
         var reader = Reader(document, mistakes: mistakes, deafAfterUnlessSet: deafAfterUnlessSet)
         var configuration = reader.configuration(locatesOtherwise: locatesOtherwise)
         guard reader.mistakes.isEmpty else { return .failure(Mistakes(reader.mistakes, in: source, file: file)) }
+        configuration.file = file
         configuration.statusSocketPosition = reader.statusSocket.map { source.position(of: $0) }
-        configuration.warnings = reader.warnings.finish(in: source, file: file).listed
+        (configuration.warnings, configuration.warningsLeftOut) = reader.warnings.finish(in: source, file: file)
         configuration.warnings += configuration.topicWarnings(file: file)
+        // Names in a file of their own are not known yet.
+        if configuration.beaconsFile == nil {
+            configuration.warnings += configuration.nameWarnings.map { warning in
+                let position =
+                    switch warning.place {
+                    case .names: source.position(of: reader.names ?? source.start)
+                    case .beacon(let place): source.position(of: reader.namedBeacons[place])
+                    case .condition(let position): position
+                    }
+                return Mistake(file: file, position: position, message: warning.message, hint: warning.hint)
+            }
+        }
+        configuration.warnings.sort { $0.position < $1.position }
         return .success(configuration)
     }
 

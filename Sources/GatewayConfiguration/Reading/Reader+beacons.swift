@@ -26,7 +26,7 @@ extension Reader {
             return
         }
         let uuids = configuration.beaconUUIDs
-        var offsets: [Int] = []
+        names = document.offset(of: node)
         for entry in entries {
             guard configuration.beacons.count < BeaconNames.countMost else {
                 mistakes.report(
@@ -39,13 +39,11 @@ extension Reader {
                 let source = source
                 mistakes.report(
                     at: document.offset(of: entry),
-                    "this beacon has a name at line \(source.line(of: offsets[first])) already", hint: "take one out")
+                    "this beacon has a name at line \(source.line(of: namedBeacons[first])) already",
+                    hint: "take one out")
             } else {
-                offsets.append(document.offset(of: entry))
+                namedBeacons.append(document.offset(of: entry))
             }
-        }
-        if let warning = configuration.namesWarning {
-            warnings.report(at: document.offset(of: node), warning.message, hint: warning.hint)
         }
     }
 
@@ -117,14 +115,5 @@ extension Configuration {
             }
         }
         return uuids
-    }
-
-    /// What is doubtful about the names.
-    var namesWarning: (message: String, hint: String)? {
-        guard beacons.count > engine.maxBeacons else { return nil }
-        return (
-            "\(beacons.count) beacons have names, and max_beacons is \(engine.maxBeacons)",
-            "where that many are here some are not followed; raise max_beacons"
-        )
     }
 }

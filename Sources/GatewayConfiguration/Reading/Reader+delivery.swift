@@ -86,7 +86,24 @@ extension Reader {
         }
         warnOfReservedName(host)
         warnOfPlainPassword(mqtt, section, at: document.offset(of: map))
+        warnOfPort(port, isTLS: tls != nil)
         return mqtt
+    }
+
+    /// The registered port of the other kind of connection (IANA: `mqtt` 1883, `secure-mqtt` 8883).
+    private mutating func warnOfPort(_ port: Setting<UInt16>, isTLS: Bool) {
+        guard let offset = port.offset else { return }
+        switch (port.value, isTLS) {
+        case (1883, true):
+            warnings.report(
+                at: offset, "mqtt.port is 1883, the port for connections without TLS, and mqtt.tls is set",
+                hint: "write port: 8883, or take tls out")
+        case (8883, false):
+            warnings.report(
+                at: offset, "mqtt.port is 8883, the port for connections with TLS, and mqtt.tls is not set",
+                hint: "write tls: true, or port: 1883")
+        default: break
+        }
     }
 
     private mutating func warnOfPlainPassword(_ mqtt: MQTTConfiguration, _ section: Section<MQTTKey>, at offset: Int) {

@@ -10,6 +10,9 @@ struct Reader {
     var statusSocket: Int?
     /// Where it is asked that the broker is told names.
     var publishedNames: Int?
+    /// The offsets of `beacons` and of each beacon in its list, if the file has one.
+    var names: Int?
+    var namedBeacons: [Int] = []
     /// Each identifier and where it stands first (rule C6).
     var identifiers: [Identifier: UInt32] = [:]
 

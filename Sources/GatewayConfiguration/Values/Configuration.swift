@@ -39,8 +39,13 @@ public struct Configuration: Sendable {
     /// Where the file names `output.status_socket`; absent where it does not.
     public internal(set) var statusSocketPosition: Position?
 
-    /// What is valid and yet hardly meant, in the order of the file; at most ``Mistakes/listedMost``.
+    /// The file, as mistakes call it.
+    var file = ""
+    /// Settings that are valid but probably not intended, in the order of the file, then those of the file with the names:
+    /// ``Mistakes/listedMost``, and at most seven more, of topics and names.
     public internal(set) var warnings: [Mistake] = []
+    /// How many warnings there are beyond ``warnings``.
+    public internal(set) var warningsLeftOut = 0
 }
 
 /// What holds for a whole gateway, over all its monitors.

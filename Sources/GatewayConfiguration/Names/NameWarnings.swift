@@ -1,0 +1,142 @@
+internal import BeaconMonitoring
+internal import BluetoothLE
+
+/// A warning about the names of beacons.
+struct NameWarning {
+    /// The place of a warning.
+    enum Place {
+        /// At the start of the names.
+        case names
+        /// At the beacon with this place among the names.
+        case beacon(Int)
+        /// At a condition.
+        case condition(Position)
+    }
+
+    let place: Place
+    let message: String
+    let hint: String
+}
+
+extension Configuration {
+    // The first names or conditions that a warning lists.
+    private static let namesListed = 8
+
+    /// Warnings about names without effect, names that are too many, and conditions that depend on names that are missing; at
+    /// most one of each kind.
+    var nameWarnings: [NameWarning] {
+        var warnings: [NameWarning] = []
+        if beacons.count > engine.maxBeacons {
+            warnings.append(
+                NameWarning(
+                    place: .names,
+                    message: "\(beacons.count) beacons have names, and max_beacons is \(engine.maxBeacons)",
+                    hint: "if all are present, some are not followed; raise max_beacons"))
+        }
+        // That nothing is monitored is a warning of its own.
+        guard monitors.contains(where: { !$0.conditions.isEmpty }) else { return warnings }
+        if beacons.count > 0 { warnings += unusedNames }
+        // There may be a million conditions, of which most track all beacons.
+        var selective: [ConditionConfiguration] = []
+        for monitor in monitors {
+            for place in monitor.conditions.indices where monitor.conditions[place].settings.strangers != .track {
+                selective.append(monitor.conditions[place])
+            }
+        }
+        for policy in [Strangers.refuse, .ignore] {
+            let affected = selective.filter { $0.settings.strangers == policy && !$0.condition.isCircle }
+            guard let first = affected.first else { continue }
+            let dependent = affected.filter(\.settings.perBeacon)
+            if dependent.isEmpty {
+                warnings.append(
+                    NameWarning(
+                        place: .condition(first.position),
+                        message: "strangers is \(policy.rawValue), and no condition with it has per_beacon",
+                        hint: "it has no effect there; set per_beacon: true, or remove it"))
+            } else if let warning = missingNames(dependent, policy) {
+                warnings.append(warning)
+            }
+        }
+        return warnings
+    }
+
+    /// Named beacons that match no condition, or none with `per_beacon`.
+    private var unusedNames: [NameWarning] {
+        var (all, perBeacon): (Set<BeaconMonitor.BeaconIdentityCondition>, Set<BeaconMonitor.BeaconIdentityCondition>) =
+            ([], [])
+        for condition in monitors.lazy.flatMap(\.conditions) {
+            guard case .beacon(let identity) = condition.condition else { continue }
+            all.insert(identity)
+            if condition.settings.perBeacon { perBeacon.insert(identity) }
+        }
+        let unmatched = beacons.all.indices.filter { all.isDisjoint(with: beacons.all[$0].beacon.conditions) }
+        var warnings: [NameWarning] = []
+        if let first = unmatched.first {
+            let list = unmatched.count == 1 ? "" : ": \(list(unmatched))"
+            warnings.append(
+                NameWarning(
+                    place: .beacon(first), message: "\(named(unmatched)) no condition\(list)",
+                    hint: "correct uuid, major or minor, add a condition, or remove the name"))
+        }
+        guard !perBeacon.isEmpty else {
+            return warnings + [
+                NameWarning(
+                    place: .names, message: "no condition has per_beacon, so no visit shows a name",
+                    hint: "set per_beacon: true, or remove the names")
+            ]
+        }
+        let silent = beacons.all.indices.filter { place in
+            let conditions = beacons.all[place].beacon.conditions
+            return perBeacon.isDisjoint(with: conditions) && !all.isDisjoint(with: conditions)
+        }
+        guard let first = silent.first else { return warnings }
+        let list = silent.count == 1 ? "" : ": \(list(silent))"
+        return warnings + [
+            NameWarning(
+                place: .beacon(first), message: "\(named(silent)) only conditions without per_beacon\(list)",
+                hint: "no visit shows the name; set per_beacon: true there")
+        ]
+    }
+
+    /// Conditions for beacons with names alone that no named beacon matches.
+    private func missingNames(_ conditions: [ConditionConfiguration], _ policy: Strangers) -> NameWarning? {
+        var named: Set<BeaconMonitor.BeaconIdentityCondition>?
+        let missing = conditions.filter { condition in
+            guard case .beacon(let identity) = condition.condition else { return false }
+            if named == nil { named = Set(beacons.all.lazy.flatMap(\.beacon.conditions)) }
+            return !(named ?? []).contains(identity)
+        }
+        guard let first = missing.first else { return nil }
+        let names = missing.prefix(Self.namesListed).map { Reader.shown(Array($0.identifier.text.utf8)[...]) }
+        let rest = missing.count > names.count ? ", …" : ""
+        let isOne = missing.count == 1
+        let effect =
+            policy == .refuse
+            ? "all sightings are refused, so \(isOne ? "it is" : "they are") never satisfied"
+            : "no beacon has events and visits of its own"
+        return NameWarning(
+            place: .condition(first.position),
+            message: "strangers is \(policy.rawValue) for \(isOne ? "the condition" : "\(missing.count) conditions:") "
+                + "\(names.joined(separator: ", "))\(rest), and no beacon with a name matches \(isOne ? "it" : "them")",
+            hint: "\(effect); name the beacons under beacons, or set strangers: track")
+    }
+
+    private func named(_ places: [Int]) -> String {
+        places.count == 1
+            ? "the beacon \(Reader.shown(Array(beacons.all[places[0]].name.utf8)[...])) matches"
+            : "\(places.count) beacons with names match"
+    }
+
+    private func list(_ places: [Int]) -> String {
+        places.prefix(Self.namesListed).map { Reader.shown(Array(beacons.all[$0].name.utf8)[...]) }.joined(
+            separator: ", ")
+            + (places.count > Self.namesListed ? ", …" : "")
+    }
+}
+
+extension BeaconIdentity {
+    /// The three conditions that the beacon satisfies: by UUID, by UUID and major, and the one that is exactly this beacon.
+    fileprivate var conditions: [BeaconMonitor.BeaconIdentityCondition] {
+        [.init(uuid: uuid), .init(uuid: uuid, major: major), .init(uuid: uuid, major: major, minor: minor)]
+    }
+}
