@@ -30,10 +30,14 @@ package enum ErasureSubject {
         guard parts.count == 2, let major = UInt16(parts[0]), let minor = UInt16(parts[1]),
             uuid != nil || text.split(separator: "/", omittingEmptySubsequences: false).count == 2
         else {
+            // Erased lines cannot be restored, so a part of a name is not completed.
+            let lowered = text.lowercased()
+            let similar = (configuration?.beacons.all ?? []).filter { $0.name.lowercased().contains(lowered) }
+            let names = similar.prefix(8).map(\.name).joined(separator: ", ")
             throw ExitFailure(
                 .usage,
                 "\(text) is no beacon; expected UUID/MAJOR/MINOR, MAJOR/MINOR, or a name that the configuration gives one"
-            )
+                    + (names.isEmpty ? "" : "; names must be whole and exact: \(names)"))
         }
         if let uuid { return BeaconIdentity(uuid: uuid, major: major, minor: minor) }
         let uuids = configuration.map { beaconUUIDs(of: $0) } ?? []

@@ -57,21 +57,36 @@ package struct BeaconDirectory: Sendable {
             .map(\.beacon)
     }
 
-    /// The beacons that an operator named: by their numbers, or by a name.
+    /// Returns the one beacon whose name, as ``label(_:)`` writes it, contains `text` in upper or lower case; `nil` if there
+    /// is none, or `text` has fewer than two characters or no letter.
     ///
-    /// - Throws: ``ExitFailure`` where no beacon is called so, with the nearest name, or more than one is, with all of them.
+    /// - Throws: ``ExitFailure`` if there are several, with their names.
+    func only(containing text: String) throws(ExitFailure) -> BeaconIdentity? {
+        let lowered = text.lowercased()
+        guard lowered.count > 1, lowered.contains(where: \.isLetter) else { return nil }
+        let found = names.all.filter { label($0.beacon).lowercased().contains(lowered) }.map { label($0.beacon) }
+        guard found.count > 1 else {
+            return found.isEmpty ? nil : names.all.first { label($0.beacon) == found[0] }?.beacon
+        }
+        throw ExitFailure(
+            .dataInvalid, "“\(text)” is a part of \(found.count) names: \(Self.list(found)); give more of one")
+    }
+
+    /// The beacons that an operator named: by their numbers, or by a name or an unambiguous part of one.
+    ///
+    /// - Returns: the filter; the text of one that was found by a part of its name is the whole name.
+    /// - Throws: ``ExitFailure`` if no beacon has the name, with the names, or several have it.
     package func filter(_ text: String) throws(ExitFailure) -> BeaconFilter {
         if let filter = BeaconFilter(text) { return filter }
-        let found = beacons(called: text)
-        if found.count == 1 { return BeaconFilter(found[0], text: text) }
-        if found.count > 1 { throw Self.ambiguous(text, found) }
+        if let beacon = try only(called: text) { return BeaconFilter(beacon, text: text) }
+        if let beacon = try only(containing: text) { return BeaconFilter(beacon, text: label(beacon)) }
         guard !isEmpty else {
             throw ExitFailure(
                 .usage,
                 "--beacon is \(text); expected UUID, UUID/MAJOR, UUID/MAJOR/MINOR or MAJOR/MINOR, or a name of the "
                     + "configuration's beacons, which has none (--config FILE)")
         }
-        throw ExitFailure(.dataInvalid, "no beacon is called “\(text)”; \(hint(text))")
+        throw ExitFailure(.dataInvalid, "no beacon is called “\(text)”; \(hint(text) ?? "")")
     }
 
     /// The one beacon that is called so; `nil` where none is.
@@ -91,12 +106,19 @@ package struct BeaconDirectory: Sendable {
         )
     }
 
-    private func hint(_ text: String) -> String {
-        if let nearest = nearest(to: text) { return "is “\(nearest)” meant?" }
-        let some = names.all.prefix(8).map(\.name).joined(separator: ", ")
-        return "the configuration names \(some)\(names.count > 8 ? ", …" : "")"
+    // More names than that are no help.
+    private static let namesListed = 40
+
+    private static func list(_ names: some Collection<String>) -> String {
+        names.prefix(namesListed).joined(separator: ", ")
+            + (names.count > namesListed ? " and \(names.count - namesListed) more" : "")
     }
 
-    /// The name that is nearest to one that no beacon has.
-    func nearest(to text: String) -> String? { NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name)) }
+    /// Returns the names, after the one that is nearest to a name that no beacon has; `nil` if no beacon has a name.
+    func hint(_ text: String) -> String? {
+        guard !isEmpty else { return nil }
+        let nearest = NameSuggestion.nearest(to: text, among: names.all.lazy.map(\.name))
+        return "\(nearest.map { "is “\($0)” meant? The" } ?? "the") configuration names "
+            + Self.list(names.all.map { label($0.beacon) })
+    }
 }

@@ -3,6 +3,7 @@ import BluetoothLE
 package import CommandSupport
 import EventLog
 import JSON
+import OperatorMessages
 package import SystemPackage
 
 /// Why something happened, told from the event files alone.
@@ -44,7 +45,7 @@ package struct Explain {
 
     private let paths: [FilePath]
     private let target: Target
-    private let subject: SubjectName
+    private var subject: SubjectName
     private let time: VisitsTime
     private let directory: BeaconDirectory
 
@@ -108,8 +109,11 @@ package struct Explain {
             return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
         }
         if !named.contains(name) {
-            if let nearest = directory.nearest(to: name) { return "no line names “\(name)”; is “\(nearest)” meant?" }
-            return NothingFound.missing("“\(name)”", NothingFound.near(name, among: named))
+            let lines = NothingFound.near(name, among: named)
+            // A condition that is nearly called so is meant rather than one of the names.
+            let isNear = NameSuggestion.nearest(to: name, among: named) != nil
+            let hint = isNear || subject.isBeacon ? nil : directory.hint(name)
+            return NothingFound.missing("“\(name)”", hint.map { "\($0); \(lines)" } ?? lines)
         }
         if let date, let range, date < range.first {
             let time = time.showing(from: date, to: range.last)
@@ -158,10 +162,12 @@ package struct Explain {
         }
         progress.end()
         if finding == nil { try NothingFound.check(afterReading: reader, paths) }
+        if finding == nil, let found = try findByPartialName(named) { return found }
         if finding == nil, reader.newerLines > 0 {
             throw ExitFailure(
                 .dataInvalid,
-                "\(missing) in what this version can read; \(reader.newerLines) lines were written by a later one: use that"
+                "\(missing) in what this version can read; "
+                    + "\(PlainText.count(reader.newerLines, "line was", "lines were")) written by a later version: use that"
             )
         }
         guard let finding else {
@@ -175,6 +181,24 @@ package struct Explain {
         }
         // The last event that can be read may not be the last.
         return (finding, [reader.newerRemark, reader.damagedRemark].compactMap(\.self))
+    }
+
+    /// Finds the last event of the one beacon whose name contains the text, unless the text is a name or nearly the name of a
+    /// condition.
+    private func findByPartialName(_ named: Set<String>) throws -> (Finding, remarks: [String])? {
+        guard case .subject(let text, let date) = target, !subject.isBeacon, !named.contains(text),
+            NameSuggestion.nearest(to: text, among: named) == nil, let beacon = try directory.only(containing: text)
+        else { return nil }
+        let name = directory.label(beacon)
+        var other = try Explain(.subject(name, at: date), paths: paths, time: time, directory: directory)
+        other.subject = SubjectName(beacon, name: name)
+        let remark = "“\(text)” matches \(name)"
+        do {
+            let (finding, remarks) = try other.find()
+            return (finding, [remark] + remarks)
+        } catch let failure as ExitFailure {
+            throw ExitFailure(failure.code, "\(remark), but \(failure.message)")
+        }
     }
 
     private func isMatch(_ line: LogLine) -> Bool {

@@ -8,6 +8,15 @@ struct SubjectName {
     /// Where it names a beacon: under which conditions (any where absent), and which.
     private let beacon: (identifiers: [String]?, filter: BeaconFilter)?
 
+    /// Whether it names a beacon whatever the condition: by numbers, or by its name.
+    var isBeacon: Bool { beacon != nil && beacon?.identifiers == nil }
+
+    /// The name of a beacon.
+    init(_ beacon: BeaconIdentity, name: String) {
+        text = name
+        self.beacon = (nil, BeaconFilter(beacon, text: name))
+    }
+
     /// - Throws: ``ExitFailure`` where more than one beacon has that name.
     init(_ text: String, _ directory: BeaconDirectory) throws(ExitFailure) {
         self.text = text

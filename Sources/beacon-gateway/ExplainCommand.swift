@@ -9,8 +9,9 @@ struct ExplainCommand: ParsableCommand {
         discussion: """
             The event is the number of its line (sequence, the LINE of `visits`; hall:12 of the gateway hall where the \
             files are of several), or what `visits` calls somebody \
-            ('staff 100/7', staff, 100/7, or a name of the configuration's beacons, such as Ada) for his last event, with --at for the last one at or before a date. Any line with \
-            a number can be asked for.
+            ('staff 100/7', staff, 100/7, or a name of the configuration's beacons, such as Ada, or a part that only one \
+            of them has) for the last event, with --at for the last one at or before a date. Any line with a number can \
+            be explained.
             """)
 
     @Argument(help: ArgumentHelp("A sequence number, or who: staff, 'staff 100/7', Ada.", valueName: "event"))

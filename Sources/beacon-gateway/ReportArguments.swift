@@ -18,7 +18,8 @@ struct ReportArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only of these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR, or a name of the configuration's.",
+            "Only of these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR, or a name of the configuration's, "
+                + "or a part that only one of them has.",
             valueName: "beacon"))
     var beacon: String?
 
@@ -62,6 +63,9 @@ struct ReportArguments: ParsableArguments {
         for date in options.ambiguousDates { Terminal.say("--\(date)") }
         options.condition = condition
         options.beacon = try beacon.map { (text) throws(ExitFailure) in try places.directory.filter(text) }
+        if let beacon, let name = options.beacon?.text, name != beacon {
+            Terminal.say("--beacon \(beacon) matches \(name)")
+        }
         options.format = json ? .json : csv ? .csv : .table
         options.html = html.map { FilePath($0) }
         if let remark = places.remark { Terminal.say(remark) }

@@ -93,6 +93,78 @@ import Testing
         }
     }
 
+    @Test func `explain and --beacon list the names if none is meant, and take a part of one if it is unambiguous`()
+        throws
+    {
+        let world = try world()
+        for command in [["visits", "--beacon", "Zoe"], ["explain", "Zoe"]] {
+            let ending = try Gateway.run(command + world)
+            #expect(ending.status == 65 && ending.output.isEmpty)
+            #expect(ending.errors.contains("; the configuration names Ada, Grace 1/2, Grace 1/3"), "\(ending.errors)")
+        }
+        for part in ["Ad", "DA", "race 1/2", "grace 1/2"] {
+            let name = part.count == 2 ? "Ada" : "Grace 1/2"
+            let explained = try Gateway.run(["explain", "--utc", part] + world)
+            #expect(
+                explained.text == (try Gateway.run(["explain", "--utc", name] + world).text), "\(explained.errors)")
+            let listed = try Gateway.run(["visits", "--utc", "--beacon", part] + world)
+            #expect(listed.text == (try Gateway.run(["visits", "--utc", "--beacon", name] + world).text))
+            if part != "grace 1/2" {
+                #expect(explained.errors == "“\(part)” matches \(name)\n")
+                #expect(listed.errors == "--beacon \(part) matches \(name)\n")
+            }
+        }
+        for command in [["visits", "--beacon", "race"], ["explain", "race"]] {
+            let ending = try Gateway.run(command + world)
+            #expect(ending.status == 65 && ending.output.isEmpty)
+            #expect(
+                ending.errors == "“race” is a part of 2 names: Grace 1/2, Grace 1/3; give more of one\n",
+                "\(ending.errors)")
+        }
+    }
+
+    @Test func `a condition comes before a part of a name, also one that is nearly called so`() throws {
+        var writer = LineWriter()
+        writer.stay("ad", 100, 200)
+        writer.stay("staff", 300, 400, minor: 1)
+        writer.stay("dax", 500, 600)
+        let (config, folder) = (try configuration(), try scratch.folder(writer))
+        let ending = try Gateway.run("explain", "--utc", "ad", "--config", config, folder)
+        #expect(ending.status == 0 && ending.errors == "" && ending.text.contains("“ad” became unsatisfied"))
+        let near = try Gateway.run("explain", "da", "--config", config, folder)
+        #expect(near.status == 65 && near.errors == "no line names “da”; is “dax” meant?\n", "\(near.errors)")
+    }
+
+    @Test(arguments: ["a", "1", "/", "1/", " ", "12"]) func `a single letter or digits alone are no part of a name`(
+        part: String
+    ) throws {
+        let ending = try Gateway.run(["visits", "--beacon", part] + world())
+        #expect([64, 65].contains(ending.status) && ending.errors.hasPrefix("no beacon is called “\(part)”; "))
+    }
+
+    @Test func `if no line names the beacon that a part matches, the error says both`() throws {
+        var writer = LineWriter()
+        writer.stay("staff", 300, 400, minor: 9)
+        let ending = try Gateway.run("explain", "ad", "--config", try configuration(), try scratch.folder(writer))
+        #expect(ending.status == 65)
+        #expect(
+            ending.errors == "“ad” matches Ada, but no line names “Ada”; the files name 1/9, staff\n",
+            "\(ending.errors)")
+    }
+
+    @Test(arguments: ["Ad", "ada", "ADA", "race", "Grace 1/2"])
+    func `erase takes no part of a name, and no other case`(name: String) throws {
+        let world = try world()
+        let before = try Gateway.run(["visits", "--csv"] + world).text
+        let ending = try Gateway.run(["erase", name] + world)
+        #expect(ending.status == 64 && ending.output.isEmpty)
+        #expect(ending.errors.hasPrefix("\(name) is no beacon; expected UUID/MAJOR/MINOR"), "\(ending.errors)")
+        if name.hasPrefix("A") || name == "ada" {
+            #expect(ending.errors.contains("; names must be whole and exact: Ada\n"), "\(ending.errors)")
+        }
+        #expect(try Gateway.run(["visits", "--csv"] + world).text == before)
+    }
+
     @Test(arguments: ["Ada", "ada", "Ada (staff)", "Grace 1/2", "Grace 1/2 (staff)", "staff 1/9"])
     func `explain takes every name that the table prints, and says it`(name: String) throws {
         let ending = try Gateway.run(["explain", "--utc", name] + world())
