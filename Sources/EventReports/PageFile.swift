@@ -19,7 +19,8 @@ enum PageFile {
         do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {} catch {
             throw EventLogError.createFailed(path.string, error)
         }
-        var output = try LineOutput(creating: temporary)
+        // A page is made to be shown: as for other programs' output, the umask decides who may read it.
+        var output = try LineOutput(creating: temporary, permissions: [.ownerReadWrite, .groupRead, .otherRead])
         try body(&output)
         try output.flush()
         do throws(Errno) { try files.rename(temporary, to: path) } catch {

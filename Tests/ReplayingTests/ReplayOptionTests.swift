@@ -21,6 +21,25 @@ import Testing
         #expect(first.contains(#""time":"1970-01-01T00:00:00.000000Z""#))
     }
 
+    @Test(arguments: [("022", 0o750, 0o640), ("000", 0o750, 0o640), ("077", 0o700, 0o600)])
+    func `event files and captures that are written can be read by the owner and the group alone`(
+        mask: String, folderMode: Int, fileMode: Int
+    ) throws {
+        let capture = Fixtures.path("android-gym-bike.btsnoop")
+        let (folder, converted) = (scratch.path("events"), scratch.path("converted.pcapng"))
+        for arguments in ["replay --output '\(folder)' '\(capture)'", "convert '\(capture)' '\(converted)'"] {
+            let ending = try run("/bin/sh", ["-c", "umask \(mask); exec '\(Gateway.path)' \(arguments)"])
+            #expect(ending.status == 0, "\(ending.errors)")
+        }
+        func mode(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(try mode(folder) == folderMode && mode(converted) == fileMode)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "current" }
+        #expect(files.count == 2)
+        for file in files { #expect(try mode("\(folder)/\(file)") == fileMode, "\(file)") }
+    }
+
     private static let backwards = ["0", "5", "2", "4", "6", "5.0", "7", "5.999999", "20"]
 
     @Test func `--reorder hands records over in the order of their times`() throws {

@@ -13,7 +13,7 @@ final class ByteSink {
     private var error: CaptureError?
     private var isClosed = false
 
-    /// Opens the file at `path`, emptied where it exists; `-` is standard output.
+    /// Opens the file at `path`, emptied if it exists, else with mode 0640 less the umask; `-` is standard output.
     init(path: String) throws(CaptureError) {
         isOurs = path != "-"
         name = isOurs ? path : "standard output"
@@ -21,7 +21,7 @@ final class ByteSink {
             do {
                 descriptor = try FileDescriptor.open(
                     FilePath(path), .writeOnly, options: [.create, .truncate, .closeOnExec],
-                    permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                    permissions: [.ownerReadWrite, .groupRead])
             } catch {
                 throw .createFailed(path: path, error as? Errno ?? .ioError)
             }

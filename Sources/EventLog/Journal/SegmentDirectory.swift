@@ -10,12 +10,12 @@ package struct SegmentDirectory: Sendable {
     /// The path of the folder.
     package let path: FilePath
 
-    /// A folder that is made where it is not there, and must be empty.
+    /// A folder that is created with mode 0750, less the umask, if it does not exist, and must be empty.
     ///
     /// - Throws: ``EventLogError`` where it can't be made or read, or holds something.
     package init(empty path: FilePath) throws(EventLogError) {
         self.path = path
-        let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o755) }
+        let made = unsafe path.withPlatformString { unsafe mkdir($0, 0o750) }
         if made != 0, errno != EEXIST { throw .createFailed(path.string, Errno(rawValue: errno)) }
         let names: [String]
         do throws(Errno) { names = try SystemFiles().names(in: path) } catch { throw .createFailed(path.string, error) }

@@ -27,14 +27,19 @@ package struct LineOutput: ~Copyable {
         name = "standard output"
     }
 
-    /// Lines to a new file at `path`.
+    /// Creates a file at `path` for the lines.
     ///
-    /// - Throws: ``EventLogError/createFailed(_:_:)`` where it can't be made, or is there already.
-    package init(creating path: FilePath) throws(EventLogError) {
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - permissions: its mode, less the umask. Only the owner and the group may read who was present.
+    /// - Throws: ``EventLogError/createFailed(_:_:)`` if it can't be created, or exists.
+    package init(
+        creating path: FilePath, permissions: FilePermissions = [.ownerReadWrite, .groupRead]
+    ) throws(EventLogError) {
         do {
             descriptor = try FileDescriptor.open(
                 path, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                permissions: permissions)
         } catch {
             throw .createFailed(path.string, error as? Errno ?? .ioError)
         }
