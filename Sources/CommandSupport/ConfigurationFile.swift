@@ -11,6 +11,12 @@ package enum ConfigurationFile {
     /// Whether there is a file at `path`, readable or not.
     package static func isThere(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    /// Whether there is certainly no file at `path`; not if a folder above it cannot be searched, nor of standard input.
+    package static func isMissing(_ path: String) -> Bool {
+        guard path != "-", unsafe access(path, F_OK) != 0 else { return false }
+        return [ENOENT, ENOTDIR].contains(errno)
+    }
+
     // One octet more than a configuration may have: that it is too long is the parser's to say.
     private static let octetsMax = 64 * 1024 * 1024 + 1
 

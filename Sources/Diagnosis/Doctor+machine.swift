@@ -1,5 +1,6 @@
 import BeaconMonitoring
 import GatewayConfiguration
+import OperatorMessages
 import SystemPackage
 
 // What the configuration asks of the machine around Bluetooth.
@@ -17,14 +18,16 @@ extension Doctor {
         if limit > 0, places > limit {
             let kind = configuration.location == nil ? "beacon conditions" : "conditions"
             find(
-                "conditions", .warning, "\(places - limit) of \(places) \(kind) are not monitored",
+                "conditions", .warning,
+                "\(places - limit) of \(places) \(kind) \(places - limit == 1 ? "is" : "are") not monitored",
                 flags: .conditionLimitExceeded,
                 remedy: "raise monitor.condition_limit (\(limit)), or set it to 0 for no limit")
         }
         switch configuration.location {
         case nil where circles > 0:
             find(
-                "location", .warning, "\(circles) circles are not monitored: location names no source",
+                "location", .warning,
+                "\(PlainText.count(circles, "circle is", "circles are")) not monitored: location names no source",
                 flags: .conditionUnsupported, remedy: "set location.source to gpsd or gpx")
         case .gpsd(let host, let port)? where circles > 0:
             if let failure = probes.connectFailure(host: host, port: port) {
@@ -39,7 +42,9 @@ extension Doctor {
             if let failure = probes.readFailure(file) {
                 find(
                     "location", .wrong, "the track \(file) can't be read: \(failure)", flags: .locationUnavailable,
-                    remedy: "set location.file, or: sudo chmod o+r \(file)")
+                    remedy: failure == .noSuchFileOrDirectory
+                        ? "copy the track there, or set location.file" : "set location.file, or: sudo chmod o+r \(file)"
+                )
             } else {
                 find("location", .ok, "the track \(file) can be read")
             }
@@ -151,7 +156,9 @@ extension Doctor {
         guard daemon.isRunning else {
             return find(
                 "daemon", .warning, "no gateway runs with this configuration",
-                remedy: "sudo systemctl enable --now beacon-gateway")
+                remedy: daemon.isInstalled
+                    ? "sudo systemctl enable --now beacon-gateway"
+                    : "no unit is installed; in a terminal: beacon-gateway run --config \(path)")
         }
         if let trouble = daemon.brokerTrouble {
             let (what, remedy) = trouble.cut(at: "; ")
@@ -177,7 +184,7 @@ extension Doctor {
         case .insufficientlyInUse, .serviceSessionRequired:
             (
                 .wrong, "explicit service sessions are demanded and none is held",
-                "hold one, or demand none: see docs/monitor.md"
+                "hold one, or demand none"
             )
         case .scannerUnavailable:
             (

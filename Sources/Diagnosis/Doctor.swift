@@ -44,6 +44,8 @@ package struct Doctor {
     let probes: any DoctorProbes
     /// Absent where it could not be loaded: the defaults are asked of the machine then.
     let configuration: Configuration?
+    /// The path of the configuration.
+    let path: String
     let scanner: ScannerConfiguration
     let output: OutputConfiguration
 
@@ -61,29 +63,58 @@ package struct Doctor {
         var first: DoctorFinding
         var loaded: Configuration?
         do throws(ExitFailure) {
-            let configuration = try ConfigurationFile.load(path, isReplay: false)
+            var configuration = try ConfigurationFile.load(path, isReplay: false)
+            let names = Self.names(of: &configuration, from: path)
             loaded = configuration
-            first = DoctorFinding("configuration", .ok, "\(path) has no mistake")
-            if let warning = configuration.warnings.first {
-                let count = configuration.warnings.count
+            first = names ?? DoctorFinding("configuration", .ok, "\(path) has no mistake")
+            if names == nil, let warning = configuration.warnings.first {
+                let count = configuration.warnings.count + configuration.warningsLeftOut
                 let more = count > 1 ? ", and \(count - 1) more" : ""
                 first = DoctorFinding(
                     "configuration", .warning, "\(warning)\(more)", remedy: "beacon-gateway check \(path)")
             }
         } catch {
-            let isMissing = error.code == .inputMissing && isDefault
             first = DoctorFinding(
                 "configuration", .wrong, error.message.split(separator: "\n").first.map(String.init) ?? error.message,
-                remedy: isMissing
-                    ? "sudo install -D -m 644 \(InstalledFiles.sample) \(path), and edit it"
+                remedy: ConfigurationFile.isMissing(path)
+                    ? Self.remedy(missing: path, isDefault, probes.sampleConfiguration())
                     : "beacon-gateway check \(path)")
         }
-        self.init(loaded, probes: probes, first: first)
+        self.init(loaded, path: path, probes: probes, first: first)
     }
 
-    /// Examines a machine for a configuration that has been loaded.
-    init(_ configuration: Configuration?, probes: any DoctorProbes, first: DoctorFinding? = nil) {
+    /// Reads the names of beacons.
+    ///
+    /// - Returns: a finding if they can't be read: a warning if this user may not, because the service's user may.
+    private static func names(of configuration: inout Configuration, from path: String) -> DoctorFinding? {
+        do throws(ExitFailure) {
+            try ConfigurationFile.readNames(into: &configuration, from: path)
+            return nil
+        } catch {
+            return DoctorFinding(
+                "configuration", error.code == .noPermission ? .warning : .wrong,
+                error.message.split(separator: "\n").first.map(String.init) ?? error.message,
+                remedy: "beacon-gateway check \(path)")
+        }
+    }
+
+    /// Returns the remedy for a missing configuration.
+    private static func remedy(missing path: String, _ isDefault: Bool, _ sample: String?) -> String {
+        guard isDefault else { return "name a file that exists with --config" }
+        guard let sample else {
+            return "create it, with a condition at least: "
+                + "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}]"
+        }
+        return "sudo install -D -m 644 \(sample) \(path), and edit it"
+    }
+
+    /// Examines a machine for a configuration that has been loaded from `path`.
+    init(
+        _ configuration: Configuration?, path: String = ConfigurationFile.defaultPath, probes: any DoctorProbes,
+        first: DoctorFinding? = nil
+    ) {
         self.configuration = configuration
+        self.path = path
         scanner = configuration?.scanner ?? ScannerConfiguration()
         output = configuration?.output ?? OutputConfiguration()
         self.probes = probes

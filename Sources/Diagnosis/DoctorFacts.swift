@@ -128,6 +128,8 @@ package enum DoctorFacts {
         package var occupant: String?
         /// Whether this user may not ask it.
         package var isForbidden = false
+        /// Whether its unit is installed.
+        package var isInstalled = true
         /// The flags that it holds at present; absent where it was not asked.
         package var diagnostics: Diagnostics?
         /// Why its broker does not take what it publishes; absent where it does, or it was not asked.
@@ -161,6 +163,8 @@ package protocol DoctorProbes {
     func directory(_ path: String) -> DoctorFacts.Directory
     /// What stands in the way of reading a file; `nil` where nothing does.
     func readFailure(_ path: String) -> Errno?
+    /// The path of the sample configuration; `nil` if none is on this machine.
+    func sampleConfiguration() -> String?
     /// What is wrong with the rights of a file that holds a secret, with what to do; `nil` where nothing is.
     func secretExposure(_ path: String) -> String?
     /// What stands in the way of a TCP connection, for operators; `nil` where nothing does. Waits five seconds at most.

@@ -1,24 +1,30 @@
 import CommandSupport
 import SystemPackage
 
-/// Where the files are that were installed beside the program: below the PREFIX that it was installed below.
+/// The files that were installed with the program, below the same PREFIX.
 enum InstalledFiles {
     // Not read from anywhere but the kernel: proc_pid_exe(5).
     private static let ownPath = "/proc/self/exe"
 
-    /// The sample configuration that belongs to this program.
-    static var sample: String { sample(of: SmallFiles.link(ownPath).map { FilePath($0) }) }
-
-    /// The sample configuration of a program at a path: `PREFIX/bin/NAME`'s in `PREFIX/share/doc`. One that lies elsewhere
-    /// was not installed, and has the sample of the sources that it was built from. Where the path is not known, the usual
-    /// PREFIX.
-    static func sample(of program: FilePath?) -> String {
-        guard let folder = program?.removingLastComponent() else { return sample(below: "/usr/local") }
-        guard folder.lastComponent?.string == "bin" else { return "Config/gateway.yaml" }
-        return sample(below: folder.removingLastComponent())
+    /// The sample configuration of this program; `nil` if it is not on this machine.
+    static var sample: String? {
+        guard let program = SmallFiles.link(ownPath), let sample = sample(of: FilePath(program)),
+            SmallFiles.exists(sample)
+        else { return nil }
+        return sample
     }
 
-    private static func sample(below prefix: FilePath) -> String {
-        prefix.appending("share/doc/beacon-gateway/gateway.yaml").string
+    /// Returns the path of a program's sample configuration: for `PREFIX/bin/NAME` below `PREFIX/share/doc`, for a program in a
+    /// folder `.build` in the sources next to that folder; `nil` for other programs.
+    static func sample(of program: FilePath) -> String? {
+        var folder = program.removingLastComponent()
+        if folder.lastComponent?.string == "bin" {
+            let prefix = folder.removingLastComponent()
+            return prefix.appending("share/doc/beacon-gateway/gateway.yaml").string
+        }
+        while let name = folder.lastComponent?.string, folder.removeLastComponent() {
+            if name == ".build" { return folder.appending("Config/gateway.yaml").string }
+        }
+        return nil
     }
 }

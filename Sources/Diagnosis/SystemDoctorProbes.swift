@@ -115,10 +115,15 @@ package struct SystemDoctorProbes: DoctorProbes {
         let failure = LocalSocket.connectFailure(path)
         return DoctorFacts.Bus(
             socket: path, failure: failure, isDaemonRunning: isRunning("bluetoothd"),
-            isDaemonInstalled: ["/lib", "/usr/lib", "/etc"].contains {
-                Self.accessFailure("\($0)/systemd/system/bluetooth.service", F_OK) == nil
-            },
+            isDaemonInstalled: Self.isUnitInstalled("bluetooth.service"),
             refusal: failure == nil ? busRefusal?() : nil)
+    }
+
+    /// Whether a folder of system units has the unit (systemd.unit(5), “Unit File Load Path”).
+    private static func isUnitInstalled(_ name: String) -> Bool {
+        ["/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"].contains {
+            accessFailure("\($0)/systemd/system/\(name)", F_OK) == nil
+        }
     }
 
     /// The path of a bus's address (D-Bus specification, “Server Addresses”); the system's usual one where it has none.
@@ -201,6 +206,9 @@ package struct SystemDoctorProbes: DoctorProbes {
     /// access(2).
     package func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
 
+    /// Next to the program, or in the sources that it was built from.
+    package func sampleConfiguration() -> String? { InstalledFiles.sample }
+
     /// stat(2).
     package func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
 
@@ -220,6 +228,7 @@ package struct SystemDoctorProbes: DoctorProbes {
         guard failure == nil || failure == .wouldBlock else {
             var daemon = DoctorFacts.Daemon(isRunning: false, occupant: UnixSocket.occupant(of: statusSocket))
             daemon.isForbidden = failure == .permissionDenied
+            daemon.isInstalled = Self.isUnitInstalled("beacon-gateway.service")
             return daemon
         }
         var daemon = DoctorFacts.Daemon(

@@ -127,7 +127,7 @@ import Testing
         let parsed = Configuration.parse(Array(text.utf8), file: "test.yaml", deafAfterUnlessSet: .seconds(10))
         let doctor = Doctor(try parsed.get(), probes: ScriptedProbes())
         #expect(doctor.finding("conditions", .warning)?.flags == .conditionLimitExceeded)
-        #expect(doctor.finding("conditions", .warning)?.summary == "1 of 2 beacon conditions are not monitored")
+        #expect(doctor.finding("conditions", .warning)?.summary == "1 of 2 beacon conditions is not monitored")
         #expect(doctor.finding("location", .warning)?.flags == .conditionUnsupported)
     }
 
@@ -246,7 +246,54 @@ import Testing
         let doctor = Doctor(configuration: file.path, isDefault: false, probes: ScriptedProbes())
         #expect(doctor.finding("configuration", .wrong)?.remedy == "beacon-gateway check \(file.path)")
         #expect(doctor.finding("kernel", .ok) != nil)
-        let missing = Doctor(configuration: "/nonexistent.yaml", isDefault: true, probes: ScriptedProbes())
-        #expect(missing.finding("configuration", .wrong)?.remedy?.hasPrefix("sudo install") ?? false)
+    }
+
+    @Test func `what to do about a missing file names only files that exist`() throws {
+        var probes = ScriptedProbes()
+        probes.sample = "/usr/share/doc/beacon-gateway/gateway.yaml"
+        func remedy(_ path: String, isDefault: Bool) -> String? {
+            Doctor(configuration: path, isDefault: isDefault, probes: probes).finding("configuration", .wrong)?.remedy
+        }
+        #expect(
+            remedy("/nonexistent.yaml", isDefault: true)
+                == "sudo install -D -m 644 /usr/share/doc/beacon-gateway/gateway.yaml /nonexistent.yaml, and edit it")
+        probes.sample = nil
+        let made = try #require(remedy("/nonexistent.yaml", isDefault: true))
+        let text = try #require(made.split(separator: ": ", maxSplits: 1).last)
+        #expect(made.hasPrefix("create it, with a condition at least: ") && !made.contains("/"))
+        #expect(throws: Never.self) { try Configuration.parse(Array(text.utf8), file: "g.yaml").get() }
+        #expect(remedy("/nonexistent.yaml", isDefault: false) == "name a file that exists with --config")
+        let track = try examine(
+            "location: {source: gpx, file: /t.gpx}\nmonitors: [{name: m, conditions: "
+                + "[{identifier: c, center: [1, 2], radius: 9}]}]", conditions: ""
+        ) { $0.unreadable["/t.gpx"] = .noSuchFileOrDirectory }
+        #expect(track.finding("location", .wrong)?.remedy == "copy the track there, or set location.file")
+        let stopped = try examine {
+            $0.daemonFacts = .init(isRunning: false)
+            $0.daemonFacts.isInstalled = false
+        }
+        #expect(
+            stopped.finding("daemon", .warning)?.remedy
+                == "no unit is installed; in a terminal: beacon-gateway run --config /etc/beacon-gateway/gateway.yaml")
+    }
+
+    @Test func `doctor reads the names of beacons, and warns of those without effect`() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            "g.yaml",
+            "beacons: {file: b.csv}\nconditions: [{identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n")
+        func finding() -> DoctorFinding? {
+            Doctor(configuration: file, isDefault: true, probes: ScriptedProbes()).findings.first
+        }
+        let unread = try #require(finding())
+        // The rest is examined by the configuration all the same.
+        let doctor = Doctor(configuration: file, isDefault: true, probes: ScriptedProbes())
+        #expect(doctor.configuration?.monitors.count == 1)
+        #expect(
+            unread.state == .wrong && unread.summary.contains("b.csv")
+                && unread.remedy == "beacon-gateway check \(file)")
+        _ = try scratch.write("b.csv", "major,minor,name\n1,2,Ada\n")
+        let warned = try #require(finding())
+        #expect(warned.state == .warning && warned.summary.contains("no condition has per_beacon"))
     }
 }

@@ -31,19 +31,25 @@ struct ScriptedProbes: DoctorProbes {
     var exposures: [String: String] = [:]
     func secretExposure(_ path: String) -> String? { exposures[path] }
     func connectFailure(host: String, port: UInt16) -> String? { unreachable[port].map { "\(host):\(port): \($0)" } }
+    var sample: String?
+    func sampleConfiguration() -> String? { sample }
     func daemon(statusSocket: String) -> DoctorFacts.Daemon { daemonFacts }
 }
 
-func configuration(_ text: String) throws -> Configuration {
-    let whole = text + "\nconditions: [{identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]\n"
+let oneCondition = "conditions: [{identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]"
+
+func configuration(_ text: String, conditions: String = oneCondition) throws -> Configuration {
+    let whole = "\(text)\n\(conditions)\n"
     let parsed = Configuration.parse(Array(whole.utf8), file: "test.yaml", deafAfterUnlessSet: .seconds(10))
     return try parsed.get()
 }
 
-func examine(_ text: String = "", _ change: (inout ScriptedProbes) -> Void = { _ in }) throws -> Doctor {
+func examine(
+    _ text: String = "", conditions: String = oneCondition, _ change: (inout ScriptedProbes) -> Void = { _ in }
+) throws -> Doctor {
     var probes = ScriptedProbes()
     change(&probes)
-    return Doctor(try configuration(text), probes: probes)
+    return Doctor(try configuration(text, conditions: conditions), probes: probes)
 }
 
 extension Doctor {

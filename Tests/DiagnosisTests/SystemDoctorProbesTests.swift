@@ -115,7 +115,8 @@ import Testing
         let file = FileManager.default.temporaryDirectory.path + "/status-\(UInt32.random(in: 0 ... .max)).sock"
         defer { unlink(file) }
         try Data("precious".utf8).write(to: URL(fileURLWithPath: file))
-        #expect(probes.daemon(statusSocket: file) == .init(isRunning: false, occupant: "a file"))
+        let daemon = probes.daemon(statusSocket: file)
+        #expect(!daemon.isRunning && daemon.occupant == "a file" && !daemon.isForbidden)
         var facts = DoctorFacts.Daemon(isRunning: false, occupant: "a file")
         func finding() throws -> DoctorFinding {
             var machine = ScriptedProbes()
