@@ -1,8 +1,9 @@
-import BeaconMonitoring
+package import BeaconMonitoring
 import BluetoothLE
 package import CommandSupport
 package import EventLog
 import Glibc
+import OperatorMessages
 package import SystemPackage
 
 /// `erase`: has a beacon forgotten, by the files and by the gateway that writes them.
@@ -21,6 +22,8 @@ package struct Erasing {
         package var conditions: [String] = []
         /// Where `serve` keeps what files that are over come to; absent where the folder is a copy.
         package var cacheDirectory: FilePath?
+        /// A date as messages show it.
+        package var dateText: (WallDate) -> String = { "\($0)" }
         /// Whether lines are shipped to a broker.
         package var isShipped = false
 
@@ -137,20 +140,45 @@ package struct Erasing {
 
     // MARK: Words
 
+    /// The message that no line names the beacon; with a date, no line before it.
+    private var nothingFound: String {
+        guard let before = options.request.before else {
+            return "nothing in \(options.directory) names this beacon"
+        }
+        let words = "nothing in \(options.directory) before \(options.dateText(before)) names this beacon"
+        var first: WallDate?
+        do throws(EventLogError) {
+            var reader = try LogReader([options.directory])
+            first = try reader.dates()?.first
+        } catch {
+            // The erasure has reported a file that cannot be read.
+        }
+        guard let first, first >= before else { return words }
+        return "\(words): the first line is of \(options.dateText(first))"
+    }
+
     private func report(_ erasure: EventFilesErasure, state: [String], running: Int?) -> [String] {
         let counts = erasure.counts
-        let verb = options.isDryRun ? "would be" : "were"
+        func done(_ count: Int, _ singular: String, _ plural: String) -> String {
+            let words = PlainText.count(count, singular, plural)
+            return "\(words) \(options.isDryRun ? "would be" : count == 1 ? "was" : "were")"
+        }
         var lines: [String] = []
-        if counts.isEmpty, state.isEmpty, running == nil {
-            lines.append("nothing in \(options.directory) tells of this beacon")
+        if counts.isEmpty, state.isEmpty, running == nil || options.request.before != nil {
+            lines.append(nothingFound)
         } else {
             lines.append(
-                "\(counts.erased) lines of its own \(verb) erased, \(counts.cleared) lines of others \(verb) cleared "
-                    + "of it, in \(erasure.files) rewritten files"
-                    + (counts.damaged > 0 ? "; it was named in \(counts.damaged) damaged places too" : ""))
+                "\(done(counts.erased, "line of its own", "lines of its own")) erased, "
+                    + "\(done(counts.cleared, "line of others", "lines of others")) cleared of it, in "
+                    + PlainText.count(erasure.files, "rewritten file")
+                    + (counts.damaged > 0
+                        ? "; it was named in \(PlainText.count(counts.damaged, "damaged place")) too" : ""))
         }
         if running != nil {
-            lines.append("the gateway has forgotten it; heard again, it is new")
+            lines.append(
+                options.request.before == nil
+                    ? "the gateway has forgotten it; heard again, it is new"
+                    : "the gateway keeps what it knows of the beacon since then")
         } else if state.contains("state.json") {
             lines.append("state.json \(options.isDryRun ? "tells of it" : "does not tell of it any more")")
         }

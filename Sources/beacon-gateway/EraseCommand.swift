@@ -76,6 +76,7 @@ struct EraseCommand: ParsableCommand {
                 options.conditions = ErasureSubject.conditions(that: request, of: configuration)
             }
             options.isDryRun = dryRun
+            options.dateText = { "\(time.plainText($0)) \(time.zone(at: $0))" }
             let outcome = try Erasing(options).run()
             guard let format else { return outcome.words.forEach { Terminal.say($0) } }
             var report = ErasureReport(

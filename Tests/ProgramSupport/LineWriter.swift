@@ -31,7 +31,8 @@ package struct LineWriter {
                 .replacing("DATE", with: #""date":"\#(date(time))","monotonic":\#(Int(time * 1_000_000))"#) + "}")
     }
 
-    package static let condition = #""condition":{"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E"}"#
+    package static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+    package static let condition = #""condition":{"uuid":"\#(uuid)"}"#
 
     package mutating func event(
         _ identifier: String, _ state: String, _ time: Double, minor: Int? = nil, seen: Double? = nil

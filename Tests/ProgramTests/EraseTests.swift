@@ -4,6 +4,37 @@ import Testing
 
 /// What `erase` does beside the lines and the state.
 @Suite struct EraseTests {
+    @Test(arguments: [
+        (
+            "2026-11-20",
+            "before 2026-11-20 00:00:00 UTC names this beacon: the first line is of 2026-11-21 00:00:01 UTC"
+        ),
+        ("2026-11-21T00:01", "before 2026-11-21 00:01:00 UTC names this beacon"),
+        (
+            "2026-11-21T00:01:41",
+            "1 line of its own was erased, 0 lines of others were cleared of it, in 1 rewritten file"
+        ),
+    ])
+    func `with --before, erase says if nothing earlier names the beacon`(date: String, words: String) throws {
+        let scratch = try Scratch()
+        var writer = LineWriter()
+        writer.started(1)
+        writer.stay("staff", 100, 400, minor: 7)
+        let folder = try scratch.folder(writer)
+        for more in [["--dry-run"], []] {
+            let ending = try Gateway.run(
+                ["erase", "\(LineWriter.uuid)/1/7", folder, "--utc", "--before", date] + more)
+            #expect(ending.status == 0)
+            let words =
+                more.isEmpty
+                ? words
+                : words.replacing("was erased", with: "would be erased")
+                    .replacing("were cleared", with: "would be cleared")
+            let first = try #require(ending.errors.split(separator: "\n").first)
+            #expect(first == (words.hasPrefix("before") ? "nothing in \(folder) \(words)" : words), "\(first)")
+        }
+    }
+
     @Test func `what serve keeps of the files goes with an erasure, and what can't be reached is said`() throws {
         let scratch = try Scratch()
         let manager = FileManager.default
