@@ -42,7 +42,7 @@ public final class ScriptedSightings: SightingSource {
         by adapter: String = "hci0"
     ) async {
         await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, in: monitor)
+            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
             await monitor.sighted(
                 Sighting(
                     time: hands.now, adapter: id, beacon: beacon, measuredPower: measuredPower, rssi: rssi,
@@ -76,7 +76,7 @@ public final class ScriptedSightings: SightingSource {
     /// An adapter begins to listen.
     public func listen(_ adapter: String = "hci0", because reason: String? = nil) async {
         await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, in: monitor)
+            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
             await monitor.listening(ListeningChange(.started, adapter: id, reason: reason), at: hands.now)
         }
     }
@@ -84,7 +84,7 @@ public final class ScriptedSightings: SightingSource {
     /// An adapter ceases to listen: it is unplugged, say.
     public func stopListening(_ adapter: String = "hci0", because reason: String? = nil) async {
         await steps.perform { [hands] monitor, adapters in
-            let id = try await adapters.id(of: adapter, in: monitor)
+            let id = try await adapters.id(of: adapter, at: hands.now, in: monitor)
             await monitor.listening(ListeningChange(.stopped(since: nil), adapter: id, reason: reason), at: hands.now)
             await monitor.adapterLeft(named: adapter)
             adapters.stop(adapter)
@@ -127,9 +127,11 @@ public final class ScriptedSightings: SightingSource {
         /// Those that listen, in the order of their places.
         var listening: [AdapterID] { ids.values.sorted { $0.index < $1.index } }
 
-        mutating func id(of name: String, in monitor: BeaconMonitor) async throws(MonitorError) -> AdapterID {
+        mutating func id(
+            of name: String, at time: Instant, in monitor: BeaconMonitor
+        ) async throws(MonitorError) -> AdapterID {
             if let id = ids[name] { return id }
-            let id = try await monitor.adapter(named: name)
+            let id = try await monitor.adapter(named: name, at: time)
             ids[name] = id
             return id
         }

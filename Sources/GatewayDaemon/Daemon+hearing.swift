@@ -58,7 +58,7 @@ extension Daemon: ScanHandler {
                 """)
         case .event(let event) where event.state == .unmonitored:
             log(.conditionNotMonitored, "\(event.identifier) is not monitored")
-        case .event, .visit, .condition: break
+        case .event, .visit, .condition, .adapterNamed: break
         }
     }
 }

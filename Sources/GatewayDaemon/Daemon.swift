@@ -275,13 +275,6 @@ package final class Daemon {
     /// Hands the engine's actions to the journal.
     func deliver() {
         guard !monitor.actions.isEmpty else { return }
-        if monitor.toldNamings != monitor.engine.adapterNamings {
-            for id in monitor.engine.knownAdapters {
-                journal.name(id, monitor.engine.name(of: id))
-                recorder.name(id, monitor.engine.name(of: id))
-            }
-            monitor.toldNamings = monitor.engine.adapterNamings
-        }
         journal.append(monitor.actions, evidence: &recorder)
         for action in monitor.actions.actions { say(action) }
         monitor.actions.removeAll()

@@ -9,8 +9,6 @@ struct LiveMonitor: ReportHandler {
     var actions = ActionBuffer()
     /// The adapters that the engine knows, by their numbers.
     private var adapters = LiveAdapters()
-    /// How many namings of adapters the journal has been told of; −1: it has been told none.
-    var toldNamings = -1
     /// How many reports and iBeacons were heard.
     private(set) var reports = 0
     private(set) var sightings = 0
@@ -57,12 +55,11 @@ struct LiveMonitor: ReportHandler {
         engine = other.engine
         actions = other.actions
         adapters.forgetAll()
-        toldNamings = -1
     }
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         reports &+= 1
-        guard let adapter, let time, let id = adapters.id(of: adapter, in: &engine) else {
+        guard let adapter, let time, let id = adapters.id(of: adapter, at: time, in: &engine, into: &actions) else {
             reportsOfOthers &+= 1
             return
         }
@@ -71,7 +68,8 @@ struct LiveMonitor: ReportHandler {
 
     mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
         sightings &+= 1
-        guard let adapter, let time, let id = adapters.id(of: adapter, in: &engine) else { return }
+        guard let adapter, let time, let id = adapters.id(of: adapter, at: time, in: &engine, into: &actions)
+        else { return }
         let frame = BeaconFrame(beacon, in: report)
         engine.sighted(frame, by: id, into: &actions)
         latest.append((frame, id, time))

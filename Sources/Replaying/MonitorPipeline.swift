@@ -86,7 +86,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         while current.count <= adapter.index { current.append(nil) }
         guard let time else { return }
         do {
-            let id = try engine.adapter(named: adapter.name, address: adapter.address)
+            let id = try engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
             current[adapter.index] = id
             if let former = controllers.met(adapter, id, source: selected) {
                 let change = ListeningChange(
@@ -147,7 +147,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         heard = nil
         if isListening {
             if let adapter = controllers.started(adapter, id, source: selected) {
-                _ = try? engine.adapter(named: adapter.name, address: adapter.address)
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
             }
         } else if let name = controllers.stopped(adapter, id, source: selected) {
             engine.adapterLeft(named: name)

@@ -13,8 +13,6 @@ struct ReplayLines: ~Copyable {
     private var isOpen: Bool
     private var gate: FirstBeaconGate
     private let gateway: Identifier
-    /// How many namings of adapters the lines have been told of; −1: none.
-    private var toldNamings = -1
     /// What exits rest on, where that is to be written too.
     private var evidence: EvidenceRecorder?
 
@@ -48,7 +46,6 @@ struct ReplayLines: ~Copyable {
         _ actions: ActionBuffer, of engine: MonitorEngine, counted statistics: ReplayStatistics, isUrgent: Bool
     ) throws(ExitFailure) {
         if !actions.isEmpty { try open(at: engine.now) }
-        tellNames(of: engine)
         if var recorder = evidence.take() {
             encoder.encode(actions, evidence: &recorder, into: &output.buffer)
             evidence = recorder
@@ -84,16 +81,6 @@ struct ReplayLines: ~Copyable {
             try file.write(at: lastRecord, clockOffset: .zero, after: encoder.sequence)
         } catch {
             throw ExitFailure(EventLogError.createFailed(file.path.string, error))
-        }
-    }
-
-    /// Has the lines say what the adapters are called, where that has changed.
-    private mutating func tellNames(of engine: MonitorEngine) {
-        guard toldNamings != engine.adapterNamings else { return }
-        toldNamings = engine.adapterNamings
-        for id in engine.knownAdapters {
-            encoder.name(id, engine.name(of: id))
-            evidence?.name(id, engine.name(of: id))
         }
     }
 

@@ -30,7 +30,6 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     private var adapters: [(id: AdapterID?, isListening: Bool)] = []
     private var correctedStreams: Set<Stream> = []
     // How many namings of adapters the lines have been told of; −1: none.
-    private var toldNamings = -1
 
     /// One that has read nothing yet.
     ///
@@ -83,7 +82,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         let time = input.place.time
         switch input.what {
         case .heard(let number):
-            if let adapter = adapter(number) { engine?.heard(adapter, at: time, into: &actions) }
+            if let adapter = adapter(number, at: time) { engine?.heard(adapter, at: time, into: &actions) }
         case .sighted(let advertiser, let rssi, let number):
             sight(advertiser, rssi, by: number, at: time)
         case .listens(let number, let reason):
@@ -113,7 +112,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
             counters.unmonitored += 1
             return
         }
-        guard let adapter = adapter(number) else {
+        guard let adapter = adapter(number, at: time) else {
             counters.unplaced += 1
             return
         }
@@ -135,12 +134,12 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     }
 
     /// What the engine calls an adapter, made known to it where it is new; absent past the most that it tells apart.
-    private mutating func adapter(_ number: SiteAdapterNumber) -> AdapterID? {
+    private mutating func adapter(_ number: SiteAdapterNumber, at time: Instant) -> AdapterID? {
         let place = Int(number.offset)
         while adapters.count <= place { adapters.append((nil, false)) }
         if let id = adapters[place].id { return id }
         let known = order.adapters[place]
-        let id = try? engine?.adapter(named: known.name, address: known.address)
+        let id = try? engine?.adapter(named: known.name, address: known.address, at: time, into: &actions)
         adapters[place].id = id
         return id
     }
@@ -148,7 +147,7 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     private mutating func tell(
         _ kind: ListeningChange.Kind, _ number: SiteAdapterNumber, _ reason: String?, at time: Instant
     ) {
-        guard engine != nil, let adapter = adapter(number) else { return }
+        guard engine != nil, let adapter = adapter(number, at: time) else { return }
         engine?.listening(ListeningChange(kind, adapter: adapter, reason: reason), at: time, into: &actions)
     }
 
@@ -212,7 +211,6 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
         var new = MonitorEngine(settings: setup.settings, start: time)
         try new.begin(setup.monitors, naming: setup.named, from: snapshot, at: time, into: &actions)
         engine = new
-        toldNamings = -1
         flagClocks()
         for place in adapters.indices {
             adapters[place].id = nil
@@ -225,7 +223,6 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
 
     private mutating func write(into lines: inout [SiteLine]) {
         guard !actions.isEmpty else { return }
-        tellNames()
         var buffer = LineBuffer(capacity: 4_096)
         for action in actions.actions {
             encoder.encode(action, into: &buffer)
@@ -234,12 +231,6 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
             buffer.removeAll()
         }
         actions.removeAll()
-    }
-
-    private mutating func tellNames() {
-        guard let engine, toldNamings != engine.adapterNamings else { return }
-        toldNamings = engine.adapterNamings
-        for adapter in engine.knownAdapters { encoder.name(adapter, engine.name(of: adapter)) }
     }
 
     /// One start of one gateway.

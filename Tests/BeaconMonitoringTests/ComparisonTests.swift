@@ -88,7 +88,6 @@ enum Comparison {
 
     /// Does a step after all that comes before it, each at its own deadline; `nil` where that has no end.
     private static func wake(_ engine: inout MonitorEngine, for step: Step, isRefused: Bool) -> [Action]? {
-        engine.prepare(for: step)
         var actions: [Action] = []
         var wakes = 0
         while let time = step.time, !isRefused, let deadline = engine.nextDeadline, deadline <= time {
@@ -205,6 +204,7 @@ extension Action {
         case .visit(let visit): visit.identifier
         case .condition(let change): change.identifier
         case .adapter(let change): change.adapter
+        case .adapterNamed(_, let name): name
         case .trackingLimitExceeded(let identifier, _): identifier
         }
     }
@@ -216,7 +216,7 @@ extension Action {
         case .visit(let visit): visit.time
         case .condition(let change): change.time
         case .adapter(let change): change.time
-        case .trackingLimitExceeded: nil
+        case .adapterNamed, .trackingLimitExceeded: nil
         }
     }
 }

@@ -20,8 +20,6 @@ struct Hasty {
             return nil
         }
         if let problem = flush(as: difference) { return problem }
-        // An adapter that is new is made known here, and not while what came before it waits.
-        engine.prepare(for: step)
         expected = actions
         given = engine.perform(step).actions
         return flush(as: difference)

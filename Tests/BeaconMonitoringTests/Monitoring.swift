@@ -18,7 +18,9 @@ protocol Monitoring {
     /// The tokens of rule P5; absent where there is no bound.
     var newBeaconsLeft: Int? { get }
     mutating func addMonitor(_ name: Identifier, settings: MonitorSettings) throws(MonitorError)
-    mutating func adapter(named name: String, address: DeviceAddress?) throws(MonitorError) -> AdapterID
+    mutating func adapter(
+        named name: String, address: DeviceAddress?, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID
     mutating func adapterLeft(named name: String)
     mutating func add(
         _ condition: Condition, identifier: Identifier, monitor: Identifier, assuming: BeaconMonitor.Event.State,

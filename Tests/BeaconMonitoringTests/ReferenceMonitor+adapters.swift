@@ -4,7 +4,10 @@ import BluetoothLE
 
 // Who a controller is (rule L7), as naively as the rest.
 extension ReferenceMonitor {
-    func adapter(named name: String, address: DeviceAddress?) throws(MonitorError) -> AdapterID {
+    func adapter(
+        named name: String, address: DeviceAddress?, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID {
+        advance(to: max(time, now), into: &actions)
         let gateway = Self.gateway(of: name)
         var address = address.map { DeviceAddress($0.value, kind: .unspecified) }
         if let given = address, given.value == 0 || sharedAddresses.contains("\(gateway)\(given)") { address = nil }
@@ -41,6 +44,15 @@ extension ReferenceMonitor {
             adapter.state = nil
         }
         return adapter.id
+    }
+
+    /// Reports the names that adapters have got since the last event or adapter change (rules L7, T3).
+    func reportNames() {
+        for adapter in adapters.sorted(by: { $0.id.index < $1.id.index })
+        where !Self.isSame(reportedNames[adapter.id] ?? "", adapter.name) {
+            reportedNames[adapter.id] = adapter.name
+            made.append(.adapterNamed(adapter.id, name: adapter.name))
+        }
     }
 
     func adapterLeft(named name: String) {

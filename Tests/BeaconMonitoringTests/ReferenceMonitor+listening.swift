@@ -59,6 +59,7 @@ extension ReferenceMonitor {
         adapter.state = state
         adapter.clock.run(adapter.listens, at: now)
         togetherClock.run(somethingListens, at: now)
+        reportNames()
         made.append(
             .adapter(
                 AdapterChange(

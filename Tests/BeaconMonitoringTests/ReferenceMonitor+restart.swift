@@ -195,7 +195,7 @@ struct RestartMemory {
             }
         case .condition(let change): apply(change)
         case .adapter(let change): apply(change)
-        case .trackingLimitExceeded: break
+        case .adapterNamed, .trackingLimitExceeded: break
         }
     }
 

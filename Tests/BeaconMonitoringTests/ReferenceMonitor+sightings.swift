@@ -128,6 +128,7 @@ extension ReferenceMonitor {
         }
         if let source, !source.listens, monitorsCircles { diagnostics.insert(.locationUnavailable) }
         if entry.limitRaised || entry.refusalRaised { diagnostics.insert(.trackingLimitExceeded) }
+        reportNames()
         made.append(
             .event(
                 BeaconMonitor.Event(

@@ -46,6 +46,8 @@ final class ReferenceMonitor: Monitoring {
     var watermark: Instant
     /// What the present input has led to.
     var made = ActionBuffer()
+    /// The adapters' names in the actions so far.
+    var reportedNames: [AdapterID: String] = [:]
 
     init(settings: EngineSettings, start: Instant, clockOffset: ClockOffset) {
         self.settings = settings

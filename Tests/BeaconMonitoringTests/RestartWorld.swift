@@ -185,8 +185,6 @@ struct RestartWorld {
         case .deafness(let isTaken): deafness = isTaken
         default: break
         }
-        life.engine.prepare(for: step)
-        life.model.prepare(for: step)
         let done = life.engine.perform(step)
         let expected = life.model.perform(step)
         self.life = life
@@ -220,11 +218,6 @@ struct RestartWorld {
     private mutating func deliver(_ actions: [Action], _ expected: [Action]) throws {
         guard var life else { return }
         let (engine, model) = (life.engine, life.model)
-        for adapter in engine.knownAdapters {
-            life.journal.name(adapter, engine.name(of: adapter))
-            life.engineEncoder.name(adapter, engine.name(of: adapter))
-        }
-        for adapter in model.adapters { life.modelEncoder.name(adapter.id, adapter.name) }
         var texts: [String] = []
         for action in actions {
             var text = LineBuffer()

@@ -63,19 +63,12 @@ extension Step {
 }
 
 extension Monitoring {
-    /// The adapter that a step is about.
-    mutating func adapter(_ key: String) throws(MonitorError) -> AdapterID {
+    /// The adapter of a step.
+    mutating func adapter(
+        _ key: String, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID {
         let (name, address) = Step.controller(key)
-        return try adapter(named: name, address: address)
-    }
-
-    /// Makes the adapter known that a step is about: that has no time of its own, so it comes before what is due.
-    mutating func prepare(for step: Step) {
-        switch step {
-        case .heard(let name, _), .sighted(let name, _, _, _), .listening(_, let name, _, _):
-            do { _ = try adapter(name) } catch { preconditionFailure("too many adapters: \(error)") }
-        default: break
-        }
+        return try adapter(named: name, address: address, at: time, into: &actions)
     }
 
     /// Does a step and gives what came of it; `nil` in `error` where it was accepted.
@@ -85,7 +78,7 @@ extension Monitoring {
         do throws(MonitorError) {
             switch step {
             case .monitor(let name, let settings): try addMonitor(name, settings: settings)
-            case .adapter(let name): _ = try adapter(name)
+            case .adapter(let name): _ = try adapter(name, at: now, into: &buffer)
             case .left(let name): adapterLeft(named: name)
             case .add(let condition, let identifier, let monitor, let assuming, let settings, let time):
                 try add(
@@ -93,14 +86,16 @@ extension Monitoring {
                     at: time, into: &buffer)
             case .remove(let identifier, let time): try remove(identifier, at: time, into: &buffer)
             case .name(let beacons, let time): name(beacons, at: time, into: &buffer)
-            case .heard(let name, let time): heard(try adapter(name), at: time, into: &buffer)
+            case .heard(let name, let time):
+                heard(try adapter(name, at: time, into: &buffer), at: time, into: &buffer)
             case .sighted(let name, let beacon, let rssi, let time):
-                let adapter = try adapter(name)
+                let adapter = try adapter(name, at: time, into: &buffer)
                 sighted(
                     Sighting(time: time, adapter: adapter, beacon: beacon, measuredPower: -59, rssi: rssi),
                     into: &buffer)
             case .listening(let kind, let name, let reason, let time):
-                let change = ListeningChange(kind, adapter: try adapter(name), reason: reason)
+                let adapter = try adapter(name, at: time, into: &buffer)
+                let change = ListeningChange(kind, adapter: adapter, reason: reason)
                 listening(change, at: time, into: &buffer)
             case .located(let north, let accuracy, let time):
                 let place = try Coordinate(latitude: Step.latitude + north / 111_200, longitude: Step.longitude)
@@ -206,6 +201,7 @@ extension Action {
             "\(change.time.brief): \(change.identifier) \(change.kind), assumed \(change.assumed.map { "\($0)" } ?? "-")"
         case .adapter(let change):
             "\(change.time.brief): \(change.adapter) \(change.state) since \(change.since.brief) (\(change.reason ?? "-"))"
+        case .adapterNamed(let adapter, let name): "adapter \(adapter.index) is named \(name)"
         case .trackingLimitExceeded(let identifier, let limit): "too many beacons under \(identifier), \(limit)"
         }
     }

@@ -157,7 +157,7 @@ import Testing
             var engine = MonitorEngine(start: .earliest)
             var buffer = ActionBuffer()
             do {
-                let adapter = try engine.adapter(named: "hci0")
+                let adapter = try engine.adapter(named: "hci0", at: .earliest, into: &buffer)
                 let site = try Identifier("site")
                 try engine.addMonitor(site)
                 try engine.add(

@@ -79,9 +79,7 @@ final class ErasureWorld {
         var engine = MonitorEngine(settings: settings, start: now, clockOffset: journal.clockOffset)
         try engine.begin(
             [try setup()], naming: [beacons[2]], from: journal.recovery.snapshot, at: now, into: &actions)
-        let adapter = try engine.adapter(named: "hci0")
-        journal.name(adapter, "hci0")
-        recorder.name(adapter, "hci0")
+        let adapter = try engine.adapter(named: "hci0", at: now, into: &actions)
         engine.listening(ListeningChange(.started, adapter: adapter), at: now, into: &actions)
         for _ in 0..<turns {
             now = now + .milliseconds(100 + random.below(2500))

@@ -57,9 +57,7 @@ import Testing
             engine = MonitorEngine(start: start)
             var settings = ConditionSettings()
             change(&settings)
-            adapter = try engine.adapter(named: "hci0")
-            journal.name(adapter, "hci0")
-            recorder.name(adapter, "hci0")
+            adapter = try engine.adapter(named: "hci0", at: start, into: &actions)
             let uuid = try #require(try ExplainTests.sightings().first).beacon.uuid
             let setup = MonitorSetup(
                 name: try Identifier("site"),

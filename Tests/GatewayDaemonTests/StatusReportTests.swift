@@ -40,7 +40,7 @@ import Testing
         var actions = ActionBuffer()
         try engine.begin(
             configuration.setups, naming: configuration.beacons.beacons, from: nil, at: now, into: &actions)
-        let adapter = try engine.adapter(named: "hci0")
+        let adapter = try engine.adapter(named: "hci0", at: now, into: &actions)
         engine.listening(ListeningChange(.started, adapter: adapter), at: now, into: &actions)
         for minor in beacons {
             let beacon = BeaconIdentity(uuid: try #require(ProximityUUID(Self.uuid)), major: 1, minor: minor)

@@ -61,11 +61,7 @@ struct Writer {
             ])
         engine = MonitorEngine(start: now)
         try engine.begin([setup], from: journal.recovery.snapshot, at: now, into: &actions)
-        adapter = try engine.adapter(named: "hci0")
-        for known in engine.knownAdapters {
-            journal.name(known, engine.name(of: known))
-            recorder.name(known, engine.name(of: known))
-        }
+        adapter = try engine.adapter(named: "hci0", at: now, into: &actions)
         engine.listening(ListeningChange(.started, adapter: adapter), at: now, into: &actions)
     }
 

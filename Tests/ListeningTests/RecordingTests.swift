@@ -101,7 +101,6 @@ final class RecordedWorld {
         _ = try recording.finish()
         supervisor.stop()
         var encoder = LineEncoder(LineEncoder.Options(gateway: try Identifier("replay")))
-        for id in live.monitor.engine.knownAdapters { encoder.name(id, live.monitor.engine.name(of: id)) }
         var buffer = LineBuffer()
         for action in live.monitor.actions.actions { encoder.encode(action, into: &buffer) }
         return try comparable(String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n").map(String.init))

@@ -41,7 +41,8 @@ struct PresentWorld {
         settings.maxBeacons = maxBeacons
         engine = MonitorEngine(settings: settings, start: Self.start)
         try engine.addMonitor(Identifier("site"))
-        adapter = try engine.adapter(named: "hci0")
+        var actions = ActionBuffer()
+        adapter = try engine.adapter(named: "hci0", at: Self.start, into: &actions)
         var options = LineEncoder.Options(gateway: try Identifier(gateway))
         options.prefix = prefix
         options.boot = "5f0c5f0c-5f0c5f0c"

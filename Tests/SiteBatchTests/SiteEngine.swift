@@ -26,7 +26,7 @@ struct SiteEngine {
         }
         for (adapter, gateway) in world.gateways.enumerated() {
             let name = "g\(gateway)/hci\(adapter)"
-            adapters[name] = try engine.adapter(named: name)
+            adapters[name] = try engine.adapter(named: name, at: SiteWorld.start, into: &actions)
         }
     }
 

@@ -40,7 +40,7 @@ enum DirectEngine {
         var actions = ActionBuffer()
         try engine.begin(setup.monitors, from: nil, at: start, into: &actions)
         for input in inputs {
-            let adapter = try engine.adapter(named: "\(input.gateway)/hci0")
+            let adapter = try engine.adapter(named: "\(input.gateway)/hci0", at: input.time, into: &actions)
             if let sighting = input.sighting {
                 engine.sighted(
                     Sighting(
@@ -54,7 +54,6 @@ enum DirectEngine {
         var options = LineEncoder.Options(gateway: try Identifier("hall"))
         options.envelope = false
         var encoder = LineEncoder(options)
-        for adapter in engine.knownAdapters { encoder.name(adapter, engine.name(of: adapter)) }
         var buffer = LineBuffer()
         for action in actions.actions { encoder.encode(action, into: &buffer) }
         return buffer.text.split(separator: "\n").map { $0 + "\n" }

@@ -45,7 +45,8 @@ struct CaptureDelivery: Sendable {
     ) {
         while ids.count <= adapter.index { ids.append(nil) }
         // One adapter more than the engine tells apart: its reports go no further.
-        guard let id = try? engine.adapter(named: adapter.name, address: adapter.address) else { return }
+        guard let id = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
+        else { return }
         ids[adapter.index] = id
         if let former = controllers.met(adapter, id, source: 0) {
             let change = ListeningChange(
@@ -63,7 +64,7 @@ struct CaptureDelivery: Sendable {
         guard ids.indices.contains(index), let id = ids[index] else { return }
         if isListening {
             if let adapter = controllers.started(index, id, source: 0) {
-                _ = try? engine.adapter(named: adapter.name, address: adapter.address)
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
             }
         } else if let name = controllers.stopped(index, id, source: 0) {
             engine.adapterLeft(named: name)

@@ -15,17 +15,22 @@ package struct LiveAdapters: Sendable {
 
     /// The ID of an adapter, made known where it is new; `nil` where it is one more than the engine takes.
     @inline(__always)
-    package mutating func id(of number: Int, in engine: inout MonitorEngine) -> AdapterID? {
+    package mutating func id(
+        of number: Int, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
+    ) -> AdapterID? {
         if ids.indices.contains(number), let id = ids[number] { return id }
-        return learn(number, in: &engine)
+        return learn(number, at: time, in: &engine, into: &actions)
     }
 
     @inline(never)
-    private mutating func learn(_ number: Int, in engine: inout MonitorEngine) -> AdapterID? {
+    private mutating func learn(
+        _ number: Int, at time: Instant, in engine: inout MonitorEngine, into actions: inout ActionBuffer
+    ) -> AdapterID? {
         // The kernel's are of 16 bits.
         guard UInt16(exactly: number) != nil,
             let id = try? engine.adapter(
-                named: ScanSupervisor.Options.adapterName(of: number), address: addresses[number])
+                named: ScanSupervisor.Options.adapterName(of: number), address: addresses[number], at: time,
+                into: &actions)
         else { return nil }
         while ids.count <= number { ids.append(nil) }
         ids[number] = id
@@ -66,11 +71,12 @@ package struct LiveAdapters: Sendable {
         _ number: Int, _ address: DeviceAddress?, at time: Instant, in engine: inout MonitorEngine,
         into actions: inout ActionBuffer
     ) {
-        engine.advance(to: max(time, engine.now), into: &actions)
         let former = ids.indices.contains(number) ? ids[number] : nil
         addresses[number] = address
         forget(number)
-        guard let id = id(of: number, in: &engine), let former, former != id, !ids.contains(former) else { return }
+        guard let id = id(of: number, at: time, in: &engine, into: &actions), let former, former != id,
+            !ids.contains(former)
+        else { return }
         let change = ListeningChange(
             .stopped(since: nil), adapter: former,
             reason: "\(ScanSupervisor.Options.adapterName(of: number)) is another controller")
@@ -116,7 +122,7 @@ package struct LiveAdapters: Sendable {
         _ kind: ListeningChange.Kind, _ number: Int, _ reason: String, at time: Instant,
         in engine: inout MonitorEngine, into actions: inout ActionBuffer
     ) {
-        guard let id = id(of: number, in: &engine) else { return }
+        guard let id = id(of: number, at: time, in: &engine, into: &actions) else { return }
         engine.listening(ListeningChange(kind, adapter: id, reason: reason), at: time, into: &actions)
     }
 }

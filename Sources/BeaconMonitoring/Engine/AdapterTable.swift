@@ -4,6 +4,8 @@ import BluetoothLE
 struct AdapterState: Sendable {
     /// What lines call it (rule L7).
     fileprivate(set) var name: String
+    /// The name in the last ``Action/adapterNamed(_:name:)`` about it.
+    fileprivate var reportedName = ""
     /// The controller's, where it has one that is its own.
     fileprivate(set) var address: DeviceAddress?
     /// What its last adapter line said; absent before the first, and when it is gone.
@@ -29,8 +31,8 @@ struct AdapterState: Sendable {
 struct AdapterTable: Sendable {
     /// The adapter of all circles and of nothing else (rule G3).
     let locationSource: AdapterIndex?
-    /// How often an adapter got a name.
-    private(set) var namings = 0
+    /// Whether an adapter's name may differ from the one in the last action about it.
+    private(set) var hasNewNames: Bool
     /// Adapters that are there and do not listen.
     private(set) var silentCount = 0
     private var listeningCount = 0
@@ -43,6 +45,7 @@ struct AdapterTable: Sendable {
 
     init(locationSource name: String?, start: Int64) {
         locationSource = name == nil ? nil : AdapterIndex(1 as UInt16)
+        hasNewNames = name != nil
         append(AdapterState(name: "", start: start))
         if let name { append(AdapterState(name: name, start: start)) }
     }
@@ -175,10 +178,21 @@ struct AdapterTable: Sendable {
             let offset = index(ofEntry: entry).offset
             if !states[offset].name.isSpelt(as: known.name) {
                 states[offset].name = known.name
-                namings &+= 1
+                hasNewNames = true
             }
             states[offset].address = known.address
         }
+    }
+
+    /// The adapters whose names no action has reported yet, in the order of their indices; each is returned once.
+    mutating func takeNewNames() -> [(adapter: AdapterIndex, name: String)] {
+        hasNewNames = false
+        var new: [(adapter: AdapterIndex, name: String)] = []
+        for adapter in indices where !states[adapter.offset].name.isSpelt(as: states[adapter.offset].reportedName) {
+            states[adapter.offset].reportedName = states[adapter.offset].name
+            new.append((adapter, states[adapter.offset].name))
+        }
+        return new
     }
 
     // MARK: Whether they listen
@@ -258,6 +272,7 @@ struct AdapterTable: Sendable {
         state.isGone = true
         state.isRemembered = true
         append(state)
+        hasNewNames = true
         return index(ofEntry: entry)
     }
 

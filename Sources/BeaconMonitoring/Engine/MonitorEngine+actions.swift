@@ -13,6 +13,7 @@ extension MonitorEngine {
         let isCircle = conditions[condition].condition.isCircle
         var last = subjects[subject].last.sighting(uuid: conditions[condition].uuid)
         last.time = instant(subjects[subject].last.time)
+        reportNames(into: &actions)
         actions.append(
             .event(
                 BeaconMonitor.Event(

@@ -2,20 +2,26 @@ public import BluetoothLE
 
 // Who listens (rules L1–L7).
 extension MonitorEngine {
-    /// The adapter that goes by that name at present, made known where it is new; it does not listen until it is said to, or
-    /// reports.
+    /// Identifies the adapter that has this name from a time on, and makes it known if it is new. It does not listen until an
+    /// input says so or it reports.
     ///
-    /// An adapter is a controller (rule L7): it is known by its address where that is told and no other has it, else by its
-    /// name. To be asked again when a controller comes, and when another name or address of it is told; what lines call it
-    /// (``name(of:)``) may be another then.
+    /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
+    /// otherwise its name does. Call this again when a controller appears and when its name or address changes. Its name in
+    /// lines can change then: an ``Action/adapterNamed(_:name:)`` reports that before the first action with the new name.
     ///
     /// - Parameters:
-    ///   - name: what it goes by, such as the kernel's `hci0`; with its gateway before a slash where there are several, since
-    ///     an address counts within one.
-    ///   - address: the controller's; zero is none.
-    /// - Returns: what the engine calls it; of use with this engine alone.
-    /// - Throws: ``MonitorError/adaptersTooMany(_:)`` past ``adaptersMax``.
-    public mutating func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
+    ///   - name: The adapter's name, such as the kernel's `hci0`. With several gateways, the gateway's name and a slash
+    ///     precede it, because an address counts within one gateway.
+    ///   - address: The controller's address; zero is none.
+    ///   - time: When the controller has the name. What is due by then is handled first (rule T3). A time before the engine's
+    ///     now counts as now.
+    ///   - actions: Receives what became due.
+    /// - Returns: The adapter's identifier, for this engine only.
+    /// - Throws: ``MonitorError/adaptersTooMany(_:)`` if ``adaptersMax`` adapters are known.
+    public mutating func adapter(
+        named name: String, address: DeviceAddress? = nil, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID {
+        enter(max(time, now), into: &actions)
         let adapter = adapters.identify(name, address, forgetAfter: monitors.longestForgetting, at: present)
         guard let adapter else { throw .adaptersTooMany(Self.adaptersMax) }
         return adapter.id
@@ -54,6 +60,13 @@ extension MonitorEngine {
         case .removed:
             if !adapters[adapter].isGone { remove(adapter, reason: change.reason, into: &actions) }
         }
+    }
+
+    /// Appends the names that adapters have got since the last action, so that what follows is written with them and what
+    /// precedes is not.
+    mutating func reportNames(into actions: inout ActionBuffer) {
+        guard adapters.hasNewNames else { return }
+        for (adapter, name) in adapters.takeNewNames() { actions.append(.adapterNamed(adapter.id, name: name)) }
     }
 
     /// Begins to count an adapter's listening.
@@ -131,6 +144,7 @@ extension MonitorEngine {
         into actions: inout ActionBuffer
     ) {
         adapters.noteReported(adapter, state)
+        reportNames(into: &actions)
         actions.append(
             .adapter(
                 AdapterChange(

@@ -82,9 +82,6 @@ public struct MonitorEngine: Sendable {
     /// How many inputs were stamped earlier than the engine's now (rule T2).
     public var lateInputs: Int { timeline.lateInputs }
 
-    /// How often an adapter got a name: who keeps ``name(of:)`` asks again where it has changed (rule L7).
-    public var adapterNamings: Int { adapters.namings }
-
     /// How many beacons without a name could enter now; absent where any number can (rule P5).
     public var newBeaconsLeft: Int? { tokens.left(at: present) }
 

@@ -10,6 +10,9 @@ public enum Action: Sendable, Hashable {
     case condition(ConditionChange)
     /// An adapter began or ceased to listen.
     case adapter(AdapterChange)
+    /// The name of an adapter in the actions that follow (rule L7). It has no line of its own, and precedes the first event
+    /// or adapter change after the adapter got the name.
+    case adapterNamed(AdapterID, name: String)
     /// Beacons under this condition ran into a limit: once a condition and episode (rules P2, P4, P5).
     case trackingLimitExceeded(identifier: String, TrackingLimit)
 }

@@ -2,23 +2,31 @@ public import BluetoothLE
 
 // What scanners hand over. Each call is one input of the engine at the time that it is stamped with (rules T2, T3).
 extension BeaconMonitor {
-    /// The adapter that goes by that name at present, made known where it is new; it does not listen until it is said to, or
-    /// reports.
+    /// Identifies the adapter that has this name, and makes it known if it is new. It does not listen until an input says so
+    /// or it reports.
     ///
-    /// An adapter is a controller (rule L7): it is known by its address where that is told and no other has it, else by its
-    /// name. Ask again when a controller comes, and when another name or address of it is told. The identifier means
-    /// something to this monitor alone.
+    /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
+    /// otherwise its name does. Call this again when a controller appears and when its name or address changes.
     ///
     /// - Parameters:
-    ///   - name: what it goes by, such as the kernel's `hci0`.
-    ///   - address: the controller's; zero is none.
-    /// - Returns: what the monitor calls it; of use with this monitor alone.
+    ///   - name: The adapter's name, such as the kernel's `hci0`.
+    ///   - address: The controller's address; zero is none.
+    ///   - time: When the controller has the name. What is due by then is handled first (rule T3). If it is absent, this is
+    ///     the time of the latest input; a time later than the clock's counts as now.
+    /// - Returns: The adapter's identifier, for this monitor only.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
-    public func adapter(named name: String, address: DeviceAddress? = nil) throws(MonitorError) -> AdapterID {
+    public func adapter(
+        named name: String, address: DeviceAddress? = nil, at time: Instant? = nil
+    ) throws(MonitorError) -> AdapterID {
         guard !isEnded else { throw .ended(self.name) }
-        let adapter = try engine.adapter(named: name, address: address)
-        tellNames()
-        return owned(adapter)
+        let time = time.map { inputCheck.time($0, clock) }
+        var adapter: Result<AdapterID, MonitorError> = .failure(.adaptersTooMany(MonitorEngine.adaptersMax))
+        give { engine, actions in
+            adapter = Result { () throws(MonitorError) in
+                try engine.adapter(named: name, address: address, at: time ?? engine.now, into: &actions)
+            }
+        }
+        return owned(try adapter.get())
     }
 
     /// No controller goes by that name any more: it was taken out, or stopped listening, so that its address may appear
@@ -151,13 +159,6 @@ extension BeaconMonitor {
         perform()
     }
 
-    /// Has the store know what lines call the adapters, where that has changed.
-    private func tellNames() {
-        guard let store, toldNamings != engine.adapterNamings else { return }
-        toldNamings = engine.adapterNamings
-        for adapter in engine.knownAdapters { store.name(adapter, engine.name(of: adapter)) }
-    }
-
     /// An input that carries its time, or none: what a source of ours hands over in one go, too.
     package func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
         tellRemarks()
@@ -184,7 +185,6 @@ extension BeaconMonitor {
     /// - Returns: what it keeps; nothing where there is none.
     private func keep(_ crossings: [Event.Crossing?]) -> [KeptEvent] {
         guard let store else { return [] }
-        tellNames()
         tellHandled()
         let events = Self.numbered(actions, crossings: crossings, after: &eventsGiven)
         let engine = engine
@@ -215,7 +215,7 @@ extension BeaconMonitor {
                 last += 1
                 let beginning = Record(beginning: change).lastEvent
                 events.append(KeptEvent(number: last, event: beginning, isPlaceholder: true))
-            case .condition, .visit, .adapter, .trackingLimitExceeded: break
+            case .condition, .visit, .adapter, .adapterNamed, .trackingLimitExceeded: break
             }
         }
         return events
@@ -235,7 +235,7 @@ extension BeaconMonitor {
             case .visit(let visit): visitLog.publish(VisitUpdate(ended: visit))
             case .condition(let change): hub.apply(change)
             // For sinks, of which a monitor without a gateway has none.
-            case .adapter, .trackingLimitExceeded: break
+            case .adapter, .adapterNamed, .trackingLimitExceeded: break
             }
         }
     }

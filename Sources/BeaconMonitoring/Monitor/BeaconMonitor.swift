@@ -39,8 +39,6 @@ public actor BeaconMonitor {
     let signal: Signal
     let store: (any RecordStore)?
     var engine: MonitorEngine
-    /// How many namings of adapters the store has been told of.
-    var toldNamings = 0
     /// The number of the last event that the store was given.
     var eventsGiven: Int
     var actions = ActionBuffer()

@@ -30,7 +30,7 @@ struct Presence: Sendable {
             case .event(let event): crossings.append(cross(event))
             case .visit(let visit): apply(visit)
             case .condition(let change): apply(change)
-            case .adapter, .trackingLimitExceeded: break
+            case .adapter, .adapterNamed, .trackingLimitExceeded: break
             }
         }
         return crossings

@@ -15,7 +15,8 @@ public protocol RecordStore: AnyObject {
     /// - Returns: what survived; `nil` where there was no monitor of that name before.
     /// - Throws: where another has it (rule N1), or what is there can't be read.
     func open(_ monitor: Identifier, at now: Instant, offset: ClockOffset) throws -> MonitorSnapshot?
-    /// Says what an adapter is called, before the first action that names it.
+    /// Receives the name of an adapter that was known before the start. Later names come with ``Action/adapterNamed(_:name:)``
+    /// among the actions of ``keep(_:events:at:snapshot:)``.
     func name(_ adapter: AdapterID, _ name: String)
     /// Keeps what an input led to, before anybody hears of it.
     ///

@@ -45,17 +45,22 @@ public final class FileRecordStore: RecordStore {
         return journal.recovery.snapshot
     }
 
-    /// Says what lines call an adapter.
+    /// Sets the name that lines have for an adapter.
     public func name(_ adapter: AdapterID, _ name: String) {
+        note(adapter, name)
+        journal?.name(adapter, name)
+    }
+
+    private func note(_ adapter: AdapterID, _ name: String) {
         adapters[name] = adapter
         names[adapter] = name
-        journal?.name(adapter, name)
     }
 
     /// Appends the lines of `actions` and puts them on the disk; keeps a snapshot where it is time.
     public func keep(
         _ actions: ActionBuffer, events: [KeptEvent], at now: Instant, snapshot: () -> MonitorSnapshot
     ) {
+        for case .adapterNamed(let adapter, let name) in actions.actions { note(adapter, name) }
         // First what is delivered: where the power fails between the two, an event comes once more, and none is lost.
         deliveries?.keep(actions, events: events) { names[$0] ?? "" }
         noteTrouble(at: now)

@@ -82,11 +82,9 @@ public final class Journal {
     /// The number of the last line that was appended.
     public var sequence: Int { queue.sequence }
 
-    /// Says what lines call an adapter of the engine's; to be said of each before its first line.
-    public func name(_ adapter: AdapterID, _ name: String) {
-        queue.name(adapter, name)
-        records.name(adapter, name)
-    }
+    /// Sets the name that lines have for an adapter that was known before the first action. Later names come with
+    /// `Action.adapterNamed`.
+    public func name(_ adapter: AdapterID, _ name: String) { queue.name(adapter, name) }
 
     /// Appends the lines of what an input led to; they count once they are durable.
     public func append(_ actions: ActionBuffer) {
@@ -180,7 +178,9 @@ public final class Journal {
     public func day() -> (bytes: Int, synchronizations: Int) { tally.day(at: now) }
 
     /// A condition with its last durable event (rule N3).
-    public func record(for identifier: Identifier) -> BeaconMonitor.Record? { records.record(for: identifier) }
+    public func record(for identifier: Identifier) -> BeaconMonitor.Record? {
+        records.record(for: identifier) { queue.adapter(named: $0) }
+    }
 
     /// The identifiers for which there is a record.
     public var recordIdentifiers: [Identifier] { records.identifiers }

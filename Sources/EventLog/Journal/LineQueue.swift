@@ -67,8 +67,11 @@ struct LineQueue: ~Copyable {
     /// All that is not durable.
     var octets: [UInt8] { buffer.bytes }
 
-    /// Says what lines call an adapter of the engine's.
+    /// Sets the name that lines have for an adapter of the engine.
     mutating func name(_ adapter: AdapterID, _ name: String) { encoder.name(adapter, name) }
+
+    /// The adapter of the engine that has a name in lines now.
+    func adapter(named name: String) -> AdapterID? { encoder.adapter(named: name) }
 
     // MARK: Appending
 
@@ -89,7 +92,7 @@ struct LineQueue: ~Copyable {
             group.updates.append(.removed(change.identifier))
         case .condition(let change) where change.kind != .changed:
             group.updates.append(.begun(change))
-        case .condition, .visit, .adapter, .trackingLimitExceeded: break
+        case .condition, .visit, .adapter, .adapterNamed, .trackingLimitExceeded: break
         }
         groups.append(group)
     }

@@ -20,13 +20,9 @@ struct RecordTable {
 
     private var records: [Identifier: RecordBuilder.StoredRecord]
     private var dropped: [Update] = []
-    private var adapterNames: [UInt16: String] = [:]
 
     /// What was found when a journal was opened.
     init(_ records: [Identifier: RecordBuilder.StoredRecord]) { self.records = records }
-
-    /// Says what lines call an adapter of the engine's.
-    mutating func name(_ adapter: AdapterID, _ name: String) { adapterNames[adapter.index] = name }
 
     /// Makes records of lines that are durable now.
     mutating func apply(_ updates: [Update]) {
@@ -69,13 +65,16 @@ struct RecordTable {
         dropped = []
     }
 
-    /// A condition with its last durable event; its adapter is of the engine's, where it knows one of that name.
-    func record(for identifier: Identifier) -> BeaconMonitor.Record? {
+    /// A condition with its last durable event.
+    ///
+    /// - Parameters:
+    ///   - identifier: The condition's identifier.
+    ///   - adapter: Returns the engine's adapter that has a name; absent if none has it.
+    /// - Returns: The record; `nil` if no event of that condition is durable.
+    func record(for identifier: Identifier, adapter: (String) -> AdapterID?) -> BeaconMonitor.Record? {
         guard let stored = records[identifier] else { return nil }
         var event = stored.event
-        if event.sighting != nil, let adapter = adapterNames.first(where: { $0.value == stored.adapter })?.key {
-            event.sighting?.adapter = AdapterID(index: Int(adapter))
-        }
+        if event.sighting != nil, let adapter = adapter(stored.adapter) { event.sighting?.adapter = adapter }
         return BeaconMonitor.Record(condition: event.condition, lastEvent: event)
     }
 

@@ -189,6 +189,7 @@ public struct EvidenceRecorder {
             silentUntil = adapters.values.lazy.map(\.silentUntil).max() ?? .min
         case .condition(let change):
             set(change.kind == .removed ? nil : change.settings, of: Identifier(lookup: change.identifier))
+        case .adapterNamed(let adapter, let name): self.name(adapter, name)
         case .event, .visit, .trackingLimitExceeded: break
         }
     }

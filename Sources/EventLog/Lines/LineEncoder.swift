@@ -40,6 +40,11 @@ package struct LineEncoder: Sendable {
         adapterNames[Int(adapter.index)] = name
     }
 
+    /// The adapter that has a name; absent if none has it.
+    func adapter(named name: String) -> AdapterID? {
+        adapterNames.firstIndex { !name.isEmpty && $0.utf8.elementsEqual(name.utf8) }.map { AdapterID(index: $0) }
+    }
+
     func adapterName(_ adapter: AdapterID) -> String {
         Int(adapter.index) < adapterNames.count ? adapterNames[Int(adapter.index)] : ""
     }
@@ -51,6 +56,7 @@ package struct LineEncoder: Sendable {
         case .visit(let visit): encode(visit, into: &buffer)
         case .condition(let change): encode(change, into: &buffer)
         case .adapter(let change): encode(change, into: &buffer)
+        case .adapterNamed(let adapter, let name): self.name(adapter, name)
         case .trackingLimitExceeded: break
         }
     }

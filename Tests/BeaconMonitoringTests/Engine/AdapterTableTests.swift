@@ -65,13 +65,14 @@ import Testing
         #expect(table.known("hci0", nil) == adapter)
     }
 
-    @Test func `L7: a name is told anew only where it changed`() throws {
-        var table = AdapterTable(locationSource: nil, start: 0)
+    @Test func `L7: each new name is returned once`() throws {
+        var table = AdapterTable(locationSource: "gps", start: 0)
         _ = try identify("hci0", in: &table)
-        #expect(table.namings == 1)
+        #expect(table.takeNewNames().map(\.name) == ["gps", "hci0"])
         _ = try identify("hci0", in: &table)
-        #expect(table.namings == 1)
+        #expect(!table.hasNewNames)
         _ = try identify("hci1", in: &table)
-        #expect(table.namings == 2)
+        #expect(table.takeNewNames().map(\.name) == ["hci1"])
+        #expect(table.takeNewNames().isEmpty)
     }
 }

@@ -14,7 +14,7 @@ import Testing
     init() throws {
         site = try Identifier("site")
         try engine.addMonitor(site)
-        adapter = try engine.adapter(named: "hci0")
+        adapter = try engine.adapter(named: "hci0", at: engine.now, into: &actions)
     }
 
     private mutating func add(_ identifier: String, _ uuid: ProximityUUID, major: UInt16? = nil) throws {
