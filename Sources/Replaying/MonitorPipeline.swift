@@ -21,7 +21,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     private var adapters: [[AdapterID]]
     private var selected = 0
     private var current: [AdapterID?] = []
-    /// Who goes by each name, and whom the captures say not to listen (rules L4, L7).
+    /// The controllers with each name (rules L4, L7).
     private var controllers = ReplayControllers()
     /// The adapter that the present record was heard by, once the engine knows.
     private var heard: Int?
@@ -86,20 +86,13 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
         while current.count <= adapter.index { current.append(nil) }
         guard let time else { return }
         do {
-            let id = try engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
+            let id = try controllers.meet(adapter, source: selected, at: time, in: &engine, into: &actions)
             current[adapter.index] = id
-            if let former = controllers.met(adapter, id, source: selected) {
-                let change = ListeningChange(
-                    .stopped(since: nil), adapter: former, reason: "another controller has its name")
-                engine.listening(change, at: time, into: &actions)
-            }
             if !adapters[selected].contains(id) {
                 adapters[selected].append(id)
                 open[id.index, default: 0] += 1
             }
             if let index = ending.firstIndex(where: { $0.adapter == id }) { ending.remove(at: index) }
-            guard controllers.begins(adapter, id) else { return }
-            engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
         } catch {
             // One adapter more than the engine tells apart: its reports are counted and go no further.
             statistics.malformations.count(.adaptersTooMany)
@@ -145,16 +138,8 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
     mutating func listening(_ isListening: Bool, adapter: Int, time: Instant, since: Instant?) {
         guard let id = adapter < current.count ? current[adapter] : nil else { return }
         heard = nil
-        if isListening {
-            if let adapter = controllers.started(adapter, id, source: selected) {
-                _ = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
-            }
-        } else if let name = controllers.stopped(adapter, id, source: selected) {
-            engine.adapterLeft(named: name)
-        }
-        let change = ListeningChange(
-            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
-        engine.listening(change, at: time, into: &actions)
+        controllers.mark(
+            isListening, since: since, adapter, id, source: selected, at: time, in: &engine, into: &actions)
     }
 
     @inline(__always)
@@ -296,7 +281,7 @@ struct MonitorPipeline: ReplayHandler, ~Copyable {
             open[id.index, default: 1] -= 1
             guard open[id.index] == 0 else { continue }
             ending.append((id, time))
-            for name in controllers.ended(id) { engine.adapterLeft(named: name) }
+            controllers.ended(id, in: &engine)
         }
         adapters[selected] = []
         current = []

@@ -16,6 +16,7 @@ struct ReplaySource: ~Copyable {
     private let interval: Duration?
     /// Whether each adapter's records count, by its index in the reader's table, once it was met.
     private var counted: [Bool?] = []
+    private var met = MetAdapters()
     private var reorder: ReorderBuffer?
     /// The next record and its time; its payload stands in the reader's window, or in ``heldBytes``.
     private var head: CaptureRecord?
@@ -178,8 +179,21 @@ struct ReplaySource: ~Copyable {
     @inline(__always)
     private mutating func isCounted(_ record: CaptureRecord) -> Bool {
         guard adapter != nil, let index = record.adapter else { return true }
-        if index < counted.count, let isCounted = counted[index] { return isCounted }
-        return learn(index)
+        let isCounted = index < counted.count ? counted[index] ?? learn(index) : learn(index)
+        if !isCounted, record.awaitsAddress || record.endsWait { pass(record, index) }
+        return isCounted
+    }
+
+    /// Passes over a record that does not count. Its index may get the address that does: then its mark counts, unless the
+    /// records are reordered, because this one is read long before those preceding it are handed over.
+    @inline(never)
+    private mutating func pass(_ record: CaptureRecord, _ index: Int) {
+        guard reorder == nil, index < reader.adapters.count else { return }
+        if record.awaitsAddress {
+            met.postpone(record, of: reader.adapters[index])
+        } else {
+            _ = met.takeMark(before: record, of: reader.adapters[index])
+        }
     }
 
     @inline(never)
@@ -217,24 +231,23 @@ struct ReplaySource: ~Copyable {
         if reorder == nil { statistics.noteLate(by: nanoseconds) }
     }
 
-    private var met: [Bool] = []
-
     @inline(never)
     private mutating func hand<Handler: ReplayHandler & ~Copyable>(
         _ record: CaptureRecord, to handler: inout Handler
     ) throws(ExitFailure) {
         if let time = headTime { try handler.advance(to: time) }
-        if let index = record.adapter, index >= met.count || !met[index] {
+        if let index = record.adapter, !met.contains(index) {
             try meet(index, record, at: headTime, &handler)
-            // It is not known yet who this is of.
-            guard index < met.count, met[index] else { return try handler.deliver(isUrgent: false) }
+            // It is not known yet which adapter this is.
+            guard met.contains(index) else { return try handler.deliver(isUrgent: false) }
         }
+        if record.endsWait { handPostponedMark(before: record, &handler) }
         var record = record
         record.time = headTime
-        if let (isListening, since) = Self.listening(record.content) {
-            if !isListening { decoder.flush(adapter: record.adapter, to: &handler) }
+        if let mark = record.content.mark {
+            if !mark.isListening { decoder.flush(adapter: record.adapter, to: &handler) }
             if let index = record.adapter, let time = headTime {
-                handler.listening(isListening, adapter: index, time: time, since: since)
+                handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
             }
         } else if reorder == nil {
             Self.decode(record, of: reader, with: &decoder, to: &handler)
@@ -244,22 +257,13 @@ struct ReplaySource: ~Copyable {
         try handler.deliver(isUrgent: false)
     }
 
-    @inline(__always)
-    private static func listening(_ content: CaptureRecord.Content) -> (Bool, since: Instant?)? {
-        switch content {
-        case .listening(let isListening): (isListening, nil)
-        case .stopped(let since): (false, since)
-        default: nil
-        }
-    }
-
     /// Hands over the records that can be taken many at a time.
     ///
     /// - Returns: how many there were.
     private mutating func handBatch<Handler: ReplayHandler & ~Copyable>(
         to handler: inout Handler, most: Int
     ) throws(ExitFailure) -> Int {
-        let handed = reader.readEvents(into: &batch, most: most, known: met, latest: &latest)
+        let handed = reader.readEvents(into: &batch, most: most, known: met.areMet, latest: &latest)
         guard handed > 0 else { return 0 }
         records &+= handed
         if batch.counts.structuresTruncated > 0 {
@@ -292,23 +296,29 @@ struct ReplaySource: ~Copyable {
     ) throws(ExitFailure) {
         let name = adapterName(index)
         // Its address is told before anything is heard of it.
-        if record.awaitsAddress, handler.knowsAddresses(besides: name) { return }
-        while met.count <= index { met.append(false) }
+        if record.awaitsAddress, handler.knowsAddresses(besides: name) { return postponeMark(in: record, index) }
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
+        met.meet(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
-        for other in met.indices where other < names.count && index < names.count && met[other] {
-            if names[other] == names[index] || (address != nil && addresses[other] == address) { met[other] = false }
-        }
-        met[index] = true
-        let beginning: ReplayAdapter.Beginning =
-            switch record.content {
-            case .listening(false), .stopped: .silent
-            case .monitor(opcode: 0): .newIndex
-            default: .listening
-            }
+        let mark = record.content.mark ?? (index < names.count ? met.mark(before: record, of: names[index]) : nil)
         try handler.meet(
-            ReplayAdapter(index: index, name: name, address: address, beginning: beginning), time: time)
+            ReplayAdapter(index: index, name: name, address: address, listens: mark?.isListening ?? true), time: time)
+    }
+
+    /// Hands over the postponed mark of an adapter that this record identifies.
+    @inline(never)
+    private mutating func handPostponedMark<Handler: ReplayHandler & ~Copyable>(
+        before record: CaptureRecord, _ handler: inout Handler
+    ) {
+        guard let index = record.adapter, index < reader.adapters.count,
+            let mark = met.takeMark(before: record, of: reader.adapters[index]), let time = headTime
+        else { return }
+        handler.listening(mark.isListening, adapter: index, time: time, since: mark.since)
+    }
+
+    /// Keeps the mark in a record of an adapter whose address is still to come.
+    private mutating func postponeMark(in record: CaptureRecord, _ index: Int) {
+        if index < reader.adapters.count { met.postpone(record, of: reader.adapters[index]) }
     }
 
     /// Hands over what was under way, and says that the capture ended.

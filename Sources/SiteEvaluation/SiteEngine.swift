@@ -29,7 +29,6 @@ package struct SiteEngine<Reader: SiteSetupReader>: Sendable {
     // At the adapters' numbers: what the engine calls them, and whether they listen.
     private var adapters: [(id: AdapterID?, isListening: Bool)] = []
     private var correctedStreams: Set<Stream> = []
-    // How many namings of adapters the lines have been told of; −1: none.
 
     /// One that has read nothing yet.
     ///

@@ -1,5 +1,6 @@
 import Foundation
 import ProgramSupport
+import TestSupport
 import Testing
 
 @testable import BeaconHearing
@@ -86,6 +87,27 @@ import Testing
             #expect(found.count >= 4)
             #expect(try replay(path, [Log.uuid]) == found)
         }
+    }
+
+    @Test(arguments: SeededGenerator.seeds(environment("BEACON_LIBRARY_CAPTURES", default: 25)))
+    func `T4, L4, L7: with random marks, names and addresses a recording's events are a replay's`(
+        seed: UInt64
+    ) async throws {
+        var generator = SeededGenerator(state: seed &* 0x14B)
+        let path = try scratch.write("random.btsnoop", MonitorCapture.random(&generator).bytes)
+        #expect(try await events(of: path, [Log.uuid]) == replay(path, [Log.uuid]))
+    }
+
+    @Test func `L4: no badge leaves because Index Info names an adapter that was deleted`() async throws {
+        var capture = MonitorCapture()
+        capture.record(10, at: 0, MonitorCapture.info(1))
+        capture.record(3, at: 0, MonitorCapture.event(minor: 1))
+        capture.record(1, at: 1)
+        capture.record(10, at: 2, index: 1, MonitorCapture.info(1))
+        capture.record(3, at: 200, index: 5, MonitorCapture.event(minor: nil))
+        let path = try scratch.write("deleted.btsnoop", capture.bytes)
+        let found = try await events(of: path, [Log.uuid]).filter { $0.contains(" condition ") }
+        #expect(found == ["0 \(Log.uuid) 1/1 condition satisfied", "61000000 \(Log.uuid)  condition unknown"])
     }
 
     @Test func `what can't be read is said by run() and by events`() async throws {

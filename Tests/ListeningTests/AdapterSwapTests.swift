@@ -81,13 +81,6 @@ import Testing
 
     // MARK: What btmon writes
 
-    private static func address(_ number: UInt8) -> [UInt8] { [number, 0, 0, 1, 0xAA, 0] }
-    private static func newIndex(_ number: UInt8 = 0, name: String = "hci0") -> [UInt8] {
-        [0, 1] + (number == 0 ? [0, 0, 0, 0, 0, 0] : address(number)) + Array(name.utf8)
-            + [UInt8](repeating: 0, count: 8 - name.utf8.count)
-    }
-    private static func info(_ number: UInt8) -> [UInt8] { address(number) + [0x5D, 0] }
-
     private func replay(_ capture: MonitorCapture, _ arguments: String...) throws -> [String] {
         let config = try scratch.write("c.yaml", Log.configuration)
         return try Gateway.replay(["--config", config] + arguments + ["-"], input: capture.bytes).lines
@@ -95,20 +88,20 @@ import Testing
 
     @Test func `L7: in btmon's captures a new index waits for the address that Index Info tells`() throws {
         var capture = MonitorCapture()
-        capture.record(0, at: 0, Self.newIndex())
+        capture.record(0, at: 0, MonitorCapture.newIndex())
         capture.record(8, at: 0)
-        capture.record(10, at: 0.1, Self.info(1))
+        capture.record(10, at: 0.1, MonitorCapture.info(1))
         capture.record(3, at: 1, MonitorCapture.event(minor: 1))
         capture.record(1, at: 2)
         // Another controller is hci0 now: nobody leaves because it hears nothing of them.
-        capture.record(0, at: 3, Self.newIndex())
+        capture.record(0, at: 3, MonitorCapture.newIndex())
         capture.record(8, at: 3)
-        capture.record(10, at: 3.5, Self.info(2))
+        capture.record(10, at: 3.5, MonitorCapture.info(2))
         capture.record(3, at: 50, MonitorCapture.event(minor: nil))
         // And the first one is hci1.
-        capture.record(0, at: 51, index: 1, Self.newIndex(name: "hci1"))
+        capture.record(0, at: 51, index: 1, MonitorCapture.newIndex(0, "hci1"))
         capture.record(8, at: 51, index: 1)
-        capture.record(10, at: 51.5, index: 1, Self.info(1))
+        capture.record(10, at: 51.5, index: 1, MonitorCapture.info(1))
         capture.record(3, at: 100, index: 1, MonitorCapture.event(minor: nil))
         let lines = try replay(capture)
         #expect(
@@ -130,7 +123,9 @@ import Testing
     }
 
     @Test func `L4: Index Info is a record by which an adapter begins, as New Index is`() throws {
-        for (opcode, payload) in [(0, Self.newIndex(1)), (0, Self.newIndex()), (10, Self.info(1))]
+        for (opcode, payload) in [
+            (0, MonitorCapture.newIndex(1)), (0, MonitorCapture.newIndex()), (10, MonitorCapture.info(1)),
+        ]
             as [(UInt16, [UInt8])]
         {
             var capture = MonitorCapture()
@@ -142,10 +137,10 @@ import Testing
 
     @Test func `L7: without an address in New Index and with none later, the name goes on`() throws {
         var capture = MonitorCapture()
-        capture.record(0, at: 0, Self.newIndex())
+        capture.record(0, at: 0, MonitorCapture.newIndex())
         capture.record(3, at: 0, MonitorCapture.event(minor: 1))
         capture.record(1, at: 10)
-        capture.record(0, at: 30, Self.newIndex())
+        capture.record(0, at: 30, MonitorCapture.newIndex())
         capture.record(8, at: 40)
         capture.record(3, at: 60, MonitorCapture.event(minor: nil))
         let lines = try replay(capture)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Lines of the advertisement log, as a person writes them.
 package enum Log {
@@ -67,6 +68,43 @@ package struct MonitorCapture {
         append(UInt32(0))
         append(Int64(0x00DC_DDB3_0F2F_8000) + Int64(seconds * 1_000_000))
         bytes += payload
+    }
+
+    /// A controller's address: 00:AA:01:00:00:0N; 0 is none.
+    private static func address(_ number: UInt8) -> [UInt8] {
+        number == 0 ? [0, 0, 0, 0, 0, 0] : [number, 0, 0, 1, 0xAA, 0]
+    }
+
+    /// The payload of New Index.
+    package static func newIndex(_ number: UInt8 = 0, _ name: String = "hci0") -> [UInt8] {
+        [0, 1] + address(number) + Array(name.utf8) + [UInt8](repeating: 0, count: 8 - name.utf8.count)
+    }
+
+    /// The payload of Index Info.
+    package static func info(_ number: UInt8) -> [UInt8] { address(number) + [0x5D, 0] }
+
+    /// A capture of three indexes and three controllers whose records follow each other at random, and of a last report on
+    /// another index. No index has a mark first: the other formats have its name only in a record by which it begins.
+    package static func random(_ generator: inout SeededGenerator) -> MonitorCapture {
+        var capture = MonitorCapture()
+        var (time, seen) = (0.0, Set<Int>())
+        for _ in 0..<3 + generator.below(12) {
+            time += generator.pick([0, 0, 0.5, 1, 1, 2, 3, 7, 18, 45])
+            let index = generator.below(3)
+            var opcode = generator.pick([0, 1, 2, 3, 3, 3, 8, 9, 10, 10] as [UInt16])
+            if seen.insert(index).inserted, opcode == 1 || opcode == 9 { opcode = 10 }
+            let payload: [UInt8] =
+                switch opcode {
+                case 0: newIndex(UInt8(generator.below(4)), "hci\(index)")
+                case 2: [0x03, 0x0C, 0x00]
+                case 3: event(minor: generator.pick([nil, 1, 1, 2]))
+                case 10: info(UInt8(1 + generator.below(3)))
+                default: []
+                }
+            capture.record(opcode, at: time, index: UInt16(index), payload)
+        }
+        capture.record(3, at: time + generator.pick([0, 4, 30, 80]), index: 5, event(minor: nil))
+        return capture
     }
 
     /// An LE Advertising Report with one report: an iBeacon where `minor` is given, else no data.

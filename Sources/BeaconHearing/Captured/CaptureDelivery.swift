@@ -18,7 +18,9 @@ struct CaptureDelivery: Sendable {
                 switch news {
                 case .met(let adapter, let time): meet(adapter, at: time, in: &engine, into: &actions)
                 case .listening(let isListening, let index, let time, let since):
-                    listening(isListening, index, at: time, since: since, in: &engine, into: &actions)
+                    guard ids.indices.contains(index), let id = ids[index] else { return }
+                    controllers.mark(
+                        isListening, since: since, index, id, source: 0, at: time, in: &engine, into: &actions)
                 }
             }
         }
@@ -45,32 +47,7 @@ struct CaptureDelivery: Sendable {
     ) {
         while ids.count <= adapter.index { ids.append(nil) }
         // One adapter more than the engine tells apart: its reports go no further.
-        guard let id = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
-        else { return }
+        guard let id = try? controllers.meet(adapter, source: 0, at: time, in: &engine, into: &actions) else { return }
         ids[adapter.index] = id
-        if let former = controllers.met(adapter, id, source: 0) {
-            let change = ListeningChange(
-                .stopped(since: nil), adapter: former, reason: "another controller has its name")
-            engine.listening(change, at: time, into: &actions)
-        }
-        guard controllers.begins(adapter, id) else { return }
-        engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
-    }
-
-    private mutating func listening(
-        _ isListening: Bool, _ index: Int, at time: Instant, since: Instant?, in engine: inout MonitorEngine,
-        into actions: inout ActionBuffer
-    ) {
-        guard ids.indices.contains(index), let id = ids[index] else { return }
-        if isListening {
-            if let adapter = controllers.started(index, id, source: 0) {
-                _ = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
-            }
-        } else if let name = controllers.stopped(index, id, source: 0) {
-            engine.adapterLeft(named: name)
-        }
-        let change = ListeningChange(
-            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
-        engine.listening(change, at: time, into: &actions)
     }
 }

@@ -11,10 +11,7 @@ struct CapturedReports: ~Copyable {
     private var reports = HeardReports()
     private var news: [(index: Int, news: CaptureChunk.News)] = []
     private var latest = Instant.earliest
-    /// Which adapters were met, by their indices in the reader's table.
-    private var met: [Bool] = []
-    /// The gateways of which adapters were met with addresses.
-    private var gatewaysWithAddresses: Set<String> = []
+    private var met = MetAdapters()
     private var hasEnded = false
     private var hasRecords = false
 
@@ -88,15 +85,20 @@ struct CapturedReports: ~Copyable {
     private mutating func take(_ record: CaptureRecord, at time: Instant) {
         latest = max(latest, time)
         reports.advance(to: time)
-        if let index = record.adapter, index >= met.count || !met[index] {
+        if let index = record.adapter, !met.contains(index) {
             meet(index, record, at: time)
-            // It is not known yet who this is of.
-            guard index < met.count, met[index] else { return }
+            // It is not known yet which adapter this is.
+            guard met.contains(index) else { return }
         }
-        switch record.content {
-        case .listening(let isListening): listening(isListening, since: nil, record.adapter, at: time)
-        case .stopped(let since): listening(false, since: since, record.adapter, at: time)
-        default: Self.decode(record, of: reader, with: &decoder, to: &reports)
+        if record.endsWait, let index = record.adapter, index < reader.adapters.count,
+            let mark = met.takeMark(before: record, of: reader.adapters[index])
+        {
+            listening(mark.isListening, since: mark.since, index, at: time)
+        }
+        if let mark = record.content.mark {
+            listening(mark.isListening, since: mark.since, record.adapter, at: time)
+        } else {
+            Self.decode(record, of: reader, with: &decoder, to: &reports)
         }
     }
 
@@ -123,21 +125,10 @@ struct CapturedReports: ~Copyable {
         let (names, addresses) = (reader.adapters, reader.adapterAddresses)
         let name = index < names.count ? names[index] : "hci0"
         // Its address is told before anything is heard of it.
-        if record.awaitsAddress, gatewaysWithAddresses.contains(ReplayControllers.gateway(of: name)) { return }
-        while met.count <= index { met.append(false) }
+        if record.awaitsAddress, met.knowsAddresses(besides: name) { return met.postpone(record, of: name) }
+        met.meet(index, names, addresses)
         let address = index < addresses.count ? addresses[index] : nil
-        // The name is this one's now, and so is the address: who had either is met anew where it is heard of again.
-        for other in met.indices where other < names.count && index < names.count && met[other] {
-            if names[other] == names[index] || (address != nil && addresses[other] == address) { met[other] = false }
-        }
-        met[index] = true
-        if address != nil { gatewaysWithAddresses.insert(ReplayControllers.gateway(of: name)) }
-        let beginning: ReplayAdapter.Beginning =
-            switch record.content {
-            case .listening(false), .stopped: .silent
-            case .monitor(opcode: 0): .newIndex
-            default: .listening
-            }
-        tell(.met(ReplayAdapter(index: index, name: name, address: address, beginning: beginning), at: time))
+        let listens = (record.content.mark ?? met.mark(before: record, of: name))?.isListening ?? true
+        tell(.met(ReplayAdapter(index: index, name: name, address: address, listens: listens), at: time))
     }
 }

@@ -112,7 +112,7 @@ struct AdapterDirectory: Sendable, Hashable {
     }
 
     /// What stands before the last slash of a name, with it: adapters of several gateways are told apart by it.
-    private static func gateway(of name: String) -> String {
+    static func gateway(of name: String) -> String {
         guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(name[...slash])
     }

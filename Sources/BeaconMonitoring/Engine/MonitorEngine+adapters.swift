@@ -13,9 +13,9 @@ extension MonitorEngine {
     ///   - name: The adapter's name, such as the kernel's `hci0`. With several gateways, the gateway's name and a slash
     ///     precede it, because an address counts within one gateway.
     ///   - address: The controller's address; zero is none.
-    ///   - time: When the controller has the name. What is due by then is handled first (rule T3). A time before the engine's
+    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). A time before the engine's
     ///     now counts as now.
-    ///   - actions: Receives what became due.
+    ///   - actions: Receives the actions of everything that became due.
     /// - Returns: The adapter's identifier, for this engine only.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)`` if ``adaptersMax`` adapters are known.
     public mutating func adapter(
@@ -46,6 +46,13 @@ extension MonitorEngine {
         return adapters.contains(adapter) ? adapters[adapter].address : nil
     }
 
+    /// Whether an adapter does not listen because an input said so, or because it has not listened yet; not because it is
+    /// deaf.
+    func isOff(_ adapter: AdapterID) -> Bool {
+        let adapter = AdapterIndex(adapter)
+        return !adapters.clock(of: adapter).isListening && adapters[adapter].reported != .deaf
+    }
+
     mutating func apply(_ change: ListeningChange, into actions: inout ActionBuffer) {
         let adapter = AdapterIndex(change.adapter)
         let isListening = adapters.clock(of: adapter).isListening
@@ -62,8 +69,8 @@ extension MonitorEngine {
         }
     }
 
-    /// Appends the names that adapters have got since the last action, so that what follows is written with them and what
-    /// precedes is not.
+    /// Appends the names that adapters have got since the last action: the actions that follow use them, and those before do
+    /// not.
     mutating func reportNames(into actions: inout ActionBuffer) {
         guard adapters.hasNewNames else { return }
         for (adapter, name) in adapters.takeNewNames() { actions.append(.adapterNamed(adapter.id, name: name)) }

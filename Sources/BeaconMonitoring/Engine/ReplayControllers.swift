@@ -1,65 +1,107 @@
-import BluetoothLE
+package import BluetoothLE
 
-/// Which adapter goes by which name in a replay, and which of them the captures say not to listen (rules L4, L7).
+/// An adapter that a source has (rules L4, L7).
+package struct ReplayAdapter: Sendable {
+    /// Its index in the source's table.
+    package var index: Int
+    /// The capture's name for it, and the name in lines.
+    package var name: String
+    /// Its controller's address; absent if the source does not have it.
+    package var address: DeviceAddress?
+    /// Whether it listens from this record on if it is the first of it; false if the record says that it does not listen.
+    package var listens: Bool
+
+    /// Makes an adapter from a capture's table.
+    package init(index: Int, name: String, address: DeviceAddress?, listens: Bool) {
+        self.index = index
+        self.name = name
+        self.address = address
+        self.listens = listens
+    }
+}
+
+/// The controllers of a replay: their names, and the adapters of the engine that they are (rules L4, L7).
 ///
 /// Bounds: as many entries as the sources have adapters, which their readers bound.
 package struct ReplayControllers: Sendable {
     private var sources: [[Int: ReplayAdapter]] = []
     private var names: [String: AdapterID] = [:]
-    private var silent: Set<AdapterID> = []
-    /// The gateways of which adapters were met with addresses: what stands before their names' last slash.
+    /// The adapters of which a source that has not ended has had a record. From there on only a report or a mark of the
+    /// capture makes one listen again.
+    private var begun: Set<AdapterID> = []
+    /// The gateways whose adapters have addresses.
     private var gatewaysWithAddresses: Set<String> = []
 
     package init(sources count: Int = 0) { sources = Array(repeating: [:], count: count) }
 
     /// Whether an adapter of the same gateway was met with an address.
-    package func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
-
-    /// What stands before the last slash of a name: adapters of several gateways are told apart by it.
-    package static func gateway(of name: String) -> String {
-        name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[..<$0]) } ?? ""
+    package func knowsAddresses(besides name: String) -> Bool {
+        gatewaysWithAddresses.contains(AdapterDirectory.gateway(of: name))
     }
 
-    /// Takes that an adapter goes by a name now.
+    /// Takes the first record of an adapter since it got its name or address, and stops the adapter that had the name.
     ///
-    /// - Returns: the one that did before, and no longer does.
-    package mutating func met(_ adapter: ReplayAdapter, _ id: AdapterID, source: Int) -> AdapterID? {
+    /// - Parameters:
+    ///   - adapter: The adapter.
+    ///   - source: The source of the record.
+    ///   - time: The record's time.
+    ///   - engine: Receives the inputs.
+    ///   - actions: Receives the engine's actions.
+    /// - Returns: The engine's adapter.
+    /// - Throws: ``MonitorError/adaptersTooMany(_:)``.
+    package mutating func meet(
+        _ adapter: ReplayAdapter, source: Int, at time: Instant, in engine: inout MonitorEngine,
+        into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID {
+        let id = try engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
         sources[source][adapter.index] = adapter
-        if adapter.address != nil { gatewaysWithAddresses.insert(Self.gateway(of: adapter.name)) }
-        let former = names[adapter.name]
+        if adapter.address != nil { gatewaysWithAddresses.insert(AdapterDirectory.gateway(of: adapter.name)) }
         for (name, other) in names where other == id && name != adapter.name { names[name] = nil }
-        names[adapter.name] = id
-        return former == id ? nil : former
-    }
-
-    /// Whether an adapter listens from the record on with which it was met.
-    package mutating func begins(_ adapter: ReplayAdapter, _ id: AdapterID) -> Bool {
-        switch adapter.beginning {
-        case .listening:
-            silent.remove(id)
-            return true
-        case .silent: return false
-        case .newIndex: return !silent.contains(id)
+        if let former = names.updateValue(id, forKey: adapter.name), former != id {
+            let change = ListeningChange(
+                .stopped(since: nil), adapter: former, reason: "another controller has its name")
+            engine.listening(change, at: time, into: &actions)
         }
+        if begun.insert(id).inserted, adapter.listens {
+            engine.listening(ListeningChange(.started, adapter: id, reason: "first record"), at: time, into: &actions)
+        }
+        return id
     }
 
-    /// The capture says that an adapter listens: it goes by its name.
-    package mutating func started(_ index: Int, _ id: AdapterID, source: Int) -> ReplayAdapter? {
-        silent.remove(id)
-        return sources[source][index]
+    /// Takes a mark of the capture that an adapter listens, or does not.
+    ///
+    /// - Parameters:
+    ///   - isListening: Whether it listens.
+    ///   - since: When it had stopped, if that was noticed later.
+    ///   - index: Its index in the source's table.
+    ///   - id: The engine's adapter.
+    ///   - source: The source of the record.
+    ///   - time: The record's time.
+    ///   - engine: Receives the inputs.
+    ///   - actions: Receives the engine's actions.
+    package func mark(
+        _ isListening: Bool, since: Instant?, _ index: Int, _ id: AdapterID, source: Int, at time: Instant,
+        in engine: inout MonitorEngine, into actions: inout ActionBuffer
+    ) {
+        if let adapter = sources[source][index] {
+            if isListening {
+                _ = try? engine.adapter(named: adapter.name, address: adapter.address, at: time, into: &actions)
+            } else {
+                engine.adapterLeft(named: adapter.name)
+            }
+        }
+        let change = ListeningChange(
+            isListening ? .started : .stopped(since: since), adapter: id, reason: "marked in the capture")
+        engine.listening(change, at: time, into: &actions)
     }
 
-    /// The capture says that an adapter does not listen: the name that is free now.
-    package mutating func stopped(_ index: Int, _ id: AdapterID, source: Int) -> String? {
-        silent.insert(id)
-        return sources[source][index]?.name
-    }
-
-    /// The last file with an adapter has ended: the names that are free now.
-    package mutating func ended(_ id: AdapterID) -> [String] {
-        silent.remove(id)
-        let free = names.filter { $0.value == id }.map(\.key)
-        for name in free { names[name] = nil }
-        return free
+    /// Takes the end of the last source with an adapter: its names are free, and it listens from its next record on, unless a
+    /// mark says that it does not.
+    package mutating func ended(_ id: AdapterID, in engine: inout MonitorEngine) {
+        if !engine.isOff(id) { begun.remove(id) }
+        for name in names.filter({ $0.value == id }).keys {
+            names[name] = nil
+            engine.adapterLeft(named: name)
+        }
     }
 }

@@ -11,8 +11,8 @@ extension BeaconMonitor {
     /// - Parameters:
     ///   - name: The adapter's name, such as the kernel's `hci0`.
     ///   - address: The controller's address; zero is none.
-    ///   - time: When the controller has the name. What is due by then is handled first (rule T3). If it is absent, this is
-    ///     the time of the latest input; a time later than the clock's counts as now.
+    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). If it is absent, this
+    ///     is the time of the latest input; a time later than the clock's counts as now.
     /// - Returns: The adapter's identifier, for this monitor only.
     /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
     public func adapter(

@@ -108,11 +108,12 @@ extension CaptureReader {
         opcode: UInt16, index: UInt16, _ time: Instant?, _ payload: Range<Int>, adapter named: Int?
     ) -> CaptureRecord {
         var named = named
+        var endsWait = false
         // New Index: type (1), bus (1), address (6), name (8, zeros behind it). Index Info: address (6), maker (2).
         if opcode == Btsnoop.Opcode.newIndex, payload.count >= 8 {
             named = newController(index, payload, named)
         } else if opcode == Btsnoop.Opcode.indexInfo, payload.count >= 6, let place = named ?? monitorAdapter(index) {
-            adapterTable.expectNoAddress(of: place)
+            endsWait = adapterTable.expectNoAddress(of: place)
             if let address = controllerAddress(payload.lowerBound) {
                 let addressed = adapterTable.place(named: adapterTable.names[place], address: address)
                 if named == nil { adapterTable.move(index, to: addressed) } else { named = addressed }
@@ -137,6 +138,7 @@ extension CaptureReader {
             }
         var record = CaptureRecord(
             time: time, adapter: named ?? monitorAdapter(index), content: content, payload: payload)
+        record.endsWait = endsWait
         if !adapterTable.awaitingAddress.isEmpty { look(at: &record) }
         return record
     }
@@ -188,7 +190,8 @@ extension CaptureReader {
         if case .hci(.event, _) = record.content, record.payload.count > 2, window[start] == 0x3E,
             window[start + 2] == 0x02 || window[start + 2] == 0x0D
         {
-            return adapterTable.expectNoAddress(of: place)
+            record.endsWait = adapterTable.expectNoAddress(of: place)
+            return
         }
         record.awaitsAddress = true
     }

@@ -117,14 +117,13 @@ struct AdapterTable {
         note(index, place)
     }
 
-    /// Whether any was met with an address.
-    var knowsAddresses: Bool { addresses.contains { $0 != nil } }
-
     /// The address of the controller at `place` is still to come.
     mutating func expectAddress(of place: Int) { awaitingAddress.insert(place) }
 
     /// What is known of the controller at `place` is all that there is.
-    mutating func expectNoAddress(of place: Int) { awaitingAddress.remove(place) }
+    ///
+    /// - Returns: Whether its address was still to come.
+    @discardableResult mutating func expectNoAddress(of place: Int) -> Bool { awaitingAddress.remove(place) != nil }
 
     private mutating func note(_ index: UInt16, _ place: Int?) {
         let place = Int16(place ?? -2)

@@ -29,6 +29,16 @@ public struct CaptureRecord: Sendable {
         case monitor(opcode: UInt16)
         /// Nothing but that time went on.
         case timeOnly
+
+        /// The mark that the adapter listens, or does not; absent in other records.
+        @inline(__always)
+        package var mark: MetAdapters.Mark? {
+            switch self {
+            case .listening(let isListening): MetAdapters.Mark(isListening: isListening, since: nil)
+            case .stopped(let since): MetAdapters.Mark(isListening: false, since: since)
+            default: nil
+            }
+        }
     }
 
     /// When, on the capture's timeline; absent in a capture without times.
@@ -37,6 +47,8 @@ public struct CaptureRecord: Sendable {
     public var adapter: Int?
     /// Whether its adapter's address is still to come: the kernel knows none when it has a new index (rule L7).
     public var awaitsAddress = false
+    /// Whether it ends the wait for its adapter's address: Index Info, or a report (rules L4, L7).
+    package var endsWait = false
     /// What it holds.
     public var content: Content
     /// Where its bytes stand in ``CaptureReader/window``, until the next record is read.

@@ -75,16 +75,25 @@ public struct CaptureConverter {
     private var counts = [Int](repeating: 0, count: ConversionLoss.Kind.allCases.count)
     // By an adapter's place.
     private var seen: [SeenAdapter] = []
-    // Those whose first record was left out so far.
-    private var starting: [Int] = []
+    // The records by which adapters were met, until they are written or left out for good: at most as many as there are
+    // places.
+    private var starting: [Meeting] = []
+    private var met = MetAdapters()
     private var writtenUpTo: Instant?
     // The latest record that was left out and is later than all that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
 
+    private struct Meeting {
+        var place: Int
+        var time: Instant
+        /// The number of the record.
+        var record: Int
+    }
+
     private struct SeenAdapter {
         var name: String
         var address: DeviceAddress?
-        /// When it was first met.
+        /// When it was met last: first, or again after another had its name or address.
         var beganAt: Instant?
         var lastWritten: Instant?
         /// The latest of its records since then; all were left out.
@@ -132,22 +141,33 @@ public struct CaptureConverter {
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
         // Who it is will be told before anything is heard of it: it may be one that has stopped (rule L7).
-        if writer.format == .advertisementLog, record.awaitsAddress, table.knowsAddresses { return }
-        if let adapter = record.adapter { meet(adapter, table, time, writer.format) }
+        if let adapter = record.adapter {
+            if writer.format == .advertisementLog, record.awaitsAddress, !met.contains(adapter),
+                met.knowsAddresses(besides: table.names[adapter])
+            {
+                return met.postpone(record, of: table.names[adapter])
+            }
+            try meet(adapter, table, time, &writer)
+            if let mark = met.takeMark(before: record, of: table.names[adapter]) {
+                try before(time, adapter, &writer, stops: !mark.isListening)
+                try writer.write(
+                    listening: mark.isListening, adapter: seen[adapter].name, time: time, since: mark.since)
+            }
+        }
         switch record.content {
         case .listening(let listens):
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
             // An adapter listens from its first record on: saying so again at that time would say nothing.
             if writer.format == .advertisementLog, listens, seen[adapter].lastWritten == nil,
-                seen[adapter].beganAt == time
+                seen[adapter].beganAt == time, !mayBeKnown(adapter)
             {
                 return leaveOut(adapter, time)
             }
-            try before(time, adapter, &writer)
+            try before(time, adapter, &writer, stops: !listens)
             try writer.write(listening: listens, adapter: seen[adapter].name, time: time)
         case .stopped(let since):
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
-            try before(time, adapter, &writer)
+            try before(time, adapter, &writer, stops: true)
             try writer.write(listening: false, adapter: seen[adapter].name, time: time, since: since)
         case .timeOnly:
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
@@ -163,8 +183,12 @@ public struct CaptureConverter {
                 kind, isReceived: isReceived, window.extracting(record.payload),
                 adapter: record.adapter.map { seen[$0].name }, time: time)
         case .monitor(let opcode) where writer.format != .advertisementLog:
-            let tellsAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
-            if let adapter = record.adapter { try before(time, adapter, &writer, identifies: !tellsAddress) }
+            if let adapter = record.adapter {
+                // The record has the address; before the first one of a name, so has the New Index that the writer adds.
+                let tellsAddress = opcode == Btsnoop.Opcode.newIndex || opcode == Btsnoop.Opcode.indexInfo
+                let isAnnounced = opcode == Btsnoop.Opcode.newIndex || writer.hasAnnounced(seen[adapter].name)
+                try before(time, adapter, &writer, identifies: !tellsAddress || !isAnnounced)
+            }
             try writer.write(
                 opcode: opcode, window.extracting(record.payload), adapter: record.adapter.map { seen[$0].name },
                 time: time)
@@ -182,20 +206,31 @@ public struct CaptureConverter {
     }
 
     private mutating func meet(
-        _ adapter: Int, _ table: AdapterTable, _ time: Instant, _ format: CaptureWriter.Format
-    ) {
+        _ adapter: Int, _ table: AdapterTable, _ time: Instant, _ writer: inout CaptureWriter
+    ) throws(CaptureError) {
         while seen.count <= adapter {
             let name = table.names[seen.count]
-            if format == .btsnoop, !CaptureWriter.fits(name), !seen.contains(where: { $0.name == name }) {
+            if writer.format == .btsnoop, !CaptureWriter.fits(name), !seen.contains(where: { $0.name == name }) {
                 lose(.adapterNames)
             }
             seen.append(
                 SeenAdapter(
                     name: name, address: table.addresses[seen.count], beganAt: nil, lastWritten: nil, pending: nil))
         }
-        guard seen[adapter].beganAt == nil else { return }
+        guard !met.contains(adapter) else { return }
+        met.meet(adapter, table.names, table.addresses)
         seen[adapter].beganAt = time
-        starting.append(adapter)
+        if starting.count == AdapterTable.placesMax { try writeStarting(&writer) }
+        starting.append(Meeting(place: adapter, time: time, record: records))
+    }
+
+    /// Whether an adapter may be one that had another address or name before, and was marked not to listen.
+    private func mayBeKnown(_ adapter: Int) -> Bool {
+        let (name, address) = (seen[adapter].name, seen[adapter].address)
+        return seen.indices.contains { other in
+            other != adapter && seen[other].beganAt != nil
+                && (seen[other].name == name || (address != nil && seen[other].address == address))
+        }
     }
 
     private mutating func countLeftOut(_ record: CaptureRecord, _ window: Span<UInt8>) {
@@ -215,17 +250,22 @@ public struct CaptureConverter {
 
     /// Writes what was left out and matters to a record of `adapter` at `time`, which is written next.
     private mutating func before(
-        _ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter, identifies: Bool = true
+        _ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter, identifies: Bool = true, stops: Bool = false
     ) throws(CaptureError) {
-        // An adapter begins to listen before whatever others hear then.
-        for place in starting where place != adapter || seen[place].beganAt != time {
-            try writeTime(seen[place].beganAt, place, &writer)
+        // The record with which an adapter was met precedes the reports of others at that time, and its own stop.
+        if let last = starting.last, last.place == adapter, last.time == time, !stops || last.record == records {
+            starting.removeLast()
         }
-        starting.removeAll(keepingCapacity: true)
+        try writeStarting(&writer)
         // What is written now is stamped earlier than a record that went before it.
         if let late = leftOut, late.time > time { try writeTime(late.time, late.adapter ?? adapter, &writer) }
         if identifies { try identify(adapter, time, &writer) }
         written(adapter, time)
+    }
+
+    private mutating func writeStarting(_ writer: inout CaptureWriter) throws(CaptureError) {
+        for meeting in starting { try writeTime(meeting.time, meeting.place, &writer) }
+        starting.removeAll(keepingCapacity: true)
     }
 
     private func identify(_ adapter: Int, _ time: Instant, _ writer: inout CaptureWriter) throws(CaptureError) {
@@ -266,8 +306,7 @@ public struct CaptureConverter {
         decoder.flush(to: &reports)
         try writeReports(&writer, losesKinds: writer.format == .advertisementLog)
         lose(.malformed, decoder.malformations.met.filter { $0.kind != .badCRC }.reduce(0) { $0 + $1.count })
-        for place in starting { try writeTime(seen[place].beganAt, place, &writer) }
-        starting = []
+        try writeStarting(&writer)
         let pending = seen.indices.filter { seen[$0].pending.map { $0 > writtenUpTo ?? .earliest } ?? false }
         for place in pending.sorted(by: { (seen[$0].pending ?? .earliest) < (seen[$1].pending ?? .earliest) }) {
             try writeTime(seen[place].pending, place, &writer)

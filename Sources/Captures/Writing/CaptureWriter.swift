@@ -94,6 +94,7 @@ public struct CaptureWriter: ~Copyable {
             let place = add(adapter)
             if opcode == Btsnoop.Opcode.newIndex { return try writeNewIndex(payload, adapter, place, time) }
             try writeNewIndex(Span(), adapter, place, time)
+            if opcode != Btsnoop.Opcode.indexInfo { appendNoAddress(place, time) }
             // Nothing says better that it listens than what it hears, but for whoever looks on with btmon.
             let isAboutListening =
                 opcode == Btsnoop.Opcode.openIndex || opcode == Btsnoop.Opcode.closeIndex
@@ -123,10 +124,14 @@ public struct CaptureWriter: ~Copyable {
             payload[2 + octet] = UInt8(truncatingIfNeeded: (address?.value ?? 0) >> UInt64(8 * octet))
         }
         try write(opcode: Btsnoop.Opcode.newIndex, payload.span, adapter: adapter, time: time)
+        if address == nil, let place = known(adapter) { appendNoAddress(place, time) }
     }
 
     /// The address that the writer has told of the adapter of that name.
     func address(of adapter: String) -> DeviceAddress? { addresses[adapter] }
+
+    /// Whether a New Index, or an interface of pcapng, has the name of an adapter already.
+    func hasAnnounced(_ adapter: String) -> Bool { places[adapter] != nil }
 
     private mutating func noteAddress(in payload: Span<UInt8>, _ opcode: UInt16, _ adapter: String) {
         let start = opcode == Btsnoop.Opcode.newIndex ? 2 : 0
@@ -278,6 +283,12 @@ public struct CaptureWriter: ~Copyable {
         for index in 16..<max(payload.count, 16) { bytes.append(payload[index]) }
         append(opcode: Btsnoop.Opcode.newIndex, place: place, bytes.span, time: time)
         try sink.flushIfFull()
+    }
+
+    /// An Index Info without an address: none is to come after a New Index that has none.
+    private func appendNoAddress(_ place: Int, _ time: Instant) {
+        let noAddress: [UInt8] = [0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        append(opcode: Btsnoop.Opcode.indexInfo, place: place, noAddress.span, time: time)
     }
 
     private mutating func append(opcode: UInt16, common payload: Span<UInt8>, time: Instant) {

@@ -52,6 +52,7 @@ public final class FileRecordStore: RecordStore {
     }
 
     private func note(_ adapter: AdapterID, _ name: String) {
+        if let former = names[adapter], adapters[former] == adapter { adapters[former] = nil }
         adapters[name] = adapter
         names[adapter] = name
     }
