@@ -99,6 +99,26 @@ import Testing
         #expect(world.overflows == ["lobby"])
     }
 
+    @Test(arguments: Implementation.allCases)
+    func `P2: the flag is on the events of the condition whose beacon did not fit, and on no others`(
+        _ implementation: Implementation
+    ) {
+        var world = World(implementation, maxBeacons: 2, lobby: nil)
+        world.add("guests", assuming: .unsatisfied, at: .zero) { $0.perBeacon = true }
+        world.add("staff", .anyB, assuming: .unsatisfied, at: .zero)
+        world.sighted(.a(1), at: .zero)
+        world.sighted(.a(2), at: .seconds(20))
+        world.sighted(.a(3), at: .seconds(20))
+        #expect(world.overflows == ["guests"])
+        let staff = BeaconIdentity(uuid: .b, major: 1, minor: 1)
+        #expect(world.sighted(staff, at: .seconds(21)) == [.satisfied("staff", at: .seconds(21))])
+        #expect(world.events.map(\.diagnostics) == [[]])
+        #expect(world.advance(to: .seconds(30)) == [.unsatisfied("guests", beacon: .a(1), at: .seconds(30))])
+        #expect(world.events.map(\.diagnostics) == [.trackingLimitExceeded])
+        #expect(world.sighted(.a(4), at: .seconds(31)) == [.satisfied("guests", beacon: .a(4), at: .seconds(31))])
+        #expect(world.events.map(\.diagnostics) == [[]])
+    }
+
     @Test(arguments: Implementation.allCases, [1, 2])
     func `P2: the episode ends when fewer than nine tenths are held`(
         _ implementation: Implementation, leaving: Int
