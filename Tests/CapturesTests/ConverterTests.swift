@@ -122,8 +122,28 @@ func inputs(
         for target in CaptureWriter.Format.allCases {
             let converted = try convert(Array(log.utf8), to: target)
             #expect(try inputs(converted.bytes) == inputs(Array(log.utf8)), "\(target)")
-            #expect(converted.losses == [], "\(target)")
+            // The first record of one says that it does not listen.
+            let kinds: [ConversionLoss.Kind] = target == .advertisementLog ? [] : [.silentBeginnings]
+            #expect(converted.losses.map(\.kind) == kinds, "\(target)")
         }
+    }
+
+    @Test func `L4: adapters that do not listen at their first records are named as a loss`() throws {
+        let log = #"""
+            {"time":1,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01","data":"00"}
+            {"time":2,"adapter":"hci0","adapterAddress":"00:AA:01:00:00:01","listening":false}
+            {"time":3,"adapter":"hci1","adapterAddress":"00:AA:01:00:00:01","listening":false}
+            {"time":4,"adapter":"hci2","listening":false}
+            """#
+        for format in [CaptureWriter.Format.btsnoop, .pcapng] {
+            // The adapter at 3 s is the one that hci0 was.
+            let losses = try convert(Array(log.utf8), to: format).losses
+            #expect(
+                losses.map(\.description) == [
+                    "1 adapter does not listen at its first record; a replay of the result can have it listening then"
+                ])
+        }
+        #expect(try convert(Array(log.utf8), to: .advertisementLog).losses == [])
     }
 
     @Test func `what btsnoop can't hold is named with its count`() throws {

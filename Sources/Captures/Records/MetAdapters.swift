@@ -28,7 +28,7 @@ package struct MetAdapters: Sendable {
     package func knowsAddresses(besides name: String) -> Bool { gatewaysWithAddresses.contains(Self.gateway(of: name)) }
 
     /// The part of a name before its last slash, which distinguishes the adapters of several gateways.
-    package static func gateway(of name: String) -> String {
+    private static func gateway(of name: String) -> String {
         name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[..<$0]) } ?? ""
     }
 

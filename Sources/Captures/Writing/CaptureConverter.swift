@@ -18,6 +18,8 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
         case malformed
         /// Reports of adapters that are not told apart.
         case reportsWithoutAdapter
+        /// Adapters whose first record says that they do not listen: their names are in a record by which they begin.
+        case silentBeginnings
     }
 
     /// What could not be said in the format that is written.
@@ -57,6 +59,10 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
             isOne
                 ? "1 report is of one adapter more than can be distinguished and was left out"
                 : "\(count) reports are of one adapter more than can be distinguished and were left out"
+        case .silentBeginnings:
+            isOne
+                ? "1 adapter does not listen at its first record; a replay of the result can have it listening then"
+                : "\(count) adapters do not listen at their first records; a replay of the result can have them listening then"
         }
     }
 }
@@ -224,13 +230,18 @@ public struct CaptureConverter {
         starting.append(Meeting(place: adapter, time: time, record: records))
     }
 
+    /// Whether an adapter's address was met under another name.
+    private func isKnown(_ adapter: Int) -> Bool {
+        guard let address = seen[adapter].address else { return false }
+        return seen.indices.contains { $0 != adapter && seen[$0].beganAt != nil && seen[$0].address == address }
+    }
+
     /// Whether an adapter may be one that had another address or name before, and was marked not to listen.
     private func mayBeKnown(_ adapter: Int) -> Bool {
-        let (name, address) = (seen[adapter].name, seen[adapter].address)
-        return seen.indices.contains { other in
-            other != adapter && seen[other].beganAt != nil
-                && (seen[other].name == name || (address != nil && seen[other].address == address))
-        }
+        isKnown(adapter)
+            || seen.indices.contains { other in
+                other != adapter && seen[other].beganAt != nil && seen[other].name == seen[adapter].name
+            }
     }
 
     private mutating func countLeftOut(_ record: CaptureRecord, _ window: Span<UInt8>) {
@@ -255,6 +266,7 @@ public struct CaptureConverter {
         // The record with which an adapter was met precedes the reports of others at that time, and its own stop.
         if let last = starting.last, last.place == adapter, last.time == time, !stops || last.record == records {
             starting.removeLast()
+            if stops, writer.format != .advertisementLog, !isKnown(adapter) { lose(.silentBeginnings) }
         }
         try writeStarting(&writer)
         // What is written now is stamped earlier than a record that went before it.
