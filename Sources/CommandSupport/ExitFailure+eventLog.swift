@@ -8,7 +8,9 @@ extension ExitFailure {
         case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
             self.init(.noPermission, error.description)
         case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
-        case .writeFailed: self.init(.cannotWrite, error.description)
+        case .linked: self.init(.dataInvalid, error.description)
+        case .ownerNotKept: self.init(.noPermission, error.description)
+        case .writeFailed, .changedMeanwhile: self.init(.cannotWrite, error.description)
         case .readFailed: self.init(.inputMissing, error.description)
         case .newerVersion, .numberTooGreat: self.init(.dataInvalid, error.description)
         case .inUse: self.init(.serviceUnavailable, error.description)

@@ -61,23 +61,24 @@ package struct Erasing {
         guard SmallFiles.isFolder(options.directory.string) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
         }
+        // Refuses before anything is changed, and before a gateway is asked.
+        var erasure = try prepare()
         var (state, running, keepsFold): ([String], Int?, Bool) = ([], nil, false)
         var locks: [StateLock] = []
         if options.isDryRun {
-            state = try forgetState()
+            state = try forgetState(isRunning: false)
         } else {
-            // It is made anew of the files; only root may reach it, and is not root any more after this.
+            // It is made again from the files. Only root can reach it, and this process does not act as root after that.
             keepsFold = !dropFold()
             try FolderOwner.become(ownerOf: options.directory)
-            // One at a time: each writes files anew beside themselves.
+            // One at a time: each writes the same temporary file.
             locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
             running = try lockOrAsk(&locks)
-            if running == nil { state = try forgetState() }
+            state = try forgetState(isRunning: running != nil)
         }
         defer { for lock in locks { lock.release() } }
-        var erasure = EventFilesErasure(options.directory, options.request, upTo: running)
         do throws(EventLogError) {
-            try erasure.run(isDryRun: options.isDryRun)
+            try erasure.run(upTo: running, isDryRun: options.isDryRun)
         } catch {
             throw ExitFailure(error)
         }
@@ -89,13 +90,27 @@ package struct Erasing {
             words: report(erasure, state: state, running: running) + notReached)
     }
 
-    /// Takes away what `serve` has kept of the files.
+    /// Lists the event files; fails if one of them, or a file of the state, is a symbolic link.
+    private func prepare() throws(ExitFailure) -> EventFilesErasure {
+        do throws(EventLogError) {
+            if let stateDirectory = options.stateDirectory {
+                try StateErasure(stateDirectory, options.request).check()
+            }
+            return try EventFilesErasure(options.directory, options.request)
+        } catch {
+            throw ExitFailure(error)
+        }
+    }
+
+    /// Deletes the cached totals of `serve`, and what is left if a power cut interrupted their writing.
     ///
-    /// - Returns: whether nothing is there any more.
+    /// - Returns: whether none are left.
     private func dropFold() -> Bool {
         guard let folder = options.cacheDirectory else { return true }
-        return unsafe folder.appending("fold").withPlatformString { unsafe unlink($0) } == 0
-            || [ENOENT, ENOTDIR].contains(errno)
+        return ["fold", ".fold.new"].allSatisfy { name in
+            unsafe folder.appending(name).withPlatformString { unsafe unlink($0) } == 0
+                || [ENOENT, ENOTDIR].contains(errno)
+        }
     }
 
     private func lock(_ body: () throws(EventLogError) -> StateLock) throws(ExitFailure) -> StateLock {
@@ -121,12 +136,13 @@ package struct Erasing {
         }
     }
 
-    private func forgetState() throws(ExitFailure) -> [String] {
+    private func forgetState(isRunning: Bool) throws(ExitFailure) -> [String] {
         guard let stateDirectory = options.stateDirectory else { return [] }
         do throws(EventLogError) {
-            var told = try StateErasure(stateDirectory, options.request).run(isDryRun: options.isDryRun)
-            // What is retained at the broker can be taken back by who talks to it alone.
-            if options.request.before == nil,
+            var told = try StateErasure(stateDirectory, options.request)
+                .run(isDryRun: options.isDryRun, isRunning: isRunning)
+            // Only the publisher can delete retained messages at the broker.
+            if !isRunning, options.request.before == nil,
                 SmallFiles.exists(stateDirectory.appending(Self.presentStates).string)
             {
                 if !options.isDryRun { try ForgottenBeacon(options.request.beacon, upTo: 0).add(in: stateDirectory) }
@@ -182,6 +198,9 @@ package struct Erasing {
         } else if state.contains("state.json") {
             lines.append("state.json \(options.isDryRun ? "tells of it" : "does not tell of it any more")")
         }
+        for name in state where name != "state.json" && name != Self.presentStates {
+            lines.append("\(name) \(options.isDryRun ? "names it and would be" : "named it and was") deleted")
+        }
         for identifier in options.conditions {
             lines.append(
                 "the configuration monitors this very beacon as “\(identifier)”: what is heard from now on is written "
@@ -194,6 +213,8 @@ package struct Erasing {
         }
         if options.isShipped { lines.append("not reached: what was shipped to the broker, and whoever read it there") }
         lines.append("not reached: copies and backups of the folder, and the log of a site that collected its lines")
+        lines.append("not reached: the system log, where messages name beacons until journald deletes them")
+        lines.append("not reached: captures that beacon-gateway record wrote; delete the files")
         return lines
     }
 }

@@ -2,18 +2,20 @@ import CommandSupport
 import Glibc
 import SystemPackage
 
-/// Who owns what a gateway keeps.
+/// The owner of a gateway's folders.
 enum FolderOwner {
-    /// Goes on as the owner of a folder, where this is root: what root wrote the gateway could not write to.
+    /// Continues as the owner of a folder if this process is root's: the gateway could not write to root's files.
+    ///
+    /// The real user stays root, so that a file that is rewritten can be given to its own user and group (seteuid(2)).
     ///
     /// - Parameter directory: the folder.
-    /// - Throws: ``ExitFailure`` where the kernel refuses.
+    /// - Throws: ``ExitFailure`` if the kernel refuses.
     static func become(ownerOf directory: FilePath) throws(ExitFailure) {
         var status = stat()
         let isThere = unsafe directory.withPlatformString { unsafe stat($0, &status) } == 0
         guard geteuid() == 0, isThere, status.st_uid != 0 else { return }
         var group = status.st_gid
-        guard unsafe setgroups(1, &group) == 0, setgid(status.st_gid) == 0, setuid(status.st_uid) == 0 else {
+        guard unsafe setgroups(1, &group) == 0, setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
             throw ExitFailure(
                 .noPermission,
                 "this process can't go on as the owner of \(directory), user \(status.st_uid): "

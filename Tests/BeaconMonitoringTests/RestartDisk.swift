@@ -227,6 +227,9 @@ final class SimulatedDisk: FileSystemCalls {
         if dies { throw .ioError }
     }
 
+    // Files of this disk have no owners.
+    func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {}
+
     func synchronize(_ handle: Handle) throws(Errno) {
         let dies = try count()
         let file = try file(handle)

@@ -23,7 +23,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
         let name = "events/events-000000000001-20261121T074627Z.jsonl"
         try folder.write(name, text)
-        var erasure = EventFilesErasure(FilePath(folder.path + "/events"), ErasureRequest(Self.beacon))
+        var erasure = try EventFilesErasure(FilePath(folder.path + "/events"), ErasureRequest(Self.beacon))
         try erasure.run()
         return try folder.read(name)
     }
@@ -64,6 +64,69 @@ import Testing
         #expect(!after.contains("100/7"))
         #expect(after.hasSuffix(whole) && after.hasPrefix(line("x", #""n":1"#)))
         #expect(try erased(Self.torn) == String(repeating: " ", count: Self.torn.utf8.count))
+    }
+
+    // Where the lines of two gateways are in one folder, numbers do not show which files a gateway writes.
+    @Test func `all files that were there before a gateway answered are erased, and none that it began after`() throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
+        func name(_ first: Int) -> String { String(format: "events/events-%012d-20261121T074627Z.jsonl", first) }
+        func text(_ number: Int) -> String {
+            let beacon = #""b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
+            return line("surprise", beacon, number: number) + line("surprise", #""n":1"#, number: number + 1)
+        }
+        for number in [1, 900] { try folder.write(name(number), text(number)) }
+        var erasure = try EventFilesErasure(FilePath(folder.path + "/events"), ErasureRequest(Self.beacon))
+        for number in [40, 60] { try folder.write(name(number), text(number)) }
+        try erasure.run(upTo: 59)
+        #expect(erasure.files == 3 && erasure.counts.erased == 3)
+        for number in [1, 40, 60, 900] {
+            #expect(try folder.read(name(number)).contains("\(Sample.uuid)") == (number == 60), "\(number)")
+        }
+    }
+
+    @Test func `a file that another process replaces meanwhile is an error, and one that it deletes is none`() throws {
+        let text = line("x", #""b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#)
+        for isDeleted in [false, true] {
+            let folder = try Folder()
+            try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
+            let name = "events/events-000000000001-20261121T074627Z.jsonl"
+            try folder.write(name, text)
+            try folder.write("other", text)
+            let files = DyingFiles(after: .max)
+            let path = folder.path + "/" + name
+            files.meanwhile = {
+                guard FileManager.default.fileExists(atPath: folder.path + "/events/.erasing.new"),
+                    rename(folder.path + "/other", path) == 0, isDeleted
+                else { return }
+                try FileManager.default.removeItem(atPath: path)
+            }
+            var erasure = try EventFilesErasure(
+                FilePath(folder.path + "/events"), ErasureRequest(Self.beacon), files: files)
+            if isDeleted {
+                try erasure.run()
+                #expect(erasure.files == 0 && erasure.counts.isEmpty)
+            } else {
+                #expect(throws: EventLogError.changedMeanwhile(path)) { try erasure.run() }
+                #expect(try folder.read(name) == text)
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/events/.erasing.new"))
+        }
+    }
+
+    @Test func `the damaged state of an earlier start is deleted while a gateway runs, and its state is not touched`()
+        throws
+    {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/state", withIntermediateDirectories: true)
+        let text = #"{"b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
+        for name in ["state.json", "state.json.damaged", ".state.json.new"] { try folder.write("state/" + name, text) }
+        let erasure = StateErasure(FilePath(folder.path + "/state"), ErasureRequest(Self.beacon))
+        #expect(try erasure.run(isDryRun: true, isRunning: true) == ["state.json.damaged"])
+        #expect(try folder.read("state/state.json.damaged") == text)
+        #expect(try erasure.run(isRunning: true) == ["state.json.damaged"])
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/state/state.json.damaged"))
+        for name in ["state.json", ".state.json.new"] { #expect(try folder.read("state/" + name) == text) }
     }
 
     @Test(arguments: seeds)

@@ -144,7 +144,7 @@ final class ErasureWorld {
         _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles(), isDryRun: Bool = false
     ) throws -> (files: Int, counts: ErasureCounts, state: [String]) {
         let state = try StateErasure(FilePath(folder.path + "/state"), request, files: files).run(isDryRun: isDryRun)
-        var erasure = EventFilesErasure(FilePath(folder.path + "/events"), request, files: files)
+        var erasure = try EventFilesErasure(FilePath(folder.path + "/events"), request, files: files)
         try erasure.run(isDryRun: isDryRun)
         return (erasure.files, erasure.counts, state)
     }
@@ -225,6 +225,10 @@ final class DyingFiles: FileSystemCalls {
     func truncate(_ file: Handle, to size: Int) throws(Errno) {
         try change()
         try files.truncate(file, to: size)
+    }
+    func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
+        try change()
+        try files.copyOwnership(of: original, to: file)
     }
     // Nothing here loses power.
     func synchronize(_ file: Handle) throws(Errno) { try change() }

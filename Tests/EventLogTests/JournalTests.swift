@@ -297,6 +297,36 @@ import Testing
         #expect(try folder.read("state/state.json.damaged") == text)
     }
 
+    @Test func `a last segment that is a symbolic link is read, and the next line begins another file`() throws {
+        let folder = try Folder()
+        do {
+            let journal = try Journal(in: folder)
+            journal.event(at: 1)
+        }
+        let name = try #require(folder.segments.first)
+        let link = folder.path + "/events/" + name
+        try FileManager.default.moveItem(atPath: link, toPath: folder.path + "/archive")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
+        // A torn end is not cut off either.
+        let text = try folder.read("archive") + #"{"version":2,"#
+        try folder.write("archive", text)
+        do {
+            let journal = try Journal(in: folder, process: 2)
+            #expect(journal.recovery.sequence == 1 && journal.recovery.tornOctets == 0)
+            journal.event("staff", .unsatisfied, at: 2)
+            journal.event("staff", .satisfied, at: 3)
+        }
+        #expect(try folder.read("archive") == text)
+        #expect(folder.segments.count == 2)
+        var reader = try LogReader([FilePath(folder.path + "/events")])
+        var numbers: [Int] = []
+        try reader.read([.event]) { line in
+            numbers.append(line.sequence ?? 0)
+            return true
+        }
+        #expect(numbers == [1, 2, 3])
+    }
+
     @Test func `numbers go on after the files were deleted, and after the state was`() throws {
         let folder = try Folder()
         do {

@@ -55,6 +55,23 @@ import Testing
         #expect(world.follower.missed == 0)
     }
 
+    @Test func `a segment that is a symbolic link is read once, and again if its target is replaced`() throws {
+        let world = try World()
+        try world.write(1, World.lines(1...3))
+        let target = world.folder.path + "/archive"
+        let link = world.folder.path + "/events/" + World.name(1)
+        try FileManager.default.moveItem(atPath: link, toPath: target)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(try world.take() == [1, 2, 3])
+        #expect(try world.take() == [])
+        try world.folder.write("new", World.lines(1...5))
+        try #require(rename(world.folder.path + "/new", target) == 0)
+        #expect(try world.take() == [4, 5])
+        try world.write(6, World.lines(6...7))
+        #expect(try world.take() == [6, 7])
+        #expect(world.follower.missed == 0 && world.follower.damaged == 0)
+    }
+
     @Test func `half a line is none until its end is there`() throws {
         let world = try World()
         let line = World.line(2)

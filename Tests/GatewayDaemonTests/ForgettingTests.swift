@@ -34,6 +34,7 @@ import Testing
     private func ask(_ world: DaemonWorld, _ minor: UInt16) throws -> Int {
         let state = FilePath(folder.path("state"))
         let request = ErasureRequest(badge(minor))
+        var erasure = try EventFilesErasure(FilePath(folder.path("events")), request)
         try ErasureOrder.wanted(request).write(in: state)
         #expect(world.daemon.forgetWhereAsked())
         world.finishTurn()
@@ -42,8 +43,7 @@ import Testing
             return 0
         }
         try ErasureOrder.remove(from: state)
-        var erasure = EventFilesErasure(FilePath(folder.path("events")), request, upTo: number)
-        try erasure.run()
+        try erasure.run(upTo: number)
         return number
     }
 

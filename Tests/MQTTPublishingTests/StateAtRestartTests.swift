@@ -127,7 +127,7 @@ import Testing
         try world.until("what was told is shipped") { sequences() == Array(1...60) }
         // These wait while they are erased, and the ones that were shipped with them.
         try files.append(60)
-        var erasure = EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
+        var erasure = try EventFilesErasure(FilePath(files.path), ErasureRequest(.badge(7)))
         try erasure.run()
         #expect(erasure.counts.erased == 120)
         try world.write(30)

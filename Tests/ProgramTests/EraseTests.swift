@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import ProgramSupport
 import Testing
 
@@ -57,6 +58,13 @@ import Testing
         func erase(_ more: String...) throws -> String {
             let ending = try Gateway.run(["erase", "1/7", "--config", configuration] + more)
             #expect(ending.status == 0, "\(ending.errors)")
+            let others = ending.errors.split(separator: "\n").filter { $0.hasPrefix("not reached: ") }
+            #expect(
+                others.prefix(3) == [
+                    "not reached: copies and backups of the folder, and the log of a site that collected its lines",
+                    "not reached: the system log, where messages name beacons until journald deletes them",
+                    "not reached: captures that beacon-gateway record wrote; delete the files",
+                ])
             return ending.errors
         }
         let kept = try scratch.write("cache/fold", "who was here")
@@ -70,5 +78,91 @@ import Testing
         // What can't be deleted, whatever it is.
         try manager.createDirectory(atPath: kept, withIntermediateDirectories: true)
         #expect(try erase().contains("not reached: what serve keeps in \(scratch.path("cache")), until it runs next"))
+    }
+
+    private static let segment = "events-000000000001-20261121T000000Z.jsonl"
+
+    /// A folder of events and a state directory that name a beacon, and their configuration.
+    private func gateway(_ scratch: Scratch) throws -> (configuration: String, folder: String) {
+        let manager = FileManager.default
+        for folder in ["events", "state"] {
+            try manager.createDirectory(atPath: scratch.path(folder), withIntermediateDirectories: true)
+        }
+        var writer = LineWriter()
+        writer.started(1)
+        writer.stay("staff", 10, 60, minor: 7)
+        _ = try scratch.write("events/\(Self.segment)", writer.lines.map { $0 + "\n" }.joined())
+        let configuration = try scratch.write(
+            "gateway.yaml",
+            """
+            conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
+            output: {directory: \(scratch.path("events")), state_directory: \(scratch.path("state"))}
+
+            """)
+        return (configuration, scratch.path("events"))
+    }
+
+    @Test(arguments: ["events/\(segment)", "state/state.json", "state/state.json.damaged"], ["kept", "missing"])
+    func `a file that is a symbolic link is refused by name, and nothing is changed`(name: String, target: String)
+        throws
+    {
+        let scratch = try Scratch()
+        let (configuration, folder) = try gateway(scratch)
+        let manager = FileManager.default
+        let file = scratch.path(name)
+        let kept = scratch.path(target)
+        if target == "kept" {
+            if !manager.fileExists(atPath: file) { _ = try scratch.write(name, "{}") }
+            try manager.moveItem(atPath: file, toPath: kept)
+        } else if manager.fileExists(atPath: file) {
+            try manager.removeItem(atPath: file)
+        }
+        try manager.createSymbolicLink(atPath: file, withDestinationPath: kept)
+        let before = try? contents(of: kept)
+        if name.hasPrefix("events"), target == "kept" {
+            #expect(try Gateway.run("visits", "--json", folder).text.contains("\"minor\":7"), "readers follow the link")
+        }
+        var commands = [["1/7", "--config", configuration]]
+        if name.hasPrefix("events") { commands.append(["\(LineWriter.uuid)/1/7", folder]) }
+        for command in commands where target == "kept" || command.count == 3 {
+            for more in [["--dry-run"], []] {
+                let ending = try Gateway.run(["erase"] + command + more)
+                #expect(ending.status == 65)
+                #expect(
+                    ending.errors.hasPrefix("\(file) is a symbolic link to \(kept), and erase changes no file outside"),
+                    "\(ending.errors)")
+                #expect((try? contents(of: kept)) == before)
+                #expect(try manager.destinationOfSymbolicLink(atPath: file) == kept)
+            }
+        }
+    }
+
+    /// The mode, user and group of a file.
+    private func ownership(_ path: String) throws -> [UInt32] {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return [status.st_mode & 0o7777, status.st_uid, status.st_gid]
+    }
+
+    // Only root can give a file to another user.
+    @Test(arguments: geteuid() == 0 ? [(0, 0), (0, 1), (1, 1), (1, 2)] : [(0, 0)], [0o600, 0o644, 0o440])
+    func `an erasure keeps mode, user and group of a file`(owners: (UInt32, UInt32), mode: mode_t) throws {
+        let scratch = try Scratch()
+        let (configuration, folder) = try gateway(scratch)
+        let file = "\(folder)/\(Self.segment)"
+        try #require(chmod(file, mode) == 0 && chmod(scratch.url.path, 0o755) == 0)
+        if geteuid() == 0 {
+            let (directory, owner) = (owners.0 * 64_000, owners.1 * 64_000)
+            for path in [folder, scratch.path("state")] { try #require(chown(path, directory, directory) == 0) }
+            try #require(chown(file, owner, owner + 5) == 0)
+            // As another user, erase has to be allowed to read it.
+            if directory != 0, owner != directory, mode != 0o644 { try #require(chmod(file, 0o604) == 0) }
+        }
+        let before = try ownership(file)
+        let ending = try Gateway.run("erase", "1/7", "--config", configuration)
+        #expect(ending.status == 0, "\(ending.errors)")
+        #expect(ending.errors.contains("in 1 rewritten file"))
+        #expect(try ownership(file) == before)
+        #expect(try !String(decoding: contents(of: file), as: UTF8.self).contains("\"minor\":7"))
     }
 }

@@ -100,6 +100,22 @@ import Testing
         }
     }
 
+    @Test func `cached totals of a symbolic link are void when its target changes`() async throws {
+        var generator = SeededGenerator(state: 5)
+        let world = try FoldedWorld(&generator)
+        for file in world.files { try world.write(file) }
+        let (link, target) = ("\(world.directory)/\(world.files[1].name)", "\(world.directory)/archive")
+        try FileManager.default.moveItem(atPath: link, toPath: target)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let following = try await world.follow(keeping: true)
+        try await world.keep(following)
+        #expect(world.file.read() != nil)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
+        try handle.write(contentsOf: Data(" ".utf8))
+        try handle.close()
+        #expect(world.file.read() == nil)
+    }
+
     @Test func `who is erased while a page is served is not kept either`() async throws {
         var generator = SeededGenerator(state: 4)
         let world = try FoldedWorld(&generator)

@@ -64,6 +64,11 @@ final class DyingFiles: FileSystemCalls {
         try files.truncate(file, to: size)
     }
 
+    func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
+        try change()
+        try files.copyOwnership(of: original, to: file)
+    }
+
     func synchronize(_ file: Handle) throws(Errno) {
         try change()
         synchronized[names[file] ?? ""] = try files.size(of: file)

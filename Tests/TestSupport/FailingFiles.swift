@@ -5,7 +5,9 @@ package import SystemPackage
 /// The machine's files, but for what a test makes fail; any thread may use them.
 package final class FailingFiles: FileSystemCalls, Sendable {
     /// The calls that can be made to fail.
-    package enum Call: Sendable { case open, write, truncate, synchronize, rename, remove, link, synchronizeDirectory }
+    package enum Call: Sendable {
+        case open, write, truncate, copyOwnership, synchronize, rename, remove, link, synchronizeDirectory
+    }
 
     private struct State {
         var failures: [Call: Errno] = [:]
@@ -91,6 +93,11 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     package func truncate(_ file: Handle, to size: Int) throws(Errno) {
         try check(.truncate)
         try files.truncate(file, to: size)
+    }
+
+    package func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
+        try check(.copyOwnership)
+        try files.copyOwnership(of: original, to: file)
     }
 
     package func synchronize(_ file: Handle) throws(Errno) {

@@ -3,9 +3,10 @@ package import SystemPackage
 
 /// Takes a beacon out of the event files of a folder.
 ///
-/// A file that tells of it is written anew beside itself, synchronised and put in its own place by rename(2): whoever
-/// follows it notices another file and goes on at the same octet. There is the old one or the new one, whole, whenever
-/// this is interrupted; begun again, it goes on. What tells nothing of the beacon is not touched.
+/// A file that names it is written again under another name, with the same mode, user and group, synchronised, and renamed
+/// over the old file (rename(2)): a reader that follows it notices another file and continues at the same byte. If this is
+/// interrupted, each file is the old one or the new one, whole, and the next erasure continues. A file that does not name
+/// the beacon is not changed.
 package struct EventFilesErasure {
     /// What a file is called while it is written anew; no segment, and nobody reads it.
     package static let temporaryName = ".erasing.new"
@@ -23,35 +24,40 @@ package struct EventFilesErasure {
 
     private let directory: FilePath
     private let system: any FileSystemCalls
-    private let last: Int?
     private var erasure: LineErasure
+    // The files when this was made: a gateway that is asked to forget a beacon later writes to none of them after that.
+    private let names: Set<String>
 
-    /// An erasure that has not begun.
+    /// Lists the event files of a folder, before anything is erased.
     ///
     /// - Parameters:
-    ///   - directory: the folder; nobody else writes the files that are looked at.
-    ///   - request: whom it is to forget.
-    ///   - number: files that begin with a later line are not looked at; without one, all are.
+    ///   - directory: the folder.
+    ///   - request: the beacon, and how much of it.
     ///   - files: the file system.
+    /// - Throws: ``EventLogError/linked(_:target:)`` if an event file is a symbolic link: readers follow it, and its target is
+    ///   outside the folder. ``EventLogError/readFailed(_:_:)``.
     package init(
-        _ directory: FilePath, _ request: ErasureRequest, upTo number: Int? = nil,
-        files: any FileSystemCalls = SystemFiles()
-    ) {
+        _ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()
+    ) throws(EventLogError) {
         self.directory = directory
         system = files
-        last = number
         erasure = LineErasure(request)
+        names = Set(try Self.segments(of: directory, files).map(\.name))
     }
 
-    /// Does it, or only finds out what it would do.
+    /// Erases the beacon, or only finds what it would erase. No other process may write the files meanwhile.
     ///
     /// - Parameters:
-    ///   - isDryRun: whether no file is touched.
-    ///   - progress: called now and then with how many octets have been read.
-    /// - Throws: ``EventLogError``; what was done until then is done.
-    package mutating func run(isDryRun: Bool = false, progress: (Int) -> Void = { _ in }) throws(EventLogError) {
+    ///   - last: the last line that a running gateway has closed; files that it has begun after that are not read. Without
+    ///     it, all are.
+    ///   - isDryRun: whether no file is changed.
+    ///   - progress: called now and then with the number of bytes that have been read.
+    /// - Throws: ``EventLogError``; earlier changes remain.
+    package mutating func run(
+        upTo last: Int? = nil, isDryRun: Bool = false, progress: (Int) -> Void = { _ in }
+    ) throws(EventLogError) {
         if !isDryRun { try clean() }
-        let paths = try paths()
+        let paths = try paths(upTo: last)
         if erasure.request.before != nil {
             for path in paths { try erasure.stamping.note(clockLinesOf: path, system) }
         }
@@ -70,15 +76,30 @@ package struct EventFilesErasure {
         }
     }
 
-    private func paths() throws(EventLogError) -> [FilePath] {
+    private func paths(upTo last: Int?) throws(EventLogError) -> [FilePath] {
+        // Lines of another gateway have other numbers: a file that was there before counts, whatever its lines are.
+        try Self.segments(of: directory, system)
+            .filter { segment in last.map { names.contains(segment.name) || segment.begins <= $0 } ?? true }
+            .map { directory.appending($0.name) }
+    }
+
+    private static func segments(
+        of directory: FilePath, _ system: any FileSystemCalls
+    ) throws(EventLogError) -> [Segment] {
         var list = SegmentList()
-        do throws(Errno) {
-            return try list.read(directory, system).filter { segment in last.map { segment.begins <= $0 } ?? true }
-                .map { directory.appending($0.name) }
-        } catch {
+        let segments: [Segment]
+        do throws(Errno) { segments = try list.read(directory, system) } catch {
             guard error == .noSuchFileOrDirectory else { throw .readFailed(directory.string, error) }
             return []
         }
+        for segment in segments { try checkIsFile(directory.appending(segment.name), system) }
+        return segments
+    }
+
+    /// Throws ``EventLogError/linked(_:target:)`` if `path` is a symbolic link.
+    static func checkIsFile(_ path: FilePath, _ system: any FileSystemCalls) throws(EventLogError) {
+        guard let target = try? system.target(of: path) else { return }
+        throw .linked(path.string, target: target)
     }
 
     /// Takes away what an erasure left in a folder that was interrupted, where none is under way: a file of lines that
@@ -116,19 +137,25 @@ package struct EventFilesErasure {
         if isDifferent { files += 1 }
     }
 
-    /// Writes a file anew, and puts it in its own place.
+    /// Writes a file again, and puts it in its own place.
     ///
     /// - Returns: whether it was still there: retention may have deleted it.
     private mutating func replace(_ path: FilePath, _ progress: (Int) -> Void) throws(EventLogError) -> Bool {
         let temporary = directory.appending(Self.temporaryName)
         var changed = erasure
+        var failure: (Errno) -> EventLogError = { .writeFailed(path.string, $0) }
         do throws(Errno) {
-            let source = try system.openForReading(path)
+            let source: FileSystemCalls.Handle
+            do throws(Errno) { source = try system.openForReading(path) } catch .noSuchFileOrDirectory { return false }
             defer { system.close(source) }
             let size = try system.size(of: source)
             let file = try system.open(temporary, isNew: true)
             do throws(Errno) {
                 defer { system.close(file) }
+                do throws(Errno) { try system.copyOwnership(of: source, to: file) } catch {
+                    failure = { .ownerNotKept(path.string, $0) }
+                    throw error
+                }
                 var (read, written) = (octets, 0)
                 defer { octets = read }
                 _ = try pass(source, &read, progress) { buffer, range in
@@ -137,19 +164,24 @@ package struct EventFilesErasure {
                     try write(octets, to: file, at: &written)
                 }
                 try system.synchronize(file)
-                guard written == size else { throw Errno.resourceBusy }
+                guard written == size else {
+                    failure = { _ in .changedMeanwhile(path.string) }
+                    throw Errno.resourceBusy
+                }
             } catch {
                 try? system.remove(temporary)
                 throw error
             }
-            guard try system.leads(path, to: source) else {
+            guard try system.leads(path, to: source), !system.isLink(path) else {
                 try system.remove(temporary)
-                return false
+                guard try system.names(in: directory).contains(path.lastComponent?.string ?? "") else { return false }
+                failure = { _ in .changedMeanwhile(path.string) }
+                throw Errno.resourceBusy
             }
             try system.rename(temporary, to: path)
             try system.synchronizeDirectory(directory)
         } catch {
-            throw .writeFailed(path.string, error)
+            throw failure(error)
         }
         erasure = changed
         return true

@@ -68,9 +68,9 @@ extension RecordBuilder.StoredRecord {
     }
 }
 
-/// Takes a beacon out of the state that a gateway left which is not running.
+/// Takes a beacon out of the state directory of a gateway.
 package struct StateErasure {
-    // What can't be told apart any more is set aside under this name at a start.
+    // A start renames a state file that it can't read to this.
     private static let asideName = StateFile.name + ".damaged"
 
     private let directory: FilePath
@@ -84,18 +84,31 @@ package struct StateErasure {
         self.files = files
     }
 
-    /// Does it, or only finds out whether there is anything to do.
+    /// Checks that none of the files is a symbolic link, before anything is erased.
     ///
-    /// - Returns: the names of the files that told of the beacon.
+    /// - Throws: ``EventLogError/linked(_:target:)``: the target is outside the directory.
+    package func check() throws(EventLogError) {
+        for name in [StateFile.name, Self.asideName] {
+            try EventFilesErasure.checkIsFile(directory.appending(name), files)
+        }
+    }
+
+    /// Erases the beacon, or only finds out whether a file names it.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: whether no file is changed.
+    ///   - isRunning: whether a gateway has the directory. Then it writes its state itself, and only a damaged state file
+    ///     of an earlier start is deleted.
+    /// - Returns: the names of the files that named the beacon.
     /// - Throws: ``EventLogError``.
-    package func run(isDryRun: Bool = false) throws(EventLogError) -> [String] {
+    package func run(isDryRun: Bool = false, isRunning: Bool = false) throws(EventLogError) -> [String] {
         var told: [String] = []
-        // What a power cut left of a file that was being written.
-        for name in [Self.asideName, ".\(StateFile.name).new"] where try names(name) {
+        // The second is left if a power cut interrupts a write.
+        for name in isRunning ? [Self.asideName] : [Self.asideName, ".\(StateFile.name).new"] where try names(name) {
             told.append(name)
             if !isDryRun { try change(name) { path throws(Errno) in try files.remove(path) } }
         }
-        guard let bytes = try read(StateFile.name) else { return told }
+        guard !isRunning, let bytes = try read(StateFile.name) else { return told }
         var text = JSONText(bytes)
         var state: StateFile
         do throws(StateFile.Problem) { state = try StateFile(parsing: bytes) } catch {
@@ -112,7 +125,9 @@ package struct StateErasure {
         guard !isDryRun else { return told }
         var buffer = LineBuffer(capacity: bytes.count)
         _ = state.encode(gateway: text.string(text.find("gateway", in: 0)) ?? "", now: now, into: &buffer)
-        try change(StateFile.name) { path throws(Errno) in try WholeFile.replace(path, with: buffer, files: files) }
+        try change(StateFile.name) { path throws(Errno) in
+            try WholeFile.replace(path, with: buffer, files: files, keepsOwnership: true)
+        }
         return told
     }
 

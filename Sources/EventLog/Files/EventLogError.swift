@@ -10,6 +10,12 @@ public enum EventLogError: Error, Hashable {
     case writeFailed(String, Errno)
     /// A file or folder could not be read.
     case readFailed(String, Errno)
+    /// A file that is to be rewritten is a symbolic link: the file, and its target.
+    case linked(String, target: String)
+    /// A file changed, or another took its place, while it was rewritten.
+    case changedMeanwhile(String)
+    /// The user and group of a file can't be given to the file that replaces it: the file, and why.
+    case ownerNotKept(String, Errno)
     /// A file is of a version of its format that came after this program.
     case newerVersion(String, Int)
     /// A file says that a line has a number greater than any can be: the file, and of a line where it stands.
@@ -30,6 +36,13 @@ extension EventLogError: CustomStringConvertible {
         case .readFailed(let path, .illegalSeek):
             "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
         case .readFailed(let path, let error): "\(path) can't be read: \(error)"
+        case .linked(let path, let target):
+            "\(path) is a symbolic link to \(target), and erase changes no file outside its folders. Put the file itself in "
+                + "place of the link, or remove the link, and run erase again"
+        case .changedMeanwhile(let path): "\(path) was changed or replaced while it was rewritten. Run erase again"
+        case .ownerNotKept(let path, let error):
+            "\(path) belongs to another user or group, and a file that replaces it can't be given to them: \(error). "
+                + "Run erase as root"
         case .newerVersion(let path, let version):
             "\(path) has version \(version), which this program does not know; use the one that wrote it, or a newer one"
         case .numberTooGreat(let path, let offset?):

@@ -15,6 +15,8 @@ package protocol FileSystemCalls: AnyObject {
     ///   no octet that could be read twice.
     func openForReading(_ path: FilePath) throws(Errno) -> Handle
     /// Whether `path` still leads to an open file, which may have been deleted or renamed since (stat(2), fstat(2)).
+    ///
+    /// Symbolic links are followed, as `open` and `openForReading` follow them.
     func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool
     /// How long an open file is (fstat(2)).
     func size(of file: Handle) throws(Errno) -> Int
@@ -26,6 +28,8 @@ package protocol FileSystemCalls: AnyObject {
     func write(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int
     /// Cuts a file to `size` octets (ftruncate(2)).
     func truncate(_ file: Handle, to size: Int) throws(Errno)
+    /// Gives an open file the mode, user and group of another (fstat(2), fchown(2), fchmod(2)).
+    func copyOwnership(of original: Handle, to file: Handle) throws(Errno)
     /// Returns when all of a file is on the disk (fdatasync(2)).
     func synchronize(_ file: Handle) throws(Errno)
     /// Closes a file (close(2)).
@@ -47,6 +51,9 @@ package protocol FileSystemCalls: AnyObject {
 }
 
 extension FileSystemCalls {
+    /// Whether a symbolic link has this name (readlink(2)).
+    func isLink(_ path: FilePath) -> Bool { (try? target(of: path)) != nil }
+
     /// Makes a folder and those above it, where they are not there.
     func makeDirectories(_ path: FilePath) throws(Errno) {
         do throws(Errno) {

@@ -30,11 +30,11 @@ package final class SystemFiles: FileSystemCalls {
         return file
     }
 
-    /// Whether `path` still leads to an open file (stat(2), fstat(2)).
+    /// Whether `path` still leads to an open file, through symbolic links too (stat(2), fstat(2)).
     package func leads(_ path: FilePath, to file: Handle) throws(Errno) -> Bool {
         var (found, opened) = (stat(), stat())
         _ = try Self.check(unsafe fstat(file, &opened))
-        let result = unsafe path.withPlatformString { unsafe lstat($0, &found) }
+        let result = unsafe path.withPlatformString { unsafe stat($0, &found) }
         if result != 0, errno == ENOENT { return false }
         _ = try Self.check(result)
         return found.st_dev == opened.st_dev && found.st_ino == opened.st_ino
@@ -81,6 +81,27 @@ package final class SystemFiles: FileSystemCalls {
     /// Cuts a file to `size` octets (ftruncate(2)).
     package func truncate(_ file: Handle, to size: Int) throws(Errno) {
         _ = try Self.check(ftruncate(file, off_t(size)))
+    }
+
+    /// Gives an open file the mode, user and group of another (fstat(2), fchown(2), fchmod(2)).
+    ///
+    /// A process of root's that acts as another user acts as root during the call: only root may give files away.
+    package func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
+        var status = stat()
+        _ = try Self.check(unsafe fstat(original, &status))
+        let (user, group) = (status.st_uid, status.st_gid)
+        // While the file is still this process's; not the bits that run a program as its owner.
+        _ = try Self.check(fchmod(file, status.st_mode & 0o777))
+        if fchown(file, user, group) != 0 {
+            let failure = Errno(rawValue: errno)
+            let actor = geteuid()
+            guard failure == .notPermitted, getuid() == 0, actor != 0 else { throw failure }
+            _ = try Self.check(seteuid(0))
+            let result = fchown(file, user, group)
+            let refusal = Errno(rawValue: errno)
+            _ = try Self.check(seteuid(actor))
+            guard result == 0 else { throw refusal }
+        }
     }
 
     /// Returns when all of a file is on the disk (fdatasync(2)).

@@ -33,9 +33,16 @@ package enum WholeFile {
         try replace(path, with: buffer, files: files)
     }
 
-    /// The same with what waits in a buffer.
+    /// Replaces a file with the bytes of a buffer.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - buffer: the bytes.
+    ///   - files: the file system.
+    ///   - keepsOwnership: whether the new file has the mode, user and group of the old one; else mode 0640, less the umask.
+    /// - Throws: `Errno`; the file is the old one or the new one then.
     static func replace(
-        _ path: FilePath, with buffer: borrowing LineBuffer, files: any FileSystemCalls
+        _ path: FilePath, with buffer: borrowing LineBuffer, files: any FileSystemCalls, keepsOwnership: Bool = false
     ) throws(Errno) {
         let directory = path.removingLastComponent()
         let folder = directory.isEmpty ? FilePath(".") : directory
@@ -45,6 +52,11 @@ package enum WholeFile {
         }
         let file = try files.open(temporary, isNew: true)
         do throws(Errno) {
+            if keepsOwnership {
+                let original = try files.openForReading(path)
+                defer { files.close(original) }
+                try files.copyOwnership(of: original, to: file)
+            }
             var written = 0
             while written < buffer.count {
                 let from = written

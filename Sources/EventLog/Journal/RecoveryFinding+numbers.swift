@@ -37,6 +37,10 @@ extension Journal.Recovery.Finding {
     /// been given; after a restored backup far behind all that may have been given since it was made.
     mutating func findNumber(_ options: JournalOptions, _ files: any FileSystemCalls) {
         findNumberInFiles(options, files)
+        if !segments.isEmpty, files.isLink(options.directory.appending(lastName)) {
+            // Its target is outside the folder: readers read it, and it is not changed.
+            goesOn = false
+        }
         let marker = options.stateDirectory.appending(Self.restoredName)
         guard let names = try? files.names(in: options.stateDirectory), names.contains(Self.restoredName),
             sequence <= LinePosition.sequenceMax / 2

@@ -24,7 +24,7 @@ package struct SegmentMark: Sendable, Hashable, Kept {
     /// The event files of a folder that come before the one that is called `name`, in the order of their lines.
     ///
     /// - Returns: `nil` where that one is not there.
-    /// - Throws: `Errno` of what reads folders, and of lstat(2).
+    /// - Throws: `Errno` of what reads folders, and of stat(2).
     package static func marks(before name: String, in directory: FilePath) throws(Errno) -> [SegmentMark]? {
         var list = SegmentList()
         let segments = try list.read(directory, SystemFiles())
@@ -36,7 +36,7 @@ package struct SegmentMark: Sendable, Hashable, Kept {
 
     private static func mark(_ name: String, in directory: FilePath) throws(Errno) -> SegmentMark {
         var status = stat()
-        let result = unsafe directory.appending(name).withPlatformString { unsafe lstat($0, &status) }
+        let result = unsafe directory.appending(name).withPlatformString { unsafe stat($0, &status) }
         guard result == 0 else { throw Errno(rawValue: errno) }
         func digest(_ time: timespec) -> UInt64 {
             unsafe withUnsafeBytes(of: time) { unsafe KeptOctets.digest(Array($0)[...]) }
