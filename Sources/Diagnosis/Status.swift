@@ -67,7 +67,7 @@ package struct Status: Sendable {
             // The empty line that says that it is whole.
             if isWhole(octets) { page.removeLast() }
             return Status(
-                json: String(decoding: octets[..<end], as: UTF8.self),
+                json: PlainText.json(String(decoding: octets[..<end], as: UTF8.self)),
                 page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
         }
     }

@@ -213,7 +213,7 @@ package struct Erasing {
         }
         if options.isShipped { lines.append("not reached: what was shipped to the broker, and whoever read it there") }
         lines.append("not reached: copies and backups of the folder, and the log of a site that collected its lines")
-        lines.append("not reached: the system log, where messages name beacons until journald deletes them")
+        lines.append("not reached: the system log, where messages can name beacons until journald deletes them")
         lines.append("not reached: captures that beacon-gateway record wrote; delete the files")
         return lines
     }

@@ -60,7 +60,7 @@ package struct ErasureReport {
             case .page(let path):
                 try PageFile.write(path) { output throws(EventLogError) in writePage(into: &output.buffer) }
             case .json, .csv:
-                var output = LineOutput.standardOutput
+                var output = LineOutput(standardOutput: LineBuffer(forTerminals: 4096))
                 if case .json = format { writeObject(into: &output.buffer) } else { writeRecord(into: &output.buffer) }
                 try output.flush()
             }

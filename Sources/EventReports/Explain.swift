@@ -73,7 +73,7 @@ package struct Explain {
     package func run(_ format: Format = .text) throws(ExitFailure) -> [String] {
         do {
             let (finding, remarks) = try find()
-            var output = LineOutput.standardOutput
+            var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             switch format {
             case .page(let path):
                 try PageFile.write(path) { output throws(EventLogError) in

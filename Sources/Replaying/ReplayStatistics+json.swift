@@ -1,11 +1,12 @@
 import BluetoothLE
+import CommandSupport
 import EventLog
 import JSON
 
 extension ReplayStatistics {
     /// The statistics as one JSON object on one line: `docs/stats.schema.json`.
     package var json: String {
-        var buffer = LineBuffer(capacity: 4096)
+        var buffer = LineBuffer(forTerminals: 4096)
         buffer.object { buffer in
             buffer.write("records", records)
             buffer.write("reports", reports)

@@ -1,5 +1,6 @@
 import BluetoothLE
 import HTTPServing
+import JSON
 import Polling
 
 /// Tells open pages that what they show has changed, as server-sent events (HTML, 9.2): at once after a rest, and then not
@@ -53,7 +54,7 @@ final class ChangeStreams {
             }
             guard let self, last != number, let told else { return }
             last = number
-            octets += Array("data: {\"sequence\":\(told.sequence)}\n\n".utf8)
+            octets += Array("data: ".utf8) + LinePayload.line { $0.write("sequence", told.sequence) } + [0x0A]
         }
         let place = ObjectIdentifier(stream)
         streams[place] = stream

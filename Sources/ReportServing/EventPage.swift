@@ -1,5 +1,6 @@
 import EventLog
 import HTTPServing
+import JSON
 import SystemPackage
 
 /// The lines as an array, a page at a time, for whoever does not follow a stream: `limit` lines behind
@@ -23,7 +24,9 @@ enum EventPage {
             if let text = request["after"] {
                 guard let number = EventStream.sequence(text, of: counts.gateway) else {
                     throw PageBounds.Mistake(
-                        words: "after is \(text.prefix(200)); expected \(counts.gateway): and the number of a line")
+                        words:
+                            "after is \(text.prefix(200)); expected \(EventStream.stem(counts.gateway)): and the number of a line"
+                    )
                 }
                 place = number
             }
@@ -31,17 +34,25 @@ enum EventPage {
         } catch {
             return .whole(.words(400, error.words))
         }
-        let (gateway, lastNumber) = (counts.gateway, counts.sequence)
+        let (gateway, lastNumber) = (EventStream.stem(counts.gateway), counts.sequence)
         let types = EventStream.types(request)
         var follower = LineFollower(
             directory, from: LinePosition(sequence: place).placed(in: directory), window: window)
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
-        var (told, missed) = (0, 0)
+        let payloads = LinePayload()
+        var (told, known) = (0, 0)
         var array = LinesAsArray()
         weak var open: HTTPStream?
         let stream = HTTPStream { octets in
-            func element(_ text: [UInt8]) { octets += array.take((text + [0x0A])[...]) }
+            func element(_ line: [UInt8]) { octets += array.take(line[...]) }
+            func missed(_ lines: Int) {
+                element(
+                    LinePayload.line { json in
+                        json.write("kind", word: "missed")
+                        json.write("lines", lines)
+                    })
+            }
             func end() {
                 octets += array.end
                 open?.finish()
@@ -57,22 +68,22 @@ enum EventPage {
                 }
                 guard let sequence = message.sequence else { continue }
                 if told == limit {
-                    let next = PageBounds.next(request, after: "\(gateway):\(place)")
-                    element(
-                        Array(
-                            "{\"kind\":\"more\",\"left\":\(lastNumber - place),\"after\":\"\(gateway):\(place)\",\"next\":\"\(next)\"}"
-                                .utf8))
+                    let more = PageBounds.more(request, left: lastNumber - place, after: "\(gateway):\(place)")
+                    element(more)
                     return end()
                 }
-                if follower.missed > missed {
-                    element(Array("{\"kind\":\"missed\",\"lines\":\(follower.missed - missed)}".utf8))
-                    missed = follower.missed
-                }
+                if follower.missed > known { missed(follower.missed - known) }
+                known = follower.missed
                 place = sequence
-                let payload = line[message.payload]
-                guard message.isPublished, EventStream.isWanted(payload, types) else { continue }
+                guard message.isPublished else { continue }
+                // Its number is there, and nothing else that can be read.
+                guard let payload = payloads.bytes(line[message.payload]) else {
+                    missed(1)
+                    continue
+                }
+                guard EventStream.isWanted(payload, types) else { continue }
                 told += 1
-                element(Array(payload))
+                element(payload + [0x0A])
             }
             // There is more, of what nobody asked for perhaps: the connection stays awake for it.
             if octets.isEmpty { octets = [0x0A] }

@@ -1,6 +1,7 @@
 import EventLog
 import HTTPServing
 import JSON
+import OperatorMessages
 import SystemPackage
 
 /// The lines as server-sent events (HTML, 9.2), each client with a place of its own in them: whoever was away goes on behind
@@ -25,6 +26,7 @@ final class EventStream {
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
         var missed = 0
+        let payloads = LinePayload()
 
         init(_ directory: FilePath, from position: LinePosition) {
             follower = LineFollower(directory, from: position, window: EventStream.window)
@@ -34,7 +36,7 @@ final class EventStream {
     private init(_ request: HTTPRequest, _ following: Following) {
         self.following = following
         let gateway = following.state.counts.gateway
-        self.gateway = gateway
+        self.gateway = Self.stem(gateway)
         types = Self.types(request)
         let end = following.end
         let last = request.lastEventID ?? request["lastEventID"]
@@ -84,7 +86,7 @@ final class EventStream {
         }
         position = LinePosition(sequence: line.sequence)
         write(missed: line.missedBefore, &octets)
-        write(line.payload[...], line.sequence, &octets)
+        write(line.payload, line.sequence, &octets)
         return true
     }
 
@@ -104,15 +106,22 @@ final class EventStream {
         position = files.follower.position
         write(missed: files.follower.missed - files.missed, &octets)
         files.missed = files.follower.missed
-        if files.message.isPublished { write(files.line[files.message.payload], sequence, &octets) }
+        guard files.message.isPublished else { return true }
+        if let payload = files.payloads.bytes(files.line[files.message.payload]) {
+            write(payload, sequence, &octets)
+        } else {
+            // Its number is there, and nothing else that can be read.
+            write(missed: 1, &octets)
+        }
         return true
     }
 
     private func write(missed lines: Int, _ octets: inout [UInt8]) {
-        if lines > 0 { octets += Array("event: missed\ndata: {\"lines\":\(lines)}\n\n".utf8) }
+        guard lines > 0 else { return }
+        octets += Array("event: missed\ndata: ".utf8) + LinePayload.line { $0.write("lines", lines) } + [0x0A]
     }
 
-    private func write(_ payload: ArraySlice<UInt8>, _ sequence: Int, _ octets: inout [UInt8]) {
+    private func write(_ payload: [UInt8], _ sequence: Int, _ octets: inout [UInt8]) {
         guard Self.isWanted(payload, types) else { return }
         octets += Array("id: \(gateway):\(sequence)\ndata: ".utf8)
         octets += payload
@@ -125,20 +134,27 @@ final class EventStream {
     }
 
     /// Whether a line is of one of `types`.
-    static func isWanted(_ payload: ArraySlice<UInt8>, _ types: Set<[UInt8]>?) -> Bool {
+    static func isWanted(_ payload: [UInt8], _ types: Set<[UInt8]>?) -> Bool {
         types.map { $0.contains(type(payload)) } ?? true
+    }
+
+    /// Returns the name of a gateway as ids have it: without control characters, which would end the field of an event.
+    static func stem(_ gateway: String) -> String {
+        var stem = ""
+        stem.unicodeScalars.append(contentsOf: gateway.unicodeScalars.filter { PlainText.isHarmless($0) })
+        return stem
     }
 
     /// The number in `gateway:sequence`; `nil` of another gateway's.
     static func sequence(_ id: String, of gateway: String) -> Int? {
-        guard let colon = id.lastIndex(of: ":"), id[..<colon] == gateway,
+        guard let colon = id.lastIndex(of: ":"), id[..<colon] == stem(gateway),
             let number = Int(id[id.index(after: colon)...]), number >= 0
         else { return nil }
         return number
     }
 
-    private static func type(_ payload: ArraySlice<UInt8>) -> [UInt8] {
-        let text = JSONText(Array(payload))
+    private static func type(_ payload: [UInt8]) -> [UInt8] {
+        let text = JSONText(payload)
         var parsed = text
         guard parsed.parse() else { return [] }
         return parsed.string(parsed.find("type", in: 0)).map { Array($0.utf8) } ?? []

@@ -18,6 +18,9 @@ struct LineTail {
 
     private var lines: [Line] = []
     private var octets = 0
+    private let payloads = LinePayload()
+    // Numbers without a line since the last one that is held.
+    private var missed = 0
     /// The line behind which all are known: each that was published since is held.
     private(set) var begin: Int
     /// The last line that was noted, published or not.
@@ -35,9 +38,15 @@ struct LineTail {
     mutating func note(_ line: [UInt8], _ message: LineMessage, missed: Int) {
         guard let sequence = message.sequence, sequence > end else { return }
         end = sequence
+        self.missed += missed
         guard message.isPublished else { return }
-        lines.append(Line(sequence: sequence, missedBefore: missed, payload: Array(line[message.payload])))
-        octets += message.payload.count
+        guard let payload = payloads.bytes(line[message.payload]) else {
+            self.missed += 1
+            return
+        }
+        lines.append(Line(sequence: sequence, missedBefore: self.missed, payload: payload))
+        self.missed = 0
+        octets += payload.count
         while lines.count > Self.linesMax || octets > Self.octetsMax {
             let oldest = lines.removeFirst()
             octets -= oldest.payload.count

@@ -54,7 +54,6 @@ struct LinesAsPage {
         }
         let left = count - begin - bounds.limit
         guard left > 0, let last else { return array.end }
-        let more = "{\"kind\":\"more\",\"left\":\(left),\"after\":\"\(last)\",\"next\":\"\(next(last))\"}\n"
-        return array.take(Array(more.utf8)[...]) + array.end
+        return array.take(PageBounds.more(left: left, after: "\(last)", next: next(last))[...]) + array.end
     }
 }

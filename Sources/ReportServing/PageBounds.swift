@@ -1,4 +1,5 @@
 import HTTPServing
+import JSON
 
 /// Which part of an answer is asked for: `limit` and `after` of a query.
 struct PageBounds: Sendable {
@@ -57,6 +58,27 @@ struct PageBounds: Sendable {
     static func next(_ request: HTTPRequest, after place: String) -> String {
         let same = request.query.filter { $0.key != "after" }.map { "\(encoded($0.key))=\(encoded($0.value))&" }
         return "\(request.path)?\(same.joined())after=\(encoded(place))"
+    }
+
+    /// Returns the last element of a page that is not the last page.
+    ///
+    /// - Parameters:
+    ///   - request: the request for this page.
+    ///   - left: the number of lines after it.
+    ///   - place: the `after` of the next page.
+    /// - Returns: `{"kind":"more",…}`, with a line feed at its end.
+    static func more(_ request: HTTPRequest, left: Int, after place: String) -> [UInt8] {
+        more(left: left, after: place, next: next(request, after: place))
+    }
+
+    /// Returns the same with the address of the next page.
+    static func more(left: Int, after place: String, next: String) -> [UInt8] {
+        LinePayload.line { json in
+            json.write("kind", word: "more")
+            json.write("left", left)
+            json.write("after", place)
+            json.write("next", next)
+        }
     }
 
     /// Percent-encoded (RFC 3986 §2.1), all but what is unreserved.

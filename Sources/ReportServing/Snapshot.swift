@@ -60,7 +60,7 @@ struct Snapshot {
 
     /// `/api/v1/present`: the lines of `visits --now --json`, as an array.
     var presentJSON: [UInt8] {
-        var lines = LineBuffer(capacity: 4096)
+        var lines = LineBuffer(forTerminals: 4096)
         words.write(into: &lines)
         var array = LinesAsArray()
         return array.take(lines.bytes[...]) + array.end
@@ -68,7 +68,7 @@ struct Snapshot {
 
     /// `/api/v1/gateways`.
     var gatewaysJSON: [UInt8] {
-        var buffer = LineBuffer(capacity: 4096)
+        var buffer = LineBuffer(forTerminals: 4096)
         buffer.object { json in
             json.write("gateway", counts.gateway.isEmpty ? nil : counts.gateway)
             json.write("alive", isAlive)

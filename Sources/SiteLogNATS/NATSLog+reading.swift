@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 import SiteLog
 
 extension NATSLog {
@@ -26,12 +27,19 @@ extension NATSLog {
             let position = position
             self.position = nil
             if let position, position.next == range.from { return fetch(position.name, wanted, ticket) }
-            let text = """
-                {"stream_name":"\(stream)","config":{"deliver_policy":"by_start_sequence",\
-                "opt_start_seq":\(range.from),"ack_policy":"none","replay_policy":"instant","num_replicas":1,\
-                "mem_storage":true,"inactive_threshold":60000000000}}
-                """
-            ask("$JS.API.CONSUMER.CREATE.\(stream)", Array(text.utf8), for: ticket) { [self] reply in
+            let request = SiteStreams.request { json in
+                json.write("stream_name", stream)
+                json.object("config") { json in
+                    json.write("deliver_policy", word: "by_start_sequence")
+                    json.write("opt_start_seq", range.from)
+                    json.write("ack_policy", word: "none")
+                    json.write("replay_policy", word: "instant")
+                    json.write("num_replicas", 1)
+                    json.write("mem_storage", true)
+                    json.write("inactive_threshold", Duration.seconds(60).nanoseconds)
+                }
+            }
+            ask("$JS.API.CONSUMER.CREATE.\(stream)", request, for: ticket) { [self] reply in
                 guard let name = reply.name else { return finish(ticket, .failure(reply.trouble(stream))) }
                 fetch(name, wanted, ticket)
             }
@@ -75,10 +83,15 @@ extension NATSLog {
             }
             if come == wanted.count { end() }
         }
-        let waiting =
-            wanted.patience > .zero ? "\"expires\":\(wanted.patience.nanoseconds)" : "\"no_wait\":true"
-        let text = "{\"batch\":\(wanted.count),\(waiting)}"
-        listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(.batches)).\(name)", Array(text.utf8), for: ticket) {
+        let request = SiteStreams.request { json in
+            json.write("batch", wanted.count)
+            if wanted.patience > .zero {
+                json.write("expires", wanted.patience.nanoseconds)
+            } else {
+                json.write("no_wait", true)
+            }
+        }
+        listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(.batches)).\(name)", request, for: ticket) {
             [self] message in
             // 404 and 408: nothing more is there now.
             if message.status == "503" {

@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 import SiteLog
 
 extension NATSLog {
@@ -68,8 +69,8 @@ extension NATSLog {
         _ stream: SiteStreams.Stream, _ subject: String, _ ticket: LogTicket,
         _ done: @escaping ((sequence: UInt64, octets: [UInt8])?) -> Void
     ) {
-        let text = "{\"last_by_subj\":\"\(subject)\"}"
-        ask("$JS.API.STREAM.MSG.GET.\(streams.name(stream))", Array(text.utf8), for: ticket) { [self] reply in
+        let request = SiteStreams.request { $0.write("last_by_subj", subject) }
+        ask("$JS.API.STREAM.MSG.GET.\(streams.name(stream))", request, for: ticket) { [self] reply in
             if reply.error?.code == JetStreamReply.Code.noMessage { return done(nil) }
             guard let message = reply.message else { return finish(ticket, .failure(reply.trouble(subject))) }
             done(message)

@@ -1,3 +1,4 @@
+import JSON
 import SiteLog
 
 extension NATSLog {
@@ -73,8 +74,9 @@ extension NATSLog {
                 guard case .success = result else { return finishSnapshot(new, ticket) }
                 let generations = Set(kept.map(\.generation))
                 for old in heads where !generations.contains(old.generation) {
-                    let filter = "{\"filter\":\"\(streams.piece(old.generation, 0).dropLast(1))*\"}"
-                    ask("$JS.API.STREAM.PURGE.\(streams.name(.snapshots))", Array(filter.utf8), for: ticket) { _ in }
+                    let pieces = "\(streams.piece(old.generation, 0).dropLast(1))*"
+                    let request = SiteStreams.request { $0.write("filter", pieces) }
+                    ask("$JS.API.STREAM.PURGE.\(streams.name(.snapshots))", request, for: ticket) { _ in }
                 }
                 finish(ticket, .success(.stored))
             }

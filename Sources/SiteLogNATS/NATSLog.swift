@@ -65,13 +65,13 @@ package final class NATSLog: SightingLog {
     package func make(_ bounds: StreamBounds, at now: Instant) -> [LogTicket] {
         SiteStreams.Stream.allCases.map { stream in
             let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
-            let (name, text) = (streams.name(stream), streams.configuration(stream, bounds, limits: limits))
-            ask("$JS.API.STREAM.CREATE.\(name)", Array(text.utf8), for: ticket) { [self] reply in
+            let (name, request) = (streams.name(stream), streams.configuration(stream, bounds, limits: limits))
+            ask("$JS.API.STREAM.CREATE.\(name)", request, for: ticket) { [self] reply in
                 guard let error = reply.error else { return finish(ticket, .success(.stored)) }
                 guard error.code == JetStreamReply.Code.otherConfiguration else {
                     return finish(ticket, .failure(reply.trouble(name)))
                 }
-                ask("$JS.API.STREAM.UPDATE.\(name)", Array(text.utf8), for: ticket) { [self] reply in
+                ask("$JS.API.STREAM.UPDATE.\(name)", request, for: ticket) { [self] reply in
                     finish(ticket, reply.error == nil ? .success(.stored) : .failure(reply.trouble(name)))
                 }
             }

@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 import SiteLog
 
 /// The streams of a site, and what they are sent to.
@@ -15,31 +16,40 @@ struct SiteStreams {
     func value(_ key: LogName) -> String { "\(site).value.\(key)" }
     func piece(_ generation: String, _ index: Int) -> String { "\(site).snapshot.piece.\(generation).\(index)" }
 
+    /// Returns a JSON object; `body` writes its members.
+    static func request(_ body: (inout LineBuffer) -> Void) -> [UInt8] {
+        var buffer = LineBuffer(capacity: 1024)
+        buffer.object(body)
+        return buffer.bytes
+    }
+
     /// How a stream is to be, in the words of `$JS.API.STREAM.CREATE`.
-    func configuration(_ stream: Stream, _ bounds: StreamBounds, limits: LogLimits) -> String {
-        func kept(_ octets: Int?, _ age: Duration?) -> String {
-            "\"max_bytes\":\(octets ?? -1),\"max_age\":\(age?.nanoseconds ?? 0)"
-        }
-        let (subject, more): (String, String) =
+    func configuration(_ stream: Stream, _ bounds: StreamBounds, limits: LogLimits) -> [UInt8] {
+        let (subject, octets, age): (String, Int?, Duration?) =
             switch stream {
-            case .batches:
-                (
-                    "\(site).batch.*",
-                    kept(bounds.batchOctetsMax, bounds.batchAgeMax)
-                        + ",\"discard\":\"new\",\"duplicate_window\":\(limits.repeatWindow.nanoseconds)"
-                )
-            case .lease:
-                (
-                    lease,
-                    kept(nil, limits.leaseTime) + ",\"max_msgs_per_subject\":1,\"duplicate_window\":"
-                        + "\(min(limits.leaseTime, limits.repeatWindow).nanoseconds)"
-                )
-            case .values: ("\(site).value.*", kept(nil, nil) + ",\"max_msgs_per_subject\":1")
-            case .snapshots: ("\(site).snapshot.>", kept(bounds.snapshotOctetsMax, nil) + ",\"max_msgs_per_subject\":1")
+            case .batches: ("\(site).batch.*", bounds.batchOctetsMax, bounds.batchAgeMax)
+            case .lease: (lease, nil, limits.leaseTime)
+            case .values: ("\(site).value.*", nil, nil)
+            case .snapshots: ("\(site).snapshot.>", bounds.snapshotOctetsMax, nil)
             }
-        return """
-            {"name":"\(name(stream))","subjects":["\(subject)"],"retention":"limits","storage":"file",\
-            "num_replicas":\(bounds.replicas),"max_consumers":-1,"max_msgs":-1,\(more)}
-            """
+        let window: Duration? =
+            switch stream {
+            case .batches: limits.repeatWindow
+            case .lease: min(limits.leaseTime, limits.repeatWindow)
+            case .values, .snapshots: nil
+            }
+        return Self.request { json in
+            json.write("name", name(stream))
+            json.write("subjects", [subject])
+            json.write("retention", word: "limits")
+            json.write("storage", word: "file")
+            json.write("num_replicas", bounds.replicas)
+            json.write("max_consumers", -1)
+            json.write("max_msgs", -1)
+            json.write("max_bytes", octets ?? -1)
+            json.write("max_age", age?.nanoseconds ?? 0)
+            if stream == .batches { json.write("discard", word: "new") } else { json.write("max_msgs_per_subject", 1) }
+            if let window { json.write("duplicate_window", window.nanoseconds) }
+        }
     }
 }

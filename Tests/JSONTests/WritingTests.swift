@@ -80,4 +80,37 @@ import Testing
     func `tenths have one decimal`(tenths: Int, text written: String) {
         #expect(text { $0.append(tenths: tenths) } == written)
     }
+
+    /// The outermost value of a text, written again.
+    private func copied(_ given: String) -> String? {
+        var parsed = JSONText(Array(given.utf8))
+        guard parsed.parse() else { return nil }
+        return text { $0.append(parsed, at: 0) }
+    }
+
+    @Test(arguments: [
+        #"{"a":[1,-2,0.5,-0,1e9,-12.5E-3],"b":{"c":true,"d":false,"e":null,"f":[],"g":{}},"h":["x"]}"#,
+        #"{"version":2,"type":"event","gateway":"Büro 🏠","sequence":17,"x":"\"\\\u001B"}"#, "[]", "{}", #""""#, "0",
+    ])
+    func `what a buffer wrote is copied byte for byte`(given: String) {
+        #expect(copied(given) == given)
+    }
+
+    @Test(arguments: [
+        (" { \"a\" :\r[ 1 ,\t2 ]\n} ", #"{"a":[1,2]}"#), ("\u{0B}{\u{0C}}", "{}"), ("[007,-00.50,00]", "[7,-0.50,0]"),
+        (#""\x\/\b\f\n\r\t""#, #""x/\u0008\u000C\u000A\u000D\u0009""#), (#""\ud83c\udfe0\ud800""#, "\"🏠\u{FFFD}\""),
+        (#"{"a\"b":{"":1}}"#, #"{"a\"b":{"":1}}"#),
+    ])
+    func `a text that is not strictly JSON becomes JSON on one line`(given: String, expected: String) throws {
+        let written = try #require(copied(given))
+        #expect(written == expected)
+        _ = try JSONSerialization.jsonObject(with: Data(written.utf8), options: .fragmentsAllowed)
+    }
+
+    @Test func `invalid UTF-8 becomes U+FFFD`() {
+        var parsed = JSONText(Array("\"a".utf8) + [0xFF, 0xC3] + Array("b\"".utf8))
+        let isJSON = parsed.parse()
+        #expect(isJSON)
+        #expect(text { $0.append(parsed, at: 0) } == "\"a\u{FFFD}\u{FFFD}b\"")
+    }
 }

@@ -62,7 +62,7 @@ import Testing
             #expect(
                 others.prefix(3) == [
                     "not reached: copies and backups of the folder, and the log of a site that collected its lines",
-                    "not reached: the system log, where messages name beacons until journald deletes them",
+                    "not reached: the system log, where messages can name beacons until journald deletes them",
                     "not reached: captures that beacon-gateway record wrote; delete the files",
                 ])
             return ending.errors

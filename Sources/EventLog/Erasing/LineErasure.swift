@@ -194,7 +194,9 @@ struct LineErasure: Sendable {
         }
         guard let gaps = text.find("gaps", in: parser.payload) else { return }
         let range = text.range(of: gaps)
-        let none = Array("{\"count\":0}".utf8)
+        var buffer = LineBuffer(capacity: 16)
+        buffer.object { $0.write("count", 0) }
+        let none = buffer.bytes
         guard range.count >= none.count else { return }
         blank(range)
         parser.text.bytes.replaceSubrange(range.lowerBound..<range.lowerBound + none.count, with: none)
@@ -204,31 +206,34 @@ struct LineErasure: Sendable {
     /// Leaves the envelope, the number and when it was.
     private mutating func eraseWhole() {
         let text = parser.text
-        let payload = parser.payload
-        var line: [UInt8] = []
-        func add(_ key: String, _ place: Int?, isFirst: Bool = false) {
-            guard let place else { return }
-            line += Array("\(isFirst ? "{" : ",")\"\(key)\":".utf8) + text.octets(place)
+        let (payload, stem) = (parser.payload, topicStem)
+        func copy(_ key: StaticString, of object: Int, into buffer: inout LineBuffer) {
+            guard let place = text.find(key, in: object) else { return }
+            buffer.key(key)
+            buffer.append(Array(text.octets(place)))
         }
-        if payload != 0 {
-            line += Array("{\"topic\":\"".utf8) + topicStem + Array("erased\"".utf8)
-            add("qos", text.find("qos", in: 0))
-            add("retain", text.find("retain", in: 0))
-            line += Array(",\"payload\":".utf8)
+        func writePayload(_ buffer: inout LineBuffer) {
+            copy("version", of: payload, into: &buffer)
+            buffer.write("type", word: "erased")
+            for key: StaticString in ["gateway", "boot", "sequence", "date", "time", "monotonic"] {
+                copy(key, of: payload, into: &buffer)
+            }
         }
-        add("version", text.find("version", in: payload), isFirst: true)
-        line += Array(",\"type\":\"erased\"".utf8)
-        add("gateway", text.find("gateway", in: payload))
-        add("boot", text.find("boot", in: payload))
-        add("sequence", text.find("sequence", in: payload))
-        add("date", text.find("date", in: payload))
-        add("time", text.find("time", in: payload))
-        add("monotonic", text.find("monotonic", in: payload))
-        let end: [UInt8] = Array((payload != 0 ? "}}" : "}").utf8)
-        let room = text.bytes.count - line.count - end.count
-        // Who was named takes more room than the two letters by which this type may be longer.
-        precondition(room >= 0, "an erased line is longer than the one that named somebody")
-        parser.text.bytes = line + [UInt8](repeating: Self.space, count: room) + end
+        var buffer = LineBuffer(capacity: text.bytes.count)
+        buffer.object { buffer in
+            guard payload != 0 else { return writePayload(&buffer) }
+            buffer.key("topic")
+            // As it is in the line, with its escapes.
+            buffer.quoted { $0.append(stem + Array("erased".utf8)) }
+            for key: StaticString in ["qos", "retain"] { copy(key, of: 0, into: &buffer) }
+            buffer.object("payload") { writePayload(&$0) }
+        }
+        var line = buffer.bytes
+        let room = text.bytes.count - line.count
+        // The beacon takes more room than the two letters by which this type can be longer.
+        precondition(room >= 0, "an erased line is longer than the one that named the beacon")
+        line.insert(contentsOf: repeatElement(Self.space, count: room), at: line.count - (payload != 0 ? 2 : 1))
+        parser.text.bytes = line
         note(parser.head.sequence, in: \.erased)
         counts.erased += 1
     }

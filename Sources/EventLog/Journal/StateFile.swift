@@ -68,7 +68,11 @@ extension StateFile {
         }
         guard let place = text.find("sequence", in: 0) else { return nil }
         let end = text.range(of: place).upperBound
-        return Array(bytes[..<end]) + Array(",\"reserved\":\(number)".utf8) + Array(bytes[end...])
+        var buffer = LineBuffer(capacity: bytes.count + 64)
+        buffer.append(Array(bytes[..<end]))
+        buffer.write("reserved", number)
+        buffer.append(Array(bytes[end...]))
+        return buffer.bytes
     }
 
     /// The text of a file that reserves numbers and knows nothing else.
