@@ -17,6 +17,77 @@
 
 // The calls that take what follows a word of the library's own: Swift has no such calls.
 
+/* A query has at most so many members, and takes at most so many bytes of a connection's memory, 64 of them for each member:
+   if that memory is full, the library closes the connection without an answer. */
+enum { cmicrohttpd_query_max = 100, cmicrohttpd_query_bytes_max = 10240 };
+
+/* What the first call of `answers` finds in its state if a query has more: no object's address. */
+static inline void *cmicrohttpd_query_is_long(void) {
+    return (void *)(uintptr_t)1;
+}
+
+/* Called with the target of each request, in the library's memory, before its query is taken apart. A query that is too long
+   is cut off there, so that the request can be answered. */
+static inline void *cmicrohttpd_look_at_target(void *context, const char *target, struct MHD_Connection *connection) {
+    (void)context;
+    (void)connection;
+    const char *query = target == NULL ? NULL : strchr(target, '?');
+    if (query == NULL)
+        return NULL;
+    size_t members = 1;
+    for (const char *place = query + 1; *place != 0; place++)
+        members += *place == '&';
+    if (members <= cmicrohttpd_query_max && strlen(query) + 64 * members <= cmicrohttpd_query_bytes_max)
+        return NULL;
+    ((char *)(uintptr_t)query)[1] = 0;
+    return cmicrohttpd_query_is_long();
+}
+
+/* Whether an octet may be in the name of a header (RFC 9110, 5.6.2). */
+static inline bool cmicrohttpd_is_token(unsigned char octet) {
+    return (octet >= '0' && octet <= '9') || (octet >= 'A' && octet <= 'Z') || (octet >= 'a' && octet <= 'z') ||
+           (octet != 0 && strchr("!#$%&'*+-.^_`|~", octet) != NULL);
+}
+
+/* Whether a request's head is as RFC 9112 has it: lines that end with CR LF, none of them folded, no white space before a
+   colon, no control character.
+
+   Before 0.9.76 the library takes all these, and makes other headers of them than a proxy may have: of a length that stands on
+   a folded line it knows nothing, and the body is the next request. Its memory still has the lines then, each colon and line
+   end replaced by zeros. Later versions refuse them by themselves (MHD_OPTION_STRICT_FOR_CLIENT). */
+static inline bool cmicrohttpd_is_strict(
+    struct MHD_Connection *connection, const char *method, const char *target, const char *version) {
+#if MHD_VERSION < 0x00097600
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (info == NULL || target != method + strlen(method) + 1)
+        return false;
+    const unsigned char *place = (const unsigned char *)version + strlen(version);
+    const unsigned char *end = (const unsigned char *)method + info->header_size - 2;
+    int headers = -1;
+    // What ends the line of the request, then each header.
+    while (place < end && place[0] == 0 && place[1] == 0) {
+        place += 2;
+        headers++;
+        if (place == end)
+            return place[0] == 0 && place[1] == 0 &&
+                   headers == MHD_get_connection_values(connection, MHD_HEADER_KIND, NULL, NULL);
+        const unsigned char *name = place;
+        while (place < end && cmicrohttpd_is_token(*place))
+            place++;
+        if (place == name || place == end || *place != 0)
+            return false;
+        place++;
+        while (place < end && (*place == '\t' || (*place >= ' ' && *place != 0x7F)))
+            place++;
+    }
+    return false;
+#else
+    (void)connection, (void)method, (void)target, (void)version;
+    return true;
+#endif
+}
+
 /* What a daemon is started with: MHD_OPTION_… of microhttpd.h. */
 struct cmicrohttpd_settings {
     int listener;
@@ -51,7 +122,8 @@ static inline struct MHD_Daemon *cmicrohttpd_start(const struct cmicrohttpd_sett
         settings->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_per_address_max,
         MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds_max, MHD_OPTION_NOTIFY_COMPLETED, settings->completed,
         settings->context, MHD_OPTION_NOTIFY_CONNECTION, settings->notified, settings->context,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, is_plain ? tls + 3 : tls, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, &cmicrohttpd_look_at_target, NULL,
+        MHD_OPTION_ARRAY, is_plain ? tls + 3 : tls, MHD_OPTION_END);
 }
 
 /* Whether GnuTLS takes a certificate, with those above it, and its key: 0, or its error (gnutls_strerror). `ends` is when the

@@ -2,29 +2,31 @@ import CMicrohttpd
 
 /// The headers, or the members of the query, of a request.
 struct HTTPFields {
-    // The head's memory bounds them too; nothing of ours reads as many.
+    // The memory for a head bounds them too.
     private static let countMax = 100
-    private static let queryMax = 32
 
     private final class Collected {
         var fields: [HTTPRequest.Member] = []
-        let most: Int
-        init(most: Int) { self.most = most }
+        var isFull = false
     }
 
     /// All, in their order, keys of headers in lower case.
     let all: [HTTPRequest.Member]
+    /// Whether there are more than 100, which are not in ``all``.
+    let isTooMany: Bool
 
     init(_ connection: OpaquePointer, _ kind: MHD_ValueKind) {
-        let isQuery = kind == .GET_ARGUMENT_KIND
-        let collected = Collected(most: isQuery ? Self.queryMax : Self.countMax)
+        let collected = Collected()
         withExtendedLifetime(collected) {
             _ = unsafe MHD_get_connection_values(
                 connection, kind,
                 { context, _, key, value in
                     guard let context = unsafe context, let key = unsafe key else { return .YES }
                     let collected = unsafe Unmanaged<Collected>.fromOpaque(context).takeUnretainedValue()
-                    guard collected.fields.count < collected.most else { return .NO }
+                    guard collected.fields.count < HTTPFields.countMax else {
+                        collected.isFull = true
+                        return .NO
+                    }
                     collected.fields.append(
                         HTTPRequest.Member(
                             key: unsafe String(cString: key),
@@ -32,8 +34,9 @@ struct HTTPFields {
                     return .YES
                 }, Unmanaged.passUnretained(collected).toOpaque())
         }
+        isTooMany = collected.isFull
         all =
-            isQuery
+            kind == .GET_ARGUMENT_KIND
             ? collected.fields
             : collected.fields.map { HTTPRequest.Member(key: $0.key.lowercased(), value: $0.value) }
     }

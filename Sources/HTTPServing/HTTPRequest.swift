@@ -2,7 +2,7 @@
 package struct HTTPRequest: Sendable, Hashable {
     /// The path, percent-encoding resolved, without the query.
     package var path: String
-    /// The query's members in their order, percent-encoding resolved; at most 32 of them.
+    /// The query's members in their order, percent-encoding resolved; at most 100 of them.
     package var query: [Member] = []
     /// What the client has already (RFC 9110 §13.1.2).
     package var ifNoneMatch: String?
@@ -67,6 +67,8 @@ package struct HTTPResponse: Sendable, Hashable {
     package var hasTag = true
     /// The name of the file that a browser saves it as; it is shown where there is none.
     package var fileName: String?
+    /// Whether the connection is closed after it.
+    var closes = false
     /// Whether it is a page that brings its own style, and nothing else that is active.
     package var bringsStyle = false
 

@@ -64,11 +64,18 @@ package import SystemPackage
             guard let server = unsafe HTTPServer.at(context), let address = unsafe address else { return .NO }
             return server.accepts(unsafe InternetAddress(address)) ? .YES : .NO
         }
-        unsafe options.answers = { context, connection, url, method, _, _, size, state in
+        unsafe options.answers = { context, connection, url, method, version, _, size, state in
             guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection,
-                let url = unsafe url, let method = unsafe method, let state = unsafe state, let size = unsafe size
+                let url = unsafe url, let method = unsafe method, let version = unsafe version,
+                let state = unsafe state, let size = unsafe size
             else { return .NO }
-            return unsafe server.received(connection, url, method, bodySize: size.pointee, state)
+            // Anything else: the head has been looked at.
+            let looked = unsafe Unmanaged.passUnretained(server).toOpaque()
+            if unsafe state.pointee == looked { return unsafe server.received(connection, url, bodySize: size.pointee) }
+            let isQueryLong = unsafe state.pointee == cmicrohttpd_query_is_long()
+            unsafe state.pointee = looked
+            return unsafe server.received(
+                connection, HTTPHead(connection, method, url, version, isQueryLong: isQueryLong))
         }
         unsafe options.completed = { context, connection, _, _ in
             guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection else { return }
@@ -188,11 +195,10 @@ package import SystemPackage
 
     /// The library finds its socket shut, and lets go of all that belongs to it.
     private func drop(_ connection: UInt) {
-        guard var entry = connections[connection] else { return }
+        guard let entry = connections[connection] else { return }
         counters.dropped += 1
         shutdown(entry.socket, Int32(SHUT_RDWR))
-        entry.deadline = nil
-        connections[connection] = entry
+        connections[connection]?.deadline = nil
         entry.stream?.end()
     }
 
@@ -245,24 +251,22 @@ package import SystemPackage
 
     // MARK: Requests
 
-    /// Called with a request's head, and once more without anything where that is to be answered.
-    private func received(
-        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ method: UnsafePointer<CChar>, bodySize: Int,
-        _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-    ) -> MHD_Result {
-        // Who answers may be gone already.
+    /// Called with a request's head: refuses it, or waits for its end.
+    private func received(_ connection: OpaquePointer, _ head: HTTPHead) -> MHD_Result {
+        // The handler may be gone already.
         guard !isStopping else { return .NO }
+        guard var refusal = settings.refusal(of: head) else { return .YES }
+        // What follows can be a body, and is not read as a request.
+        refusal.closes = true
+        return unsafe send(refusal, on: connection)
+    }
+
+    /// Called at the end of a request that was not refused.
+    private func received(
+        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, bodySize: Int
+    ) -> MHD_Result {
+        guard !isStopping, bodySize == 0 else { return .NO }
         let headers = unsafe HTTPFields(connection, .HEADER_KIND)
-        if unsafe state.pointee == nil {
-            // Anything but nothing: the head has been looked at.
-            unsafe state.pointee = Unmanaged.passUnretained(self).toOpaque()
-            // Answered before a body is read, the library closes the connection behind it.
-            if let refusal = settings.refusal(of: unsafe String(cString: method), headers) {
-                return unsafe send(refusal, on: connection)
-            }
-            return .YES
-        }
-        guard bodySize == 0 else { return .NO }
         let place = UInt(bitPattern: connection)
         if let promise = connections[place]?.promise {
             guard let answer = promise.answer else {
@@ -325,6 +329,10 @@ package import SystemPackage
         guard let made = unsafe made else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
         unsafe HTTPHeaders.add(of: response, to: made)
+        // A length of 0 is no reason to refuse a request, and unusual.
+        if unsafe response.closes || MHD_lookup_connection_value(connection, .HEADER_KIND, "content-length") != nil {
+            unsafe HTTPHeaders.add("Connection", "close", to: made)
+        }
         return unsafe queue(
             made, isKnown ? 304 : response.status, bringsStyle: response.bringsStyle, on: connection)
     }
@@ -386,11 +394,7 @@ package import SystemPackage
     ) -> MHD_Result {
         unsafe HTTPHeaders.addAlways(to: response, bringsStyle: bringsStyle)
         counters.answers[status, default: 0] += 1
-        let place = UInt(bitPattern: connection)
-        if var entry = connections[place] {
-            entry.deadline = loop.now + settings.requestTime
-            connections[place] = entry
-        }
+        connections[UInt(bitPattern: connection)]?.deadline = loop.now + settings.requestTime
         return unsafe MHD_queue_response(connection, UInt32(status), response)
     }
 }
