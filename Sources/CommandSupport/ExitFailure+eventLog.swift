@@ -1,4 +1,5 @@
 package import EventLog
+import OperatorMessages
 import SystemPackage
 
 extension ExitFailure {
@@ -8,7 +9,8 @@ extension ExitFailure {
         case .createFailed(_, .permissionDenied), .readFailed(_, .permissionDenied):
             self.init(.noPermission, error.description)
         case .createFailed, .directoryNotEmpty, .notALock: self.init(.cannotCreate, error.description)
-        case .linked: self.init(.dataInvalid, error.description)
+        // The target of a link can be any text.
+        case .linked: self.init(.dataInvalid, PlainText.safe(error.description))
         case .ownerNotKept: self.init(.noPermission, error.description)
         case .writeFailed, .changedMeanwhile: self.init(.cannotWrite, error.description)
         case .readFailed: self.init(.inputMissing, error.description)

@@ -163,12 +163,14 @@ package enum UnixSocket {
     /// - Parameters:
     ///   - path: the socket's.
     ///   - limit: how many octets are taken in at most.
-    ///   - patience: for how many seconds nothing may come.
+    ///   - patience: for how many seconds nothing may come; all has to come within three times as many.
     /// - Returns: what was said, and whether that was all.
     /// - Throws: `Errno` of socket(2), connect(2) and read(2).
     package static func ask(_ path: String, atMost limit: Int, patience: Int = patience) throws(Errno) -> Answer {
         let descriptor = try make(isBlocking: true)
         defer { _ = try? descriptor.close() }
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(3 * patience)
         // A daemon that hangs, or is stopped, must not take whoever asks with it.
         var patience = timeval(tv_sec: patience, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -197,6 +199,8 @@ package enum UnixSocket {
                 }
             }
             bytes += part[..<count]
+            // One that sends a byte now and then would not end.
+            if clock.now >= end { return .busy }
         }
         return bytes.isEmpty ? .busy : .octets(bytes)
     }

@@ -24,8 +24,10 @@ package struct Erasing {
         package var cacheDirectory: FilePath?
         /// A date as messages show it.
         package var dateText: (WallDate) -> String = { "\($0)" }
-        /// Whether lines are shipped to a broker.
+        /// Whether lines are published to a broker.
         package var isShipped = false
+        /// Whether the folder is named alone: a gateway that writes to it has a state that is not known.
+        package var isFolderAlone = false
 
         /// An erasure in a folder of event files.
         package init(_ directory: FilePath, _ request: ErasureRequest) {
@@ -53,6 +55,11 @@ package struct Erasing {
     /// An erasure that has not begun.
     package init(_ options: Options) { self.options = options }
 
+    /// Throws ``ExitFailure`` if an event file of a folder is a symbolic link.
+    package static func check(_ directory: FilePath) throws(ExitFailure) {
+        do throws(EventLogError) { try EventFilesErasure.check(directory) } catch { throw ExitFailure(error) }
+    }
+
     /// Does it.
     ///
     /// - Returns: what was done, and what it can't reach.
@@ -61,22 +68,24 @@ package struct Erasing {
         guard SmallFiles.isFolder(options.directory.string) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
         }
+        // A dry run too: it fails if the files can't be read.
+        try FolderOwner.become(ownerOf: options.directory)
         // Refuses before anything is changed, and before a gateway is asked.
         var erasure = try prepare()
         var (state, running, keepsFold): ([String], Int?, Bool) = ([], nil, false)
         var locks: [StateLock] = []
+        defer { for lock in locks { lock.release() } }
         if options.isDryRun {
             state = try forgetState(isRunning: false)
         } else {
-            // It is made again from the files. Only root can reach it, and this process does not act as root after that.
-            keepsFold = !dropFold()
-            try FolderOwner.become(ownerOf: options.directory)
             // One at a time: each writes the same temporary file.
             locks.append(try lock { () throws(EventLogError) in try StateLock(erasing: options.directory) })
+            do throws(EventLogError) { try erasure.clean() } catch { throw ExitFailure(error) }
+            // It is made again from the files. Only root can reach it.
+            keepsFold = !FolderOwner.asRealUser { dropFold() }
             running = try lockOrAsk(&locks)
             state = try forgetState(isRunning: running != nil)
         }
-        defer { for lock in locks { lock.release() } }
         do throws(EventLogError) {
             try erasure.run(upTo: running, isDryRun: options.isDryRun)
         } catch {
@@ -107,10 +116,11 @@ package struct Erasing {
     /// - Returns: whether none are left.
     private func dropFold() -> Bool {
         guard let folder = options.cacheDirectory else { return true }
-        return ["fold", ".fold.new"].allSatisfy { name in
-            unsafe folder.appending(name).withPlatformString { unsafe unlink($0) } == 0
-                || [ENOENT, ENOTDIR].contains(errno)
+        let left = ["fold", ".fold.new"].filter { name in
+            unsafe folder.appending(name).withPlatformString { unsafe unlink($0) } != 0
+                && ![ENOENT, ENOTDIR].contains(errno)
         }
+        return left.isEmpty
     }
 
     private func lock(_ body: () throws(EventLogError) -> StateLock) throws(ExitFailure) -> StateLock {
@@ -211,10 +221,15 @@ package struct Erasing {
                 "\(Self.presentStates) names it until a gateway has run that the broker let take its retained messages back"
             )
         }
+        if options.isFolderAlone {
+            lines.append(
+                "not reached: the state of a gateway that writes to this folder, and the cache of its serve; for these, run "
+                    + "erase without a folder")
+        }
         if options.isShipped { lines.append("not reached: what was shipped to the broker, and whoever read it there") }
         lines.append("not reached: copies and backups of the folder, and the log of a site that collected its lines")
-        lines.append("not reached: the system log, where messages can name beacons until journald deletes them")
-        lines.append("not reached: captures that beacon-gateway record wrote; delete the files")
+        lines.append("not reached: the system log, where messages can name beacons until they are deleted")
+        lines.append("not reached: captures that beacon-gateway record wrote, and reports in files; delete them")
         return lines
     }
 }

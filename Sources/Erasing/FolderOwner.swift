@@ -4,6 +4,19 @@ import SystemPackage
 
 /// The owner of a gateway's folders.
 enum FolderOwner {
+    /// Calls `body` as the real user of this process again, if that is root (seteuid(2)).
+    ///
+    /// - Parameter body: what only root can do.
+    /// - Returns: what `body` returns.
+    static func asRealUser<Result>(_ body: () -> Result) -> Result {
+        let actor = geteuid()
+        guard getuid() == 0, actor != 0, seteuid(0) == 0 else { return body() }
+        let result = body()
+        // From root every user can be reached.
+        precondition(seteuid(actor) == 0, "seteuid(2) refused root")
+        return result
+    }
+
     /// Continues as the owner of a folder if this process is root's: the gateway could not write to root's files.
     ///
     /// The real user stays root, so that a file that is rewritten can be given to its own user and group (seteuid(2)).

@@ -15,6 +15,8 @@ package struct UsersFile: Sendable, Hashable {
 
     /// Hashes by name; one at least.
     let hashes: [String: String]
+    /// The hash that takes the longest to compute; the first in the order of their text, if several do.
+    let dearest: String
     /// How many users there are.
     package var count: Int { hashes.count }
 
@@ -41,5 +43,30 @@ package struct UsersFile: Sendable, Hashable {
         }
         guard !hashes.isEmpty else { throw Mistake(line: 0, words: "nobody stands in it: nobody could look") }
         self.hashes = hashes
+        dearest = hashes.values.sorted().max { Self.cost(of: $0) < Self.cost(of: $1) } ?? ""
+    }
+
+    /// About how long a hash takes to compute, in microseconds, by its parameters (crypt(5)).
+    ///
+    /// The factors are measured; only their order counts.
+    static func cost(of hash: String) -> Double {
+        let parts = hash.split(separator: "$")
+        guard parts.count > 1 else { return 0 }
+        let alphabet = Array("./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+        let numbers = parts[1].utf8.map { alphabet.firstIndex(of: $0) ?? 0 }
+        func memoryHard(_ blocksLog2: Int, _ size: Int) -> Double {
+            0.2 * Double(sign: .plus, exponent: blocksLog2, significand: 1) * Double(size)
+        }
+        switch parts[0] {
+        case "5", "6":
+            let rounds = parts[1].hasPrefix("rounds=") ? Double(parts[1].dropFirst(7)) : nil
+            return 0.25 * (rounds ?? 5000)
+        case "2b", "2y": return 49 * Double(sign: .plus, exponent: Int(parts[1]) ?? 0, significand: 1)
+        // A letter for the flavour, then the numbers of blocks and their size, both less one.
+        case "y", "gy": return numbers.count > 2 ? memoryHard(numbers[1] + 1, numbers[2] + 1) : 0
+        // The number of blocks, then their size in five letters, the lowest first.
+        case "7": return numbers.count > 2 ? memoryHard(numbers[0], numbers[1] + numbers[2] << 6) : 0
+        default: return 0
+        }
     }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import HTTPServing
 import JSON
+import OperatorMessages
 import SystemPackage
 
 /// The lines as an array, a page at a time, for whoever does not follow a stream: `limit` lines behind
@@ -32,7 +33,7 @@ enum EventPage {
             }
             limit = try PageBounds.limit(request)
         } catch {
-            return .whole(.words(400, error.words))
+            return .whole(.words(400, PlainText.safe(error.words)))
         }
         let (gateway, lastNumber) = (EventStream.stem(counts.gateway), counts.sequence)
         let types = EventStream.types(request)
@@ -41,19 +42,23 @@ enum EventPage {
         var message = LineMessage(prefix: "")
         var line: [UInt8] = []
         let payloads = LinePayload()
-        var (told, known) = (0, 0)
+        var (told, known, missed) = (0, 0, 0)
         var array = LinesAsArray()
         weak var open: HTTPStream?
         let stream = HTTPStream { octets in
-            func element(_ line: [UInt8]) { octets += array.take(line[...]) }
-            func missed(_ lines: Int) {
-                element(
-                    LinePayload.line { json in
+            func element(_ line: [UInt8]) {
+                if missed > 0 {
+                    let element = LinePayload.line { json in
                         json.write("kind", word: "missed")
-                        json.write("lines", lines)
-                    })
+                        json.write("lines", missed)
+                    }
+                    octets += array.take(element[...])
+                    missed = 0
+                }
+                octets += array.take(line[...])
             }
             func end() {
+                element([])
                 octets += array.end
                 open?.finish()
             }
@@ -72,13 +77,13 @@ enum EventPage {
                     element(more)
                     return end()
                 }
-                if follower.missed > known { missed(follower.missed - known) }
+                missed += follower.missed - known
                 known = follower.missed
                 place = sequence
                 guard message.isPublished else { continue }
-                // Its number is there, and nothing else that can be read.
+                // A line with a number whose payload is not a JSON object counts as missed.
                 guard let payload = payloads.bytes(line[message.payload]) else {
-                    missed(1)
+                    missed += 1
                     continue
                 }
                 guard EventStream.isWanted(payload, types) else { continue }

@@ -110,7 +110,7 @@ final class EventStream {
         if let payload = files.payloads.bytes(files.line[files.message.payload]) {
             write(payload, sequence, &octets)
         } else {
-            // Its number is there, and nothing else that can be read.
+            // A line with a number whose payload is not a JSON object counts as missed.
             write(missed: 1, &octets)
         }
         return true
@@ -138,7 +138,8 @@ final class EventStream {
         types.map { $0.contains(type(payload)) } ?? true
     }
 
-    /// Returns the name of a gateway as ids have it: without control characters, which would end the field of an event.
+    /// Returns the name of a gateway as ids have it: without the characters that JSON answers escape. A line feed would end the
+    /// field of an event.
     static func stem(_ gateway: String) -> String {
         var stem = ""
         stem.unicodeScalars.append(contentsOf: gateway.unicodeScalars.filter { PlainText.isHarmless($0) })
@@ -147,8 +148,10 @@ final class EventStream {
 
     /// The number in `gateway:sequence`; `nil` of another gateway's.
     static func sequence(_ id: String, of gateway: String) -> Int? {
-        guard let colon = id.lastIndex(of: ":"), id[..<colon] == stem(gateway),
-            let number = Int(id[id.index(after: colon)...]), number >= 0
+        // By bytes: a colon and what follows a name can be one character.
+        let octets = Array(id.utf8)
+        guard let colon = octets.lastIndex(of: UInt8(ascii: ":")), octets[..<colon].elementsEqual(stem(gateway).utf8),
+            let number = Int(String(decoding: octets[(colon + 1)...], as: UTF8.self)), number >= 0
         else { return nil }
         return number
     }

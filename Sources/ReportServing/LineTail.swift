@@ -40,6 +40,7 @@ struct LineTail {
         end = sequence
         self.missed += missed
         guard message.isPublished else { return }
+        // A line with a number whose payload is not a JSON object counts as missed.
         guard let payload = payloads.bytes(line[message.payload]) else {
             self.missed += 1
             return

@@ -3,6 +3,7 @@ import EventLog
 import EventReports
 import GatewayConfiguration
 import HTTPServing
+import OperatorMessages
 import Polling
 import SystemPackage
 
@@ -126,7 +127,7 @@ final class ReportServer {
             do throws(PageBounds.Mistake) {
                 if let order = try orders.order(request, now: wall()) { return runner.answer(order) }
             } catch {
-                return .whole(.words(400, error.words))
+                return .whole(.words(400, PlainText.safe(error.words)))
             }
             return .whole(
                 .words(404, "There is nothing here. The pages begin at /, the interfaces are below /api/v1/."))

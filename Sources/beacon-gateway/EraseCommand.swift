@@ -56,6 +56,8 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         try Terminal.run {
             let configuration = try loadConfiguration()
+            // Before the reports' errors: a link whose target is missing is one that they can't read.
+            if let folder { try Erasing.check(FilePath(folder)) }
             let identity = try ErasureSubject.beacon(beacon, configuration) { (major, minor) throws(ExitFailure) in
                 guard let folder else { return nil }
                 return try NothingFound.uuids(of: major, minor, in: FilePath(folder))
@@ -75,6 +77,7 @@ struct EraseCommand: ParsableCommand {
                 options.isShipped = configuration?.mqtt != nil
                 options.conditions = ErasureSubject.conditions(that: request, of: configuration)
             }
+            options.isFolderAlone = folder != nil
             options.isDryRun = dryRun
             options.dateText = { "\(time.plainText($0)) \(time.zone(at: $0))" }
             let outcome = try Erasing(options).run()

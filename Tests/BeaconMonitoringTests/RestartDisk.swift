@@ -227,6 +227,7 @@ final class SimulatedDisk: FileSystemCalls {
         if dies { throw .ioError }
     }
 
+    func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle { try open(path, isNew: true) }
     // Files of this disk have no owners.
     func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {}
 

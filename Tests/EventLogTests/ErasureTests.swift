@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import SystemPackage
 import TestSupport
 import Testing
@@ -114,19 +115,72 @@ import Testing
         }
     }
 
+    @Test func `evidence in a forged line without a topic, or with a short one, is erased too`() throws {
+        let beacon = #""condition":{"uuid":"\#(Sample.uuid)","major":100,"minor":7},"identifier":"x""#
+        let payload =
+            #""payload":{"version":1,"type":"evidence","date":"2026-11-21T00:02:00.000000Z","monotonic":1,"event":5}}"#
+        let text =
+            line("event", beacon, number: 5) + "{\(payload)\n" + "{\"topic\":\"\",\(payload)\n"
+            + line("x", #""n":1"#, number: 7)
+        let after = try erased(text)
+        #expect(after.utf8.count == text.utf8.count)
+        let lines = after.split(separator: "\n", omittingEmptySubsequences: false)
+        for index in 0..<3 { #expect(lines[index].contains(#""type":"erased""#), "\(lines[index])") }
+        #expect(!lines[1].contains("topic") && lines[2].hasPrefix(#"{"topic":"erased","payload":{"version":1,"#))
+        #expect(lines[3] + "\n" == line("x", #""n":1"#, number: 7))
+    }
+
+    @Test(arguments: ["\t", "\r", "  ", "\t \r"])
+    func `white space around a comma is no part of a line that stays one`(space: String) throws {
+        let text = line(
+            "event",
+            #""state":"satisfied"\#(space),\#(space)"refinement"\#(space):\#(space){"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
+        )
+        var parsed = JSONText(Array(try erased(text).utf8.dropLast()))
+        let isJSON = parsed.parse()
+        let payload = try #require(parsed.find("payload", in: 0))
+        #expect(isJSON && parsed.integer(parsed.find("sequence", in: payload)) == 1)
+        #expect(parsed.string(parsed.find("gateway", in: payload)) == "lobby")
+    }
+
+    @Test(arguments: [FailingFiles.Call.copyOwnership, .rename, .synchronize, .write])
+    func `a file that can't be replaced stays as it is, and no copy is left`(call: FailingFiles.Call) throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
+        let name = "events/events-000000000001-20261121T074627Z.jsonl"
+        let text = line("x", #""b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#)
+        try folder.write(name, text)
+        let files = FailingFiles()
+        files.failures = [call: .notPermitted]
+        let path = folder.path + "/" + name
+        var erasure = try EventFilesErasure(
+            FilePath(folder.path + "/events"), ErasureRequest(Self.beacon), files: files)
+        let expected: EventLogError =
+            call == .copyOwnership ? .ownerNotKept(path, .notPermitted) : .writeFailed(path, .notPermitted)
+        #expect(throws: expected) { try erasure.run() }
+        #expect(try folder.read(name) == text)
+        #expect(folder.segments.count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/events").count == 1)
+    }
+
     @Test func `the damaged state of an earlier start is deleted while a gateway runs, and its state is not touched`()
         throws
     {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/state", withIntermediateDirectories: true)
         let text = #"{"b":{"uuid":"\#(Sample.uuid)","major":100,"minor":7}"#
-        for name in ["state.json", "state.json.damaged", ".state.json.new"] { try folder.write("state/" + name, text) }
+        let temporary = [".state.json.new", ".erase.json.new", ".mqtt-state.json.new", ".mqtt-forget.json.new"]
+        for name in ["state.json", "state.json.damaged"] + temporary { try folder.write("state/" + name, text) }
         let erasure = StateErasure(FilePath(folder.path + "/state"), ErasureRequest(Self.beacon))
         #expect(try erasure.run(isDryRun: true, isRunning: true) == ["state.json.damaged"])
         #expect(try folder.read("state/state.json.damaged") == text)
         #expect(try erasure.run(isRunning: true) == ["state.json.damaged"])
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/state/state.json.damaged"))
-        for name in ["state.json", ".state.json.new"] { #expect(try folder.read("state/" + name) == text) }
+        for name in ["state.json"] + temporary { #expect(try folder.read("state/" + name) == text) }
+        // Without a gateway, what a power cut left goes too.
+        try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
+        #expect(try Set(erasure.run()) == Set(temporary))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/state").isEmpty)
     }
 
     @Test(arguments: seeds)

@@ -226,6 +226,10 @@ final class DyingFiles: FileSystemCalls {
         try change()
         try files.truncate(file, to: size)
     }
+    func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle {
+        try change()
+        return try files.open(path, replacing: original)
+    }
     func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
         try change()
         try files.copyOwnership(of: original, to: file)

@@ -327,6 +327,24 @@ import Testing
         #expect(numbers == [1, 2, 3])
     }
 
+    @Test func `a segment that is moved and linked while it is written to gets no more lines`() throws {
+        let folder = try Folder()
+        let journal = try Journal(in: folder)
+        journal.event(at: 1)
+        let name = try #require(folder.segments.first)
+        let link = folder.path + "/events/" + name
+        try FileManager.default.moveItem(atPath: link, toPath: folder.path + "/archive")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
+        let text = try folder.read("archive")
+        for second in 2...200 { journal.event("staff", second % 2 == 0 ? .unsatisfied : .satisfied, at: second) }
+        #expect(folder.segments.count > 1)
+        let moved = try folder.read("archive")
+        #expect(moved.split(separator: "\n").count < 200 && moved.hasPrefix(text))
+        for second in 201...202 { journal.event("staff", second % 2 == 0 ? .unsatisfied : .satisfied, at: second) }
+        #expect(try folder.read("archive") == moved)
+        #expect(try Set(folder.numbers) == Set(1...202))
+    }
+
     @Test func `numbers go on after the files were deleted, and after the state was`() throws {
         let folder = try Folder()
         do {

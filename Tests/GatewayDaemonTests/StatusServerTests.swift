@@ -280,6 +280,25 @@ private final class Desk {
         withExtendedLifetime(listener) {}
     }
 
+    @Test func `a gateway whose answer drips, a byte at a time, is one that is too busy`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let listener = try UnixSocket.Listener(at: folder + "/status.sock")
+        let descriptor = listener.descriptor.rawValue
+        let thread = Thread {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 60_000) == 1 else { return }
+            let client = accept(descriptor, nil, nil)
+            defer { close(client) }
+            // Until the client goes, or long after it should have.
+            for _ in 0..<3000 where send(client, "x", 1, Int32(MSG_NOSIGNAL)) == 1 { usleep(20_000) }
+        }
+        thread.start()
+        #expect(try UnixSocket.ask(folder + "/status.sock", atMost: 1 << 20, patience: 1) == .busy)
+        withExtendedLifetime(listener) {}
+    }
+
     @Test func `status tells a gateway that is too busy from one that does not run`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bgs-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }

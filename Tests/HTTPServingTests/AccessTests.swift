@@ -65,6 +65,25 @@ import Testing
         #expect(access.counters.hashes == 2 && access.counters.refused == 2 && world.asked.isEmpty)
     }
 
+    @Test func `an unknown name costs one computation of the dearest hash`() async throws {
+        let cheap = "$5$rounds=1000$abcdefgh$ue35C0ITbth1b5zVUjrjm2mMmsmMKiodEeH2UV/Hq10"
+        let dear = "$y$j9T$abcdefghijkl$8s6LJgovyuqurPsVG9AbzYY6SBmbkjpwSfPi7q7VsL9"
+        var computed: [String] = []
+        let users = try UsersFile(Array("ada:\(cheap)\nbob:\(dear)\n".utf8))
+        let counting = BasicAccess(users, on: world.loop) { _, hash in
+            computed.append(hash)
+            // The hash of another user is no proof.
+            return true
+        }
+        world.server.access = counting
+        for (header, status) in [(Self.eve, "401"), (Self.ada, "200"), (Self.bob, "200"), (Self.eve, "401")] {
+            #expect(try await world.get("/a", "Authorization: \(header)").hasPrefix("HTTP/1.1 \(status) "))
+            world.time = world.time + .seconds(1)
+        }
+        #expect(computed == [dear, cheap, dear, dear])
+        #expect(counting.counters.hashes == 4)
+    }
+
     @Test func `guesses are answered one a second, and nobody who is known waits for them`() async throws {
         _ = try await world.get("/a", "Authorization: \(Self.ada)")
         let guesses = try (0..<3).map { _ in try ask(Self.wrong) }

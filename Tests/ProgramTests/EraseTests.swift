@@ -62,21 +62,24 @@ import Testing
             #expect(
                 others.prefix(3) == [
                     "not reached: copies and backups of the folder, and the log of a site that collected its lines",
-                    "not reached: the system log, where messages can name beacons until journald deletes them",
-                    "not reached: captures that beacon-gateway record wrote; delete the files",
+                    "not reached: the system log, where messages can name beacons until they are deleted",
+                    "not reached: captures that beacon-gateway record wrote, and reports in files; delete them",
                 ])
             return ending.errors
         }
         let kept = try scratch.write("cache/fold", "who was here")
+        let half = try scratch.write("cache/.fold.new", "who was")
         #expect(try !erase("--dry-run").contains("what serve keeps"))
         #expect(manager.fileExists(atPath: kept), "a dry run touches nothing")
         #expect(try !erase().contains("what serve keeps"))
-        #expect(!manager.fileExists(atPath: kept))
+        #expect(!manager.fileExists(atPath: kept) && !manager.fileExists(atPath: half))
         // Where nothing is kept there is nothing to say.
         try manager.removeItem(atPath: scratch.path("cache"))
         #expect(try !erase().contains("what serve keeps"))
         // What can't be deleted, whatever it is.
         try manager.createDirectory(atPath: kept, withIntermediateDirectories: true)
+        _ = try scratch.write("cache/.fold.new", "who was")
+        defer { #expect(!manager.fileExists(atPath: half), "the one that can be deleted is") }
         #expect(try erase().contains("not reached: what serve keeps in \(scratch.path("cache")), until it runs next"))
     }
 
@@ -124,17 +127,41 @@ import Testing
         }
         var commands = [["1/7", "--config", configuration]]
         if name.hasPrefix("events") { commands.append(["\(LineWriter.uuid)/1/7", folder]) }
-        for command in commands where target == "kept" || command.count == 3 {
+        // What a link leads to is not looked at.
+        for command in commands {
             for more in [["--dry-run"], []] {
                 let ending = try Gateway.run(["erase"] + command + more)
                 #expect(ending.status == 65)
                 #expect(
-                    ending.errors.hasPrefix("\(file) is a symbolic link to \(kept), and erase changes no file outside"),
+                    ending.errors.hasPrefix("\(file) is a symbolic link to \(kept), and erase does not follow links."),
                     "\(ending.errors)")
                 #expect((try? contents(of: kept)) == before)
                 #expect(try manager.destinationOfSymbolicLink(atPath: file) == kept)
             }
         }
+    }
+
+    @Test(arguments: [mode_t(S_IFIFO), mode_t(S_IFDIR)])
+    func `an event file that can't be read is an error before anything is changed`(kind: mode_t) throws {
+        let scratch = try Scratch()
+        let (configuration, folder) = try gateway(scratch)
+        let kept = try scratch.write(
+            "state/state.json.damaged", #"{"uuid":"\#(LineWriter.uuid)","major":1,"minor":7}"#)
+        let other = "\(folder)/events-000000000099-20261121T000000Z.jsonl"
+        try #require((kind == S_IFIFO ? mkfifo(other, 0o640) : mkdir(other, 0o750)) == 0)
+        for more in [["--dry-run"], []] {
+            let ending = try Gateway.run(["erase", "1/7", "--config", configuration] + more)
+            #expect(ending.status == 66 && ending.errors.hasPrefix(other), "\(ending.errors)")
+        }
+        #expect(FileManager.default.fileExists(atPath: kept))
+    }
+
+    @Test func `erase in a folder that is named says that no state is reached`() throws {
+        let scratch = try Scratch()
+        let (_, folder) = try gateway(scratch)
+        let ending = try Gateway.run("erase", "1/7", folder)
+        #expect(ending.status == 0)
+        #expect(ending.errors.contains("not reached: the state of a gateway that writes to this folder"))
     }
 
     /// The mode, user and group of a file.

@@ -120,6 +120,40 @@ import Testing
         #expect(numbers == Array(1...world.writer.sequence))
     }
 
+    @Test func `lines that hold no JSON object are one element of a page`() async throws {
+        let world = try ServedWorld { $0.stay("staff", 10, 20) }
+        let (last, lines) = (world.writer.sequence, 40)
+        for number in 1...lines {
+            world.writer.lines.append(
+                #"{"topic":"a/b","qos":1,"retain":false,"payload":{"version":1,"type":"event","gateway":"g","sequence":"#
+                    + "\(last + number),}}")
+        }
+        world.writer.sequence += lines
+        world.writer.event("staff", "satisfied", 50, seen: 50)
+        try world.flush()
+        _ = try await world.get("/api/v1/present")
+        let body = try await world.getChunks("/api/v1/events?limit=2&after=g:\(last - 1)&types=event,visit")
+        let elements = try #require(JSONSerialization.jsonObject(with: Data(body.utf8)) as? [[String: Any]])
+        #expect(elements.compactMap { $0["sequence"] as? Int } == [last, last + lines + 1])
+        #expect(elements.map { $0["lines"] as? Int } == [nil, lines, nil])
+    }
+
+    @Test func `a place names its gateway by bytes, and an answer shows no control character of a query`() async throws
+    {
+        // A prepended concatenation mark and the colon after it are one character.
+        let world = try ServedWorld {
+            $0.gateway = "g\u{0D4E}"
+            for number in 0..<3 { $0.stay("staff", Double(number) * 100, Double(number) * 100 + 5) }
+        }
+        let first = try await world.getChunks("/api/v1/events?limit=2")
+        let elements = try #require(JSONSerialization.jsonObject(with: Data(first.utf8)) as? [[String: Any]])
+        let second = try await world.getChunks(#require(elements.last?["next"] as? String))
+        #expect(second.contains("\"sequence\":3,"))
+        let refused = try await world.get("/api/v1/events?after=%C2%9B31m%E2%80%AE%0A:1")
+        #expect(refused.head.hasPrefix("HTTP/1.1 400"))
+        HostileText.expectHarmless(Array(refused.body.utf8.dropLast()))
+    }
+
     @Test(arguments: [true, false])
     func `no text in a line ends an event of the stream`(fromFiles: Bool) async throws {
         let world = try world()

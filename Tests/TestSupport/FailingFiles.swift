@@ -95,6 +95,11 @@ package final class FailingFiles: FileSystemCalls, Sendable {
         try files.truncate(file, to: size)
     }
 
+    package func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle {
+        try check(.open)
+        return note(try files.open(path, replacing: original), path)
+    }
+
     package func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
         try check(.copyOwnership)
         try files.copyOwnership(of: original, to: file)

@@ -34,15 +34,21 @@ package struct EventFilesErasure {
     ///   - directory: the folder.
     ///   - request: the beacon, and how much of it.
     ///   - files: the file system.
-    /// - Throws: ``EventLogError/linked(_:target:)`` if an event file is a symbolic link: readers follow it, and its target is
-    ///   outside the folder. ``EventLogError/readFailed(_:_:)``.
+    /// - Throws: ``EventLogError/linked(_:target:)`` if an event file is a symbolic link, which readers follow.
+    ///   ``EventLogError/readFailed(_:_:)`` if one cannot be opened.
     package init(
         _ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()
     ) throws(EventLogError) {
         self.directory = directory
         system = files
         erasure = LineErasure(request)
-        names = Set(try Self.segments(of: directory, files).map(\.name))
+        let segments = try Self.segments(of: directory, files)
+        for path in segments.map({ directory.appending($0.name) }) {
+            do throws(Errno) { files.close(try files.openForReading(path)) } catch {
+                guard error == .noSuchFileOrDirectory else { throw .readFailed(path.string, error) }
+            }
+        }
+        names = Set(segments.map(\.name))
     }
 
     /// Erases the beacon, or only finds what it would erase. No other process may write the files meanwhile.
@@ -96,6 +102,15 @@ package struct EventFilesErasure {
         return segments
     }
 
+    /// Throws ``EventLogError/linked(_:target:)`` if an event file of a folder is a symbolic link.
+    package static func check(_ directory: FilePath) throws(EventLogError) {
+        // A path that is no folder has other errors, which its readers report.
+        let system = SystemFiles()
+        for name in (try? system.names(in: directory)) ?? [] where Segment(name: name) != nil {
+            try checkIsFile(directory.appending(name), system)
+        }
+    }
+
     /// Throws ``EventLogError/linked(_:target:)`` if `path` is a symbolic link.
     static func checkIsFile(_ path: FilePath, _ system: any FileSystemCalls) throws(EventLogError) {
         guard let target = try? system.target(of: path) else { return }
@@ -113,8 +128,8 @@ package struct EventFilesErasure {
         lock.release()
     }
 
-    /// Takes away what an erasure left that was interrupted.
-    private func clean() throws(EventLogError) {
+    /// Deletes the temporary file that an interrupted erasure left.
+    package func clean() throws(EventLogError) {
         let temporary = directory.appending(Self.temporaryName)
         do throws(Errno) { try system.remove(temporary) } catch {
             guard error == .noSuchFileOrDirectory else { throw .writeFailed(temporary.string, error) }
@@ -148,14 +163,15 @@ package struct EventFilesErasure {
             let source: FileSystemCalls.Handle
             do throws(Errno) { source = try system.openForReading(path) } catch .noSuchFileOrDirectory { return false }
             defer { system.close(source) }
+            // It may be another file by now, or a link to one of another user.
+            guard try system.leads(path, to: source), !system.isLink(path) else {
+                failure = { _ in .changedMeanwhile(path.string) }
+                throw Errno.resourceBusy
+            }
             let size = try system.size(of: source)
-            let file = try system.open(temporary, isNew: true)
+            let file = try system.open(temporary, replacing: source)
             do throws(Errno) {
                 defer { system.close(file) }
-                do throws(Errno) { try system.copyOwnership(of: source, to: file) } catch {
-                    failure = { .ownerNotKept(path.string, $0) }
-                    throw error
-                }
                 var (read, written) = (octets, 0)
                 defer { octets = read }
                 _ = try pass(source, &read, progress) { buffer, range in
@@ -163,22 +179,28 @@ package struct EventFilesErasure {
                 } body: { octets throws(Errno) in
                     try write(octets, to: file, at: &written)
                 }
-                try system.synchronize(file)
                 guard written == size else {
                     failure = { _ in .changedMeanwhile(path.string) }
                     throw Errno.resourceBusy
                 }
+                do throws(Errno) { try system.copyOwnership(of: source, to: file) } catch {
+                    failure = { .ownerNotKept(path.string, $0) }
+                    throw error
+                }
+                try system.synchronize(file)
+                guard try system.leads(path, to: source), !system.isLink(path) else {
+                    guard try system.names(in: directory).contains(path.lastComponent?.string ?? "") else {
+                        try system.remove(temporary)
+                        return false
+                    }
+                    failure = { _ in .changedMeanwhile(path.string) }
+                    throw Errno.resourceBusy
+                }
+                try system.rename(temporary, to: path)
             } catch {
                 try? system.remove(temporary)
                 throw error
             }
-            guard try system.leads(path, to: source), !system.isLink(path) else {
-                try system.remove(temporary)
-                guard try system.names(in: directory).contains(path.lastComponent?.string ?? "") else { return false }
-                failure = { _ in .changedMeanwhile(path.string) }
-                throw Errno.resourceBusy
-            }
-            try system.rename(temporary, to: path)
             try system.synchronizeDirectory(directory)
         } catch {
             throw failure(error)

@@ -155,9 +155,11 @@ struct LineErasure: Sendable {
         case .named:
             guard isNamed else { return }
             if isItsOwn { return eraseWhole() }
+            let whole = parser.text.bytes
             clearNames()
             // A place that no line of this version has.
             guard parser.text.parse(), !isNamed else {
+                parser.text.bytes = whole
                 _ = parser.parse()
                 return eraseWhole()
             }
@@ -222,16 +224,22 @@ struct LineErasure: Sendable {
         var buffer = LineBuffer(capacity: text.bytes.count)
         buffer.object { buffer in
             guard payload != 0 else { return writePayload(&buffer) }
-            buffer.key("topic")
-            // As it is in the line, with its escapes.
-            buffer.quoted { $0.append(stem + Array("erased".utf8)) }
+            if text.find("topic", in: 0) != nil {
+                buffer.key("topic")
+                // As it is in the line, with its escapes.
+                buffer.quoted { $0.append(stem + Array("erased".utf8)) }
+            }
             for key: StaticString in ["qos", "retain"] { copy(key, of: 0, into: &buffer) }
             buffer.object("payload") { writePayload(&$0) }
         }
         var line = buffer.bytes
         let room = text.bytes.count - line.count
-        // The beacon takes more room than the two letters by which this type can be longer.
-        precondition(room >= 0, "an erased line is longer than the one that named the beacon")
+        // A beacon takes more room than the two letters by which this type can be longer. A forged line need not name one.
+        guard room >= 0 else {
+            for index in parser.text.bytes.indices { parser.text.bytes[index] = Self.space }
+            counts.damaged += 1
+            return
+        }
         line.insert(contentsOf: repeatElement(Self.space, count: room), at: line.count - (payload != 0 ? 2 : 1))
         parser.text.bytes = line
         note(parser.head.sequence, in: \.erased)
@@ -265,8 +273,9 @@ struct LineErasure: Sendable {
     private mutating func remove(_ range: Range<Int>) {
         blank(range)
         let comma = UInt8(ascii: ",")
-        let before = parser.text.bytes[..<range.lowerBound].lastIndex { $0 != Self.space }
-        let after = parser.text.bytes[range.upperBound...].firstIndex { $0 != Self.space }
+        func isSpace(_ octet: UInt8) -> Bool { octet == Self.space || (0x09...0x0D).contains(octet) }
+        let before = parser.text.bytes[..<range.lowerBound].lastIndex { !isSpace($0) }
+        let after = parser.text.bytes[range.upperBound...].firstIndex { !isSpace($0) }
         if let before, parser.text.bytes[before] == comma {
             parser.text.bytes[before] = Self.space
         } else if let after, parser.text.bytes[after] == comma {

@@ -72,12 +72,16 @@ extension RecordBuilder.StoredRecord {
 package struct StateErasure {
     // A start renames a state file that it can't read to this.
     private static let asideName = StateFile.name + ".damaged"
+    // A power cut during a write leaves one of these.
+    private static let temporaryNames = [
+        StateFile.name, ErasureOrder.fileName, ForgottenBeacon.fileName, "mqtt-state.json",
+    ].map { ".\($0).new" }
 
     private let directory: FilePath
     private let request: ErasureRequest
     private let files: any FileSystemCalls
 
-    /// An erasure in a state directory that nobody else has.
+    /// An erasure in a state directory.
     package init(_ directory: FilePath, _ request: ErasureRequest, files: any FileSystemCalls = SystemFiles()) {
         self.directory = directory
         self.request = request
@@ -86,7 +90,7 @@ package struct StateErasure {
 
     /// Checks that none of the files is a symbolic link, before anything is erased.
     ///
-    /// - Throws: ``EventLogError/linked(_:target:)``: the target is outside the directory.
+    /// - Throws: ``EventLogError/linked(_:target:)``.
     package func check() throws(EventLogError) {
         for name in [StateFile.name, Self.asideName] {
             try EventFilesErasure.checkIsFile(directory.appending(name), files)
@@ -103,8 +107,7 @@ package struct StateErasure {
     /// - Throws: ``EventLogError``.
     package func run(isDryRun: Bool = false, isRunning: Bool = false) throws(EventLogError) -> [String] {
         var told: [String] = []
-        // The second is left if a power cut interrupts a write.
-        for name in isRunning ? [Self.asideName] : [Self.asideName, ".\(StateFile.name).new"] where try names(name) {
+        for name in [Self.asideName] + (isRunning ? [] : Self.temporaryNames) where try names(name) {
             told.append(name)
             if !isDryRun { try change(name) { path throws(Errno) in try files.remove(path) } }
         }
@@ -144,7 +147,9 @@ package struct StateErasure {
 
     private func change(_ file: String, _ body: (FilePath) throws(Errno) -> Void) throws(EventLogError) {
         let path = directory.appending(file)
-        do throws(Errno) { try body(path) } catch { throw .writeFailed(path.string, error) }
+        do throws(Errno) { try body(path) } catch {
+            throw error == .notPermitted ? .ownerNotKept(path.string, error) : .writeFailed(path.string, error)
+        }
     }
 }
 

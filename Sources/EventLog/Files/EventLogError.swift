@@ -37,8 +37,8 @@ extension EventLogError: CustomStringConvertible {
             "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
         case .readFailed(let path, let error): "\(path) can't be read: \(error)"
         case .linked(let path, let target):
-            "\(path) is a symbolic link to \(target), and erase changes no file outside its folders. Put the file itself in "
-                + "place of the link, or remove the link, and run erase again"
+            "\(path) is a symbolic link to \(target), and erase does not follow links. Put the file itself in place of the "
+                + "link and run erase again; if you remove the link, the file that it leads to still names the beacon"
         case .changedMeanwhile(let path): "\(path) was changed or replaced while it was rewritten. Run erase again"
         case .ownerNotKept(let path, let error):
             "\(path) belongs to another user or group, and a file that replaces it can't be given to them: \(error). "

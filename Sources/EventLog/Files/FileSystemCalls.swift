@@ -7,8 +7,10 @@ package protocol FileSystemCalls: AnyObject {
     /// An open file.
     typealias Handle = Int32
 
-    /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
+    /// Opens a file for reading and writing; makes it if `isNew`, and it must not exist then (open(2), O_EXCL).
     func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle
+    /// Makes a file that is to replace another, with mode 0600, until ``copyOwnership(of:to:)`` (open(2), O_EXCL).
+    func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle
     /// Opens a plain file that is only read, and waits for nobody.
     ///
     /// - Throws: `Errno` of open(2); `isDirectory` for a folder, `illegalSeek` for a FIFO, a socket or a device, which have

@@ -6,12 +6,41 @@ package final class SystemFiles: FileSystemCalls {
     /// Calls the system; all of these are alike.
     package init() {}
 
-    /// Opens a file for reading and writing; makes it, where `isNew`, and it must not be there then (open(2), O_EXCL).
+    /// Opens a file for reading and writing; makes it if `isNew`, and it must not exist then (open(2), O_EXCL).
     ///
-    /// Who was here when is nobody's but the owner's and his group's: mode 0640, less what the umask takes.
+    /// A new file has mode 0640, less the umask: only the owner and the group may read who was present.
     package func open(_ path: FilePath, isNew: Bool) throws(Errno) -> Handle {
         let flags = O_RDWR | O_CLOEXEC | (isNew ? O_CREAT | O_EXCL : 0)
-        return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags) })
+        return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags, 0o640) })
+    }
+
+    /// Makes a file that is to replace another, with mode 0600 (open(2), O_EXCL).
+    ///
+    /// If the original is another user's and this process is root's, the new file is root's until ``copyOwnership(of:to:)``:
+    /// the user that the process acts as cannot open it, and has no descriptor of it when it is given away.
+    package func open(_ path: FilePath, replacing original: Handle) throws(Errno) -> Handle {
+        var status = stat()
+        _ = try Self.check(unsafe fstat(original, &status))
+        let flags = O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL
+        guard status.st_uid != geteuid(), getuid() == 0 else {
+            return try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags, 0o600) })
+        }
+        return try Self.asRoot { () throws(Errno) in
+            try Self.check(unsafe path.withPlatformString { unsafe Self.open($0, flags, 0o600) })
+        }
+    }
+
+    /// Calls `body` as root, if the real user of this process is root (seteuid(2)).
+    private static func asRoot<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        let actor = geteuid()
+        _ = try check(seteuid(0))
+        let result: Result
+        do throws(Errno) { result = try body() } catch {
+            _ = try check(seteuid(actor))
+            throw error
+        }
+        _ = try check(seteuid(actor))
+        return result
     }
 
     /// Opens a plain file that is only read, and waits for nobody.
@@ -20,7 +49,7 @@ package final class SystemFiles: FileSystemCalls {
     package func openForReading(_ path: FilePath) throws(Errno) -> Handle {
         // A FIFO would be waited for until somebody writes (fifo(7)).
         let file = try Self.check(
-            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
+            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) })
         var status = stat()
         let kind = unsafe fstat(file, &status) == 0 ? status.st_mode & S_IFMT : 0
         guard kind == S_IFREG else {
@@ -40,8 +69,8 @@ package final class SystemFiles: FileSystemCalls {
         return found.st_dev == opened.st_dev && found.st_ino == opened.st_ino
     }
 
-    private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
-        unsafe Glibc.open(path, flags, 0o640)
+    private static func open(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: mode_t) -> Int32 {
+        unsafe Glibc.open(path, flags, mode)
     }
 
     /// How long an open file is (fstat(2)).
@@ -85,23 +114,17 @@ package final class SystemFiles: FileSystemCalls {
 
     /// Gives an open file the mode, user and group of another (fstat(2), fchown(2), fchmod(2)).
     ///
-    /// A process of root's that acts as another user acts as root during the call: only root may give files away.
+    /// The bits that run a program as its owner, and the sticky bit, are not copied. A process whose real user is root acts as
+    /// root during the call: only root may give files away.
     package func copyOwnership(of original: Handle, to file: Handle) throws(Errno) {
         var status = stat()
         _ = try Self.check(unsafe fstat(original, &status))
-        let (user, group) = (status.st_uid, status.st_gid)
-        // While the file is still this process's; not the bits that run a program as its owner.
-        _ = try Self.check(fchmod(file, status.st_mode & 0o777))
-        if fchown(file, user, group) != 0 {
-            let failure = Errno(rawValue: errno)
-            let actor = geteuid()
-            guard failure == .notPermitted, getuid() == 0, actor != 0 else { throw failure }
-            _ = try Self.check(seteuid(0))
-            let result = fchown(file, user, group)
-            let refusal = Errno(rawValue: errno)
-            _ = try Self.check(seteuid(actor))
-            guard result == 0 else { throw refusal }
+        let (mode, user, group) = (status.st_mode & 0o777, status.st_uid, status.st_gid)
+        func copy() throws(Errno) {
+            _ = try Self.check(fchmod(file, mode))
+            _ = try Self.check(fchown(file, user, group))
         }
+        if getuid() == 0 { try Self.asRoot(copy) } else { try copy() }
     }
 
     /// Returns when all of a file is on the disk (fdatasync(2)).
@@ -171,7 +194,7 @@ package final class SystemFiles: FileSystemCalls {
     /// Returns when what was made, renamed and removed in a folder is on the disk (fsync(2)).
     package func synchronizeDirectory(_ path: FilePath) throws(Errno) {
         let folder = try Self.check(
-            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+            unsafe path.withPlatformString { unsafe Self.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) })
         defer { close(folder) }
         // Not every file system can (EINVAL): those that can't keep names in order by themselves.
         if fsync(folder) != 0, errno != EINVAL { throw Errno(rawValue: errno) }

@@ -50,13 +50,13 @@ package enum WholeFile {
         do throws(Errno) { try files.remove(temporary) } catch {
             guard error == .noSuchFileOrDirectory else { throw error }
         }
-        let file = try files.open(temporary, isNew: true)
-        do throws(Errno) {
-            if keepsOwnership {
-                let original = try files.openForReading(path)
-                defer { files.close(original) }
-                try files.copyOwnership(of: original, to: file)
+        let original = keepsOwnership ? try files.openForReading(path) : nil
+        defer { if let original { files.close(original) } }
+        let file =
+            if let original { try files.open(temporary, replacing: original) } else {
+                try files.open(temporary, isNew: true)
             }
+        do throws(Errno) {
             var written = 0
             while written < buffer.count {
                 let from = written
@@ -64,6 +64,7 @@ package enum WholeFile {
                     try unsafe files.write(file, at: from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
                 }
             }
+            if let original { try files.copyOwnership(of: original, to: file) }
             try files.synchronize(file)
         } catch {
             files.close(file)

@@ -159,6 +159,8 @@ struct SegmentWriter: ~Copyable {
     /// - Returns: whether it is still what was written.
     mutating func resume() throws(Errno) -> Bool {
         guard let open, open.file == nil else { return true }
+        // The target of a link is not written to.
+        guard !files.isLink(directory.appending(open.name)) else { return false }
         do throws(Errno) {
             let file = try files.open(directory.appending(open.name), isNew: false)
             do throws(Errno) {
@@ -178,10 +180,11 @@ struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Whether somebody has deleted, renamed or cut it.
+    /// Whether it was deleted, renamed, cut, or moved with a symbolic link left in its place.
     func isTakenAway() throws(Errno) -> Bool {
         guard let open, let file = open.file else { return false }
-        guard try files.leads(directory.appending(open.name), to: file) else { return true }
+        let path = directory.appending(open.name)
+        guard try files.leads(path, to: file), !files.isLink(path) else { return true }
         return try files.size(of: file) < open.durable
     }
 
