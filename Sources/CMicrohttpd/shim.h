@@ -21,7 +21,7 @@
    if that memory is full, the library closes the connection without an answer. */
 enum { cmicrohttpd_query_max = 100, cmicrohttpd_query_bytes_max = 10240 };
 
-/* What the first call of `answers` finds in its state if a query has more: no object's address. */
+/* The state that the first call of `answers` finds if a query has more: not the address of an object. */
 static inline void *cmicrohttpd_query_is_long(void) {
     return (void *)(uintptr_t)1;
 }
@@ -65,7 +65,7 @@ static inline bool cmicrohttpd_is_strict(
     const unsigned char *place = (const unsigned char *)version + strlen(version);
     const unsigned char *end = (const unsigned char *)method + info->header_size - 2;
     int headers = -1;
-    // What ends the line of the request, then each header.
+    // The end of the line of the request, then of each header.
     while (place < end && place[0] == 0 && place[1] == 0) {
         place += 2;
         headers++;

@@ -111,7 +111,7 @@ package struct Erasing {
         }
     }
 
-    /// Deletes the cached totals of `serve`, and what is left if a power cut interrupted their writing.
+    /// Deletes the cached totals of `serve`, and the temporary file that a power cut left.
     ///
     /// - Returns: whether none are left.
     private func dropFold() -> Bool {

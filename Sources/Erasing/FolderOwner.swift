@@ -6,8 +6,8 @@ import SystemPackage
 enum FolderOwner {
     /// Calls `body` as the real user of this process again, if that is root (seteuid(2)).
     ///
-    /// - Parameter body: what only root can do.
-    /// - Returns: what `body` returns.
+    /// - Parameter body: an action that only root can do.
+    /// - Returns: the result of `body`.
     static func asRealUser<Result>(_ body: () -> Result) -> Result {
         let actor = geteuid()
         guard getuid() == 0, actor != 0, seteuid(0) == 0 else { return body() }

@@ -256,7 +256,7 @@ package import SystemPackage
         // The handler may be gone already.
         guard !isStopping else { return .NO }
         guard var refusal = settings.refusal(of: head) else { return .YES }
-        // What follows can be a body, and is not read as a request.
+        // The following bytes can be a body, and are not read as a request.
         refusal.closes = true
         return unsafe send(refusal, on: connection)
     }

@@ -67,7 +67,7 @@ import Testing
         #expect(try erased(Self.torn) == String(repeating: " ", count: Self.torn.utf8.count))
     }
 
-    // Where the lines of two gateways are in one folder, numbers do not show which files a gateway writes.
+    // If the lines of two gateways are in one folder, numbers do not show which files a gateway writes.
     @Test func `all files that were there before a gateway answered are erased, and none that it began after`() throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)

@@ -12,7 +12,7 @@ import Testing
         "GET /first HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\r\n"
     }
 
-    /// What is received on a connection that sends `head` and a request after it, until the server closes it.
+    /// Returns the bytes received on a connection that sends `head` and a request after it, until the server closes it.
     private func send(_ head: String, to world: ServerWorld) async throws -> String {
         let client = try Client(world.port)
         client.send(Array((head + Self.inner).utf8))

@@ -127,7 +127,7 @@ import Testing
         }
         var commands = [["1/7", "--config", configuration]]
         if name.hasPrefix("events") { commands.append(["\(LineWriter.uuid)/1/7", folder]) }
-        // What a link leads to is not looked at.
+        // The target of a link is not read.
         for command in commands {
             for more in [["--dry-run"], []] {
                 let ending = try Gateway.run(["erase"] + command + more)

@@ -7,9 +7,9 @@ import Testing
 @testable import GatewayConfiguration
 @testable import ReportServing
 
-/// What event files and a configuration with hostile texts make of the answers that programs read.
+/// JSON answers and outputs from event files and a configuration with hostile texts.
 @Suite struct HostileJSONTests {
-    /// The end of a string, of an object, of an event of a stream; and what terminals obey.
+    /// Ends a string, an object, and an event of a stream, and has control sequences of terminals.
     private static let evil = HostileText.evil + #"\","left":0,"x":"\#u{0}\#r\#n\#ndata: {"forged":1}\#n\#n"#
     // Names in a configuration have no control characters.
     private static let name = #"a"\","kind":"more"}<script>"#
@@ -171,7 +171,7 @@ import Testing
         world.writer.lines += [
             // White space that ends a line of a stream.
             payload(last + 1, "\r\(date),\r\r\"data: 1\":2"),
-            // A head that is a line's, and what follows is no JSON.
+            // The beginning is that of a line; the rest is not JSON.
             payload(last + 2, "\(date),\rdata: {\"forged\":1}\r"),
             payload(last + 3, "\(date),\"a\":[00,\"\u{202E}\"]"),
         ]
