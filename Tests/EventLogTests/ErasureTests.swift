@@ -207,6 +207,22 @@ import Testing
         #expect(try world.journal().recovery.sequence == last, "seed \(seed)")
     }
 
+    @Test(arguments: seeds)
+    func `every file that is rewritten keeps its mode, the state too`(seed: UInt64) throws {
+        let world = try ErasureWorld(seed: seed)
+        let names = try world.files().keys
+        for name in names { #expect(chmod(world.folder.path + "/" + name, 0o604) == 0) }
+        let before = try world.files()
+        for beacon in world.beacons { _ = try world.erase(ErasureRequest(beacon)) }
+        let after = try world.files()
+        #expect(after["state/state.json"] == nil || before["state/state.json"] != after["state/state.json"])
+        for name in after.keys {
+            var status = stat()
+            try #require(stat(world.folder.path + "/" + name, &status) == 0)
+            #expect(status.st_mode & 0o7777 == 0o604, "\(name), seed \(seed)")
+        }
+    }
+
     @Test(arguments: killed)
     func `an erasure that is killed at any call that changes a file is finished by the next one`(seed: UInt64) throws {
         let world = try ErasureWorld(seed: seed, turns: Self.erasures > 2 ? 25 : 8)

@@ -174,7 +174,8 @@ import Testing
     // Only root can give a file to another user.
     @Test(arguments: geteuid() == 0 ? [(0, 0), (0, 1), (1, 1), (1, 2)] : [(0, 0)], [0o600, 0o644, 0o440])
     func `an erasure keeps mode, user and group of a file`(owners: (UInt32, UInt32), mode: mode_t) throws {
-        let scratch = try Scratch()
+        // Another user must be able to reach it.
+        let scratch = try Scratch(in: URL(fileURLWithPath: "/tmp"))
         let (configuration, folder) = try gateway(scratch)
         let file = "\(folder)/\(Self.segment)"
         try #require(chmod(file, mode) == 0 && chmod(scratch.url.path, 0o755) == 0)
