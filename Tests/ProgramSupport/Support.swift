@@ -47,7 +47,7 @@ package func contents(of path: String) throws -> [UInt8] { [UInt8](try Data(cont
 package final class Scratch {
     package let url: URL
 
-    /// - Parameter parent: the directory that it is created in.
+    /// A new folder in `parent`.
     package init(in parent: URL = FileManager.default.temporaryDirectory) throws {
         url = parent.appendingPathComponent("gateway-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

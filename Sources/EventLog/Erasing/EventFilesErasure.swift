@@ -158,16 +158,13 @@ package struct EventFilesErasure {
     private mutating func replace(_ path: FilePath, _ progress: (Int) -> Void) throws(EventLogError) -> Bool {
         let temporary = directory.appending(Self.temporaryName)
         var changed = erasure
-        var failure: (Errno) -> EventLogError = { .writeFailed(path.string, $0) }
+        var isOwnerKept = true
         do throws(Errno) {
             let source: FileSystemCalls.Handle
             do throws(Errno) { source = try system.openForReading(path) } catch .noSuchFileOrDirectory { return false }
             defer { system.close(source) }
-            // It may be another file by now, or a link to one of another user.
-            guard try system.leads(path, to: source), !system.isLink(path) else {
-                failure = { _ in .changedMeanwhile(path.string) }
-                throw Errno.resourceBusy
-            }
+            // It may be a link by now, to a file of another user.
+            guard try isStill(path, source) else { return false }
             let size = try system.size(of: source)
             let file = try system.open(temporary, replacing: source)
             do throws(Errno) {
@@ -179,22 +176,14 @@ package struct EventFilesErasure {
                 } body: { octets throws(Errno) in
                     try write(octets, to: file, at: &written)
                 }
-                guard written == size else {
-                    failure = { _ in .changedMeanwhile(path.string) }
-                    throw Errno.resourceBusy
-                }
-                do throws(Errno) { try system.copyOwnership(of: source, to: file) } catch {
-                    failure = { .ownerNotKept(path.string, $0) }
-                    throw error
-                }
+                guard written == size else { throw Errno.staleNFSFileHandle }
+                isOwnerKept = false
+                try system.copyOwnership(of: source, to: file)
+                isOwnerKept = true
                 try system.synchronize(file)
-                guard try system.leads(path, to: source), !system.isLink(path) else {
-                    guard try system.names(in: directory).contains(path.lastComponent?.string ?? "") else {
-                        try system.remove(temporary)
-                        return false
-                    }
-                    failure = { _ in .changedMeanwhile(path.string) }
-                    throw Errno.resourceBusy
+                guard try isStill(path, source) else {
+                    try system.remove(temporary)
+                    return false
                 }
                 try system.rename(temporary, to: path)
             } catch {
@@ -203,10 +192,20 @@ package struct EventFilesErasure {
             }
             try system.synchronizeDirectory(directory)
         } catch {
-            throw failure(error)
+            if !isOwnerKept { throw .ownerNotKept(path.string, error) }
+            throw error == .staleNFSFileHandle ? .changedMeanwhile(path.string) : .writeFailed(path.string, error)
         }
         erasure = changed
         return true
+    }
+
+    /// Whether `path` is still the file that is open as `source`; `false` if it was deleted.
+    ///
+    /// - Throws: `staleNFSFileHandle` if another file, or a link, is in its place.
+    private func isStill(_ path: FilePath, _ source: FileSystemCalls.Handle) throws(Errno) -> Bool {
+        if try system.leads(path, to: source), !system.isLink(path) { return true }
+        guard try system.names(in: directory).contains(path.lastComponent?.string ?? "") else { return false }
+        throw .staleNFSFileHandle
     }
 
     private func write(_ octets: ArraySlice<UInt8>, to file: Int32, at place: inout Int) throws(Errno) {
