@@ -67,9 +67,20 @@ package struct Status: Sendable {
             // The empty line that says that it is whole.
             if isWhole(octets) { page.removeLast() }
             return Status(
-                json: PlainText.json(String(decoding: octets[..<end], as: UTF8.self)),
+                json: harmless(octets[..<end]),
                 page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
         }
+    }
+
+    /// Returns a JSON object, and the line feed after it, with escapes for terminals.
+    private static func harmless(_ json: ArraySlice<UInt8>) -> String {
+        var text = JSONText(Array(json))
+        // An answer that is cut off, or is not JSON, is not made into another one.
+        guard text.parse() else { return PlainText.safe(lines: String(decoding: json, as: UTF8.self)) }
+        var buffer = LineBuffer(forTerminals: json.count)
+        buffer.append(text, at: 0)
+        buffer.append(octet: 0x0A)
+        return buffer.text
     }
 
     /// Asks again where the gateway ended its answer early, as it does with who is too slow while others wait.

@@ -329,7 +329,7 @@ package import SystemPackage
         guard let made = unsafe made else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
         unsafe HTTPHeaders.add(of: response, to: made)
-        // A length of 0 is no reason to refuse a request, and unusual.
+        // A request with a length of 0 is answered, but it is unusual.
         if unsafe response.closes || MHD_lookup_connection_value(connection, .HEADER_KIND, "content-length") != nil {
             unsafe HTTPHeaders.add("Connection", "close", to: made)
         }

@@ -35,23 +35,6 @@ package enum PlainText {
         }
     }
 
-    /// Returns a JSON text in which every character that is not harmless is escaped; in valid JSON these are in strings only.
-    package static func json(_ text: String) -> String {
-        guard !text.utf8.allSatisfy({ isPlain($0) || $0 == 0x0A }) else { return text }
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            if scalar == "\n" || isHarmless(scalar) {
-                escaped.unicodeScalars.append(scalar)
-            } else {
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16, uppercase: true)
-                    escaped += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-                }
-            }
-        }
-        return escaped
-    }
-
     /// A number with its noun: `1 record`, `2 records`, `1 entry`, `2 entries`.
     ///
     /// - Parameters:

@@ -148,7 +148,7 @@ final class EventStream {
 
     /// The number in `gateway:sequence`; `nil` of another gateway's.
     static func sequence(_ id: String, of gateway: String) -> Int? {
-        // By bytes: a colon and what follows a name can be one character.
+        // By bytes: the end of a name and the colon can be one character.
         let octets = Array(id.utf8)
         guard let colon = octets.lastIndex(of: UInt8(ascii: ":")), octets[..<colon].elementsEqual(stem(gateway).utf8),
             let number = Int(String(decoding: octets[(colon + 1)...], as: UTF8.self)), number >= 0

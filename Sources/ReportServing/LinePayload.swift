@@ -1,8 +1,8 @@
 import CommandSupport
 import JSON
 
-/// Writes the payloads of lines again for clients: what a damaged or forged event file holds never ends an event of a stream
-/// or an element of an array.
+/// Writes the payloads of lines again for clients, so that no damaged or forged line ends an event of a stream or an element
+/// of an array.
 final class LinePayload {
     private var text = JSONText()
     private var buffer = LineBuffer(forTerminals: 4096)

@@ -177,7 +177,7 @@ import Testing
         #expect(try erasure.run(isRunning: true) == ["state.json.damaged"])
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/state/state.json.damaged"))
         for name in ["state.json"] + temporary { #expect(try folder.read("state/" + name) == text) }
-        // Without a gateway, what a power cut left goes too.
+        // Without a gateway, temporary files that a power cut left are deleted too.
         try FileManager.default.removeItem(atPath: folder.path + "/state/state.json")
         #expect(try Set(erasure.run()) == Set(temporary))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/state").isEmpty)

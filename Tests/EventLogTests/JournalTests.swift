@@ -297,6 +297,13 @@ import Testing
         #expect(try folder.read("state/state.json.damaged") == text)
     }
 
+    /// Moves a segment out of the folder of event files, to `archive`, and leaves a symbolic link in its place.
+    private func archive(_ name: String, of folder: Folder) throws {
+        let link = folder.path + "/events/" + name
+        try FileManager.default.moveItem(atPath: link, toPath: folder.path + "/archive")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
+    }
+
     @Test func `a last segment that is a symbolic link is read, and the next line begins another file`() throws {
         let folder = try Folder()
         do {
@@ -304,9 +311,7 @@ import Testing
             journal.event(at: 1)
         }
         let name = try #require(folder.segments.first)
-        let link = folder.path + "/events/" + name
-        try FileManager.default.moveItem(atPath: link, toPath: folder.path + "/archive")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
+        try archive(name, of: folder)
         // A torn end is not cut off either.
         let text = try folder.read("archive") + #"{"version":2,"#
         try folder.write("archive", text)
@@ -332,9 +337,7 @@ import Testing
         let journal = try Journal(in: folder)
         journal.event(at: 1)
         let name = try #require(folder.segments.first)
-        let link = folder.path + "/events/" + name
-        try FileManager.default.moveItem(atPath: link, toPath: folder.path + "/archive")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../archive")
+        try archive(name, of: folder)
         let text = try folder.read("archive")
         for second in 2...200 { journal.event("staff", second % 2 == 0 ? .unsatisfied : .satisfied, at: second) }
         #expect(folder.segments.count > 1)

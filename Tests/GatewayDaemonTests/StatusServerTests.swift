@@ -277,6 +277,10 @@ private final class Desk {
         let whole = try answer(["{\"type\":\"sta", "{\"type\":\"status\"}\npage\n\n"])
         #expect(whole.status == 0)
         #expect(whole.text == "{\"type\":\"status\"}\n")
+        // Texts of a gateway do nothing to a terminal.
+        let hostile = try answer(["{\"a\":\"\u{9B}31m\u{202E}ü\",\"b\":[1,-0.5]}\npage\n\n"])
+        #expect(hostile.status == 0)
+        #expect(hostile.text == #"{"a":"\u009B31m\u202Eü","b":[1,-0.5]}"# + "\n")
         withExtendedLifetime(listener) {}
     }
 

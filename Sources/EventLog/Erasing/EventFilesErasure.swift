@@ -51,7 +51,7 @@ package struct EventFilesErasure {
         names = Set(segments.map(\.name))
     }
 
-    /// Erases the beacon, or only finds what it would erase. No other process may write the files meanwhile.
+    /// Erases the beacon, or only counts the lines that it would change. No other process may write the files meanwhile.
     ///
     /// - Parameters:
     ///   - last: the last line that a running gateway has closed; files that it has begun after that are not read. Without
@@ -104,7 +104,7 @@ package struct EventFilesErasure {
 
     /// Throws ``EventLogError/linked(_:target:)`` if an event file of a folder is a symbolic link.
     package static func check(_ directory: FilePath) throws(EventLogError) {
-        // A path that is no folder has other errors, which its readers report.
+        // Readers report the errors of a path that cannot be listed.
         let system = SystemFiles()
         for name in (try? system.names(in: directory)) ?? [] where Segment(name: name) != nil {
             try checkIsFile(directory.appending(name), system)

@@ -24,7 +24,7 @@ package struct SegmentMark: Sendable, Hashable, Kept {
     /// The event files of a folder that come before the one that is called `name`, in the order of their lines.
     ///
     /// - Returns: `nil` where that one is not there.
-    /// - Throws: `Errno` of what reads folders, and of stat(2).
+    /// - Throws: `Errno` of opendir(3) and stat(2).
     package static func marks(before name: String, in directory: FilePath) throws(Errno) -> [SegmentMark]? {
         var list = SegmentList()
         let segments = try list.read(directory, SystemFiles())
