@@ -33,15 +33,27 @@ package struct GPSDSession: Sendable {
         package var tooLong = 0
         /// Connections that were made.
         package var connections = 0
+        /// Pauses in reading after 64 records, or 128 KiB, in 100 ms.
+        package var pauses = 0
+        /// Connections that were closed after 10 s with a pause in each 100 ms.
+        package var floods = 0
+        /// Errors of gpsd that no remark was made of: there is one remark a minute.
+        package var errorsNotReported = 0
     }
 
     /// The longest line: gpsd's own bound is 10,240 octets (GPS_JSON_RESPONSE_MAX in its gps_json.h).
     package static let lineMax = 16_384
     /// After so long without a fix there is none: a single report without one is no news.
     package static let patience: Duration = .seconds(10)
+    /// How long a gpsd that sent too much is left alone.
+    package static let floodPause: Duration = .seconds(60)
     /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
     /// has none it is asked.
     package static let silenceMax: Duration = .seconds(60)
+
+    // At most one remark of an error of gpsd in this time, and so much of its text.
+    private static let remarkInterval: Duration = .seconds(60)
+    private static let remarkCharactersMax = 200
 
     private enum State {
         case waiting(until: Instant), connecting(since: Instant), connected(lastHeard: Instant, asked: Bool)
@@ -53,6 +65,8 @@ package struct GPSDSession: Sendable {
     private var backOff = BackOff(first: .seconds(1), most: .seconds(60))
     private var line: [UInt8] = []
     private var skipsLine = false
+    private var pace = ReadingPace()
+    private var lastRemark: Instant?
     /// The last dilution of precision (SKY), for a receiver of which gpsd gives no error estimate; and when it came.
     private var dilution: (value: Double, time: Instant)?
     /// The last fix, or when there began to be none.
@@ -75,12 +89,17 @@ package struct GPSDSession: Sendable {
             case .connecting(let since): since + Self.patience
             case .connected(let lastHeard, let asked): lastHeard + (asked ? Self.silenceMax : Self.silenceMax / 2)
             }
-        return isLost ? own : min(own, lastFix + Self.patience)
+        let next = min(own, pace.end ?? .latest)
+        return isLost ? next : min(next, lastFix + Self.patience)
     }
+
+    /// Whether what gpsd sends is left unread at present: it has sent more than is read in 100 ms.
+    package var isPaused: Bool { pace.end != nil }
 
     /// Handles what is due at `now`.
     package mutating func advance(to now: Instant) -> [Action] {
         var actions: [Action] = []
+        pace.advance(to: now)
         switch state {
         case .waiting(let until) where until <= now:
             state = .connecting(since: now)
@@ -104,17 +123,23 @@ package struct GPSDSession: Sendable {
         state = .connected(lastHeard: now, asked: false)
         line = []
         skipsLine = false
+        pace = ReadingPace()
         why = "gpsd has told of no fix"
         return [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))]
     }
 
     /// The connection is gone, or there could not be one; `problem` says why.
     package mutating func disconnected(_ problem: String, at now: Instant) -> [Action] {
+        ended(problem, isFlood: false, at: now)
+    }
+
+    private mutating func ended(_ problem: String, isFlood: Bool, at now: Instant) -> [Action] {
         var actions: [Action] = []
         if case .waiting = state { return actions }
         if case .connected = state, counters.reports > 0 { backOff.reset() }
         actions.append(.close)
-        state = .waiting(until: now + backOff.next())
+        pace = ReadingPace()
+        state = .waiting(until: now + (isFlood ? Self.floodPause : backOff.next()))
         why = "gpsd is away: \(problem)"
         if problem != lastProblem { actions.append(.change(.remark("\(why); it is tried again"))) }
         lastProblem = problem
@@ -123,16 +148,45 @@ package struct GPSDSession: Sendable {
         return actions
     }
 
-    /// gpsd said this; what is no whole line waits for the rest.
-    package mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
-        guard case .connected = state else { return [] }
+    /// Takes what gpsd has sent. The end of a line may come later.
+    ///
+    /// - Parameters:
+    ///   - octets: the bytes. Those that remain in it after a call are handed over again when ``isPaused`` has ended.
+    ///   - now: when they were read.
+    /// - Returns: what is to be done.
+    package mutating func received(_ octets: inout ArraySlice<UInt8>, at now: Instant) -> [Action] {
+        guard case .connected = state else {
+            octets = []
+            return []
+        }
+        pace.advance(to: now)
+        guard !isPaused, !octets.isEmpty else { return [] }
         state = .connected(lastHeard: now, asked: false)
         var actions: [Action] = []
-        for octet in octets {
+        let before = octets.count
+        let records = takeLines(&octets, atMost: pace.recordsLeft, at: now, &actions)
+        let isFlood = pace.take(records: records, bytes: before - octets.count)
+        if isPaused { counters.pauses += 1 }
+        if isFlood {
+            counters.floods += 1
+            octets = []
+            actions += ended(
+                "it has sent more than 640 records, or 1280 KiB, a second for 10 s", isFlood: true, at: now)
+        }
+        return actions
+    }
+
+    /// Takes lines, an empty one too, and returns their number.
+    private mutating func takeLines(
+        _ octets: inout ArraySlice<UInt8>, atMost count: Int, at now: Instant, _ actions: inout [Action]
+    ) -> Int {
+        var lines = 0
+        while lines < count, let octet = octets.popFirst() {
             if octet == 0x0A {
                 if !skipsLine, !line.isEmpty { take(at: now, &actions) }
                 line.removeAll(keepingCapacity: true)
                 skipsLine = false
+                lines += 1
             } else if !skipsLine {
                 if line.count < Self.lineMax {
                     line.append(octet)
@@ -142,7 +196,7 @@ package struct GPSDSession: Sendable {
                 }
             }
         }
-        return actions
+        return lines
     }
 
     private mutating func lose(at now: Instant) -> [Action] {
@@ -164,7 +218,13 @@ package struct GPSDSession: Sendable {
         case "DEVICES":
             if report.count("devices") == 0 { why = "gpsd has no receiver" }
         case "ERROR":
-            actions.append(.change(.remark("gpsd says: \(report.text("message") ?? "an error")")))
+            if lastRemark.map({ now - $0 < Self.remarkInterval }) ?? false {
+                counters.errorsNotReported += 1
+            } else {
+                lastRemark = now
+                let message = (report.text("message") ?? "an error").prefix(Self.remarkCharactersMax)
+                actions.append(.change(.remark("gpsd reports: \(message)")))
+            }
         // VERSION, WATCH, DEVICE and what later versions add.
         default: break
         }

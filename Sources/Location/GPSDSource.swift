@@ -26,10 +26,13 @@ package final class GPSDSource: LocationSource {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var isConnected = false
+    // Whether the watch asks for what can be read: not in a pause.
+    private var isWaiting = false
     private var flags: Diagnostics = []
+    // What was read and is not used yet.
+    private var unused: ArraySlice<UInt8> = []
 
-    // Reads between two looks at anything else: a gpsd that never pauses must not hold the loop.
-    private static let readsMax = 16
+    private static let readMax = 8192
 
     /// Makes one for gpsd at a host and port, which has not begun.
     package convenience init(host: String = "localhost", port: UInt16 = 2947, on loop: EventLoop) {
@@ -51,11 +54,14 @@ package final class GPSDSource: LocationSource {
         self.handler = handler
         session = GPSDSession(at: loop.now)
         raise(.authorizationRequestInProgress)
-        timer = loop.makeTimer { [unowned self] now in perform(session.advance(to: now)) }
+        timer = loop.makeTimer { [unowned self] now in
+            perform(session.advance(to: now))
+            drain()
+        }
         perform(session.advance(to: loop.now))
     }
 
-    /// Reads what gpsd has sent.
+    /// Reads what gpsd has sent, at most 64 records in 100 ms.
     package func drain() { if isConnected { read() } }
 
     /// Ends the connection, and stays away.
@@ -102,6 +108,7 @@ package final class GPSDSource: LocationSource {
         _ = try? socket?.close()
         socket = nil
         isConnected = false
+        unused = []
     }
 
     private func connect() {
@@ -112,16 +119,20 @@ package final class GPSDSource: LocationSource {
         case .success(let descriptor):
             socket = descriptor
             do throws(Errno) {
-                watch = try loop.watch(descriptor, for: .write) { [unowned self] _ in ready() }
+                watch = try loop.watch(descriptor, for: .write) { [unowned self] readiness in ready(readiness) }
             } catch {
                 fail("\(error)")
             }
         }
     }
 
-    private func ready() {
+    private func ready(_ readiness: EventLoop.Readiness) {
         guard let socket, let watch else { return }
-        guard !isConnected else { return read() }
+        guard !isConnected else {
+            // It would be reported in each turn of the pause.
+            let isOver = session.isPaused && !readiness.isDisjoint(with: [.hangUp, .error])
+            return isOver ? fail("it closed the connection") : read()
+        }
         if let problem = TCPSocket.problem(of: socket) {
             raise(Self.flags(for: problem))
             return fail("\(problem)")
@@ -133,22 +144,41 @@ package final class GPSDSource: LocationSource {
         } catch {
             return fail("\(error)")
         }
+        isWaiting = true
         perform(session.connected(at: loop.now))
     }
 
+    /// Reads and uses what is there, up to a pause; the socket is waited for only outside of one.
     private func read() {
-        var buffer = [UInt8](repeating: 0, count: 8192)
-        for _ in 0..<Self.readsMax {
-            guard let socket else { return }
+        while let socket {
+            use()
+            guard !session.isPaused, self.socket == socket else { break }
+            var buffer = [UInt8](repeating: 0, count: Self.readMax)
             do {
                 let count = try unsafe buffer.withUnsafeMutableBytes { try unsafe socket.read(into: $0) }
                 guard count > 0 else { return fail("it closed the connection") }
-                perform(session.received(buffer.prefix(count), at: loop.now))
+                unused = buffer.prefix(count)
             } catch {
-                if let error = error as? Errno, error == .wouldBlock || error == .interrupted { return }
+                if let error = error as? Errno, error == .wouldBlock || error == .interrupted { break }
                 return fail("\(error)")
             }
         }
+        guard let watch, session.isPaused == isWaiting else { return }
+        isWaiting = !session.isPaused
+        do throws(Errno) {
+            try loop.change(watch, to: isWaiting ? .read : [])
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private func use() {
+        // Taken out meanwhile: what is done can close the connection.
+        var octets = unused
+        unused = []
+        let actions = session.received(&octets, at: loop.now)
+        unused = octets
+        perform(actions)
     }
 
     private func send(_ octets: [UInt8]) {

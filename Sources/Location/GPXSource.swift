@@ -34,12 +34,12 @@ package final class GPXSource: LocationSource {
         let begun = loop.now
         timeline = GPXTimeline(plan, options, begun: begun)
         upcoming = timeline.player.next()
-        timer = loop.makeTimer { [unowned self] now in advance(to: now) }
-        advance(to: begun)
+        timer = loop.makeTimer { [unowned self] now in advance(to: now, atMost: EventLoop.recordsPerTurn) }
+        advance(to: begun, atMost: EventLoop.recordsPerTurn)
     }
 
     /// Hands over what is due by now.
-    package func drain() { if handler != nil { advance(to: loop.now) } }
+    package func drain() { if handler != nil { advance(to: loop.now, atMost: Self.itemsMax) } }
 
     /// Ends it.
     package func stop() {
@@ -48,9 +48,9 @@ package final class GPXSource: LocationSource {
         timer = nil
     }
 
-    private func advance(to now: Instant) {
+    private func advance(to now: Instant, atMost itemsMax: Int) {
         var count = 0
-        while let item = upcoming, count < Self.itemsMax {
+        while let item = upcoming, count < itemsMax {
             let time = timeline.time(of: item)
             guard time <= now else { break }
             count += 1

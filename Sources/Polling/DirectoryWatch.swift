@@ -7,6 +7,8 @@ package final class DirectoryWatch {
     private let descriptor: FileDescriptor
     private let body: (Bool) -> Void
     private var watch: EventLoop.Watch?
+    // An event of a file has at least 16 + 16 bytes: at most 64 events in each turn.
+    private static let readMax = 32 * EventLoop.recordsPerTurn
 
     /// Watches a folder, which must be there.
     ///
@@ -41,22 +43,19 @@ package final class DirectoryWatch {
     // What was written is not looked at: the turn reads on. An overflow says as much as any event, and may have hidden one.
     private func drain() {
         var isReplaced = false
-        unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-            while true {
-                let count = unsafe read(descriptor.rawValue, buffer.baseAddress, buffer.count)
-                guard count > 0 else { break }
-                // struct inotify_event: descriptor, mask, cookie, length of the name, and the name.
-                var place = 0
-                while place + 16 <= count {
-                    let mask = unsafe buffer.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
-                    let length = unsafe Int(buffer.loadUnaligned(fromByteOffset: place + 12, as: UInt32.self))
-                    let name = unsafe buffer[min(place + 16, count)..<min(place + 16 + length, count)]
-                    let isSegment = unsafe name.starts(with: "events-".utf8)
-                    if mask & UInt32(IN_Q_OVERFLOW) != 0 || mask & UInt32(IN_MOVED_TO) != 0 && isSegment {
-                        isReplaced = true
-                    }
-                    place += 16 + length
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.readMax, alignment: 8) { buffer in
+            let count = unsafe read(descriptor.rawValue, buffer.baseAddress, buffer.count)
+            // struct inotify_event: descriptor, mask, cookie, length of the name, and the name.
+            var place = 0
+            while place + 16 <= count {
+                let mask = unsafe buffer.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
+                let length = unsafe Int(buffer.loadUnaligned(fromByteOffset: place + 12, as: UInt32.self))
+                let name = unsafe buffer[min(place + 16, count)..<min(place + 16 + length, count)]
+                let isSegment = unsafe name.starts(with: "events-".utf8)
+                if mask & UInt32(IN_Q_OVERFLOW) != 0 || mask & UInt32(IN_MOVED_TO) != 0 && isSegment {
+                    isReplaced = true
                 }
+                place += 16 + length
             }
         }
         body(isReplaced)

@@ -65,6 +65,9 @@ package final class EventLoop {
         let body: (Instant) -> Void
     }
 
+    /// How many records of one source are handled in a turn; the rest waits for the next turn, after all other sources and
+    /// timers.
+    package static let recordsPerTurn = 64
     // A turn that finds more ready descriptors than these takes the rest in the next one.
     private static let eventsMax = 32
     // The timer's own place among the watches; those of others count from 1.
@@ -74,6 +77,8 @@ package final class EventLoop {
     package var now: Instant { readClock() }
     /// How often the loop has waited and was woken, by a signal too.
     package private(set) var wakeUps = 0
+    /// How many rests have begun.
+    package private(set) var rests = 0
     /// Called at the beginning of each turn, after all that was ready and due in the one before has been handled.
     package var beforeWaiting: (() -> Void)?
     /// Called in each turn once the wait is over, before anything that is ready or due is handled.
@@ -219,7 +224,10 @@ package final class EventLoop {
         if timeout == 0 {
             endRest()
         } else {
-            if rest.begin(now: now) { beginRest() }
+            if rest.begin(now: now) {
+                rests &+= 1
+                beginRest()
+            }
             let next = nextTime
             if let next, next <= now { timeout = 0 } else { try setAlarm(next) }
         }
@@ -232,6 +240,9 @@ package final class EventLoop {
     /// Where the loop is woken for it more often than once in `length`, the descriptors whose watches may rest are left alone
     /// for so long. Whatever else is ready, or due, is handled as ever.
     package func restAfterTurn(for length: Duration) { rest.ask(for: length) }
+
+    /// Has no rest follow this turn: something that was received is left for the next one.
+    package func refuseRest() { rest.refuse() }
 
     private func beginRest() {
         for id in restful {

@@ -8,6 +8,7 @@ package import BluetoothLE
 package struct Rest: Sendable, Hashable {
     /// What was asked for in this turn.
     private var wanted: Duration?
+    private var isRefused = false
     /// How long the loop waited the last time for what it has just handled.
     private var lastWait: Duration = .seconds(1)
     /// Until when what may wait does; `nil` where nothing does.
@@ -19,6 +20,9 @@ package struct Rest: Sendable, Hashable {
     /// Asks for a rest of `length` after the present turn; of several the shortest counts.
     package mutating func ask(for length: Duration) { wanted = min(wanted ?? length, length) }
 
+    /// Has no rest follow the present turn, whoever asks for one: something was left unread in it.
+    package mutating func refuse() { isRefused = true }
+
     /// Takes note of how long the loop waited outside of a rest, from when to when.
     package mutating func waited(from begin: Instant, to end: Instant) { lastWait = end - begin }
 
@@ -29,8 +33,8 @@ package struct Rest: Sendable, Hashable {
     /// - Parameter now: the present.
     /// - Returns: whether a rest has begun.
     package mutating func begin(now: Instant) -> Bool {
-        defer { wanted = nil }
-        guard end == nil, let wanted, lastWait < wanted else { return false }
+        defer { (wanted, isRefused) = (nil, false) }
+        guard end == nil, !isRefused, let wanted, lastWait < wanted else { return false }
         end = now + wanted
         return true
     }

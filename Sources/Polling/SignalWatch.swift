@@ -44,7 +44,7 @@ package final class SignalWatch {
 
     private func read(_ body: (Int32) -> Void) {
         var information = signalfd_siginfo()
-        while true {
+        for _ in 0..<EventLoop.recordsPerTurn {
             let count = unsafe withUnsafeMutableBytes(of: &information) {
                 unsafe Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count)
             }

@@ -9,8 +9,6 @@ package import SystemPackage
 package final class PairEnd {
     /// A message has at most so many octets; a longer one ends the pair.
     package static let octetsMax = 160 << 10
-    // A turn of the loop takes so many at most; then others have their turn.
-    private static let messagesPerTurn = 64
 
     /// Why it is over.
     package enum End: Sendable, Hashable {
@@ -118,7 +116,7 @@ package final class PairEnd {
     /// Takes what came, as much of it as a turn may.
     package func receive() {
         var count = 0
-        while !isOver, count < Self.messagesPerTurn {
+        while !isOver, count < EventLoop.recordsPerTurn {
             count += 1
             let size = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe recv(descriptor.rawValue, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_TRUNC))

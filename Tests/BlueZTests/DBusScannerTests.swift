@@ -31,6 +31,19 @@ struct DBusScannerTests {
         scanner.stop()
     }
 
+    /// A message of a report has some 300 bytes, and the library reads 4096 at most in a turn.
+    @Test func `2,000 reports at once are read without a rest between every 15 of them`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.recorder.onHeard = { world.loop.restAfterTurn(for: .milliseconds(100)) }
+        let before = world.loop.rests
+        for count in 0..<2000 { world.advertise(rssi: -60 - count % 20) }
+        try world.until("all are heard") { world.recorder.heard.count == 2000 }
+        #expect(world.loop.rests - before < 30)
+        scanner.stop()
+    }
+
     @Test func `discovery is asked for all reports with their RSSI, on LE alone`() throws {
         let world = try DBusWorld()
         try world.startMock()

@@ -48,6 +48,9 @@ import Testing
             return BluetoothSocket(FileDescriptor(rawValue: pair[0]))
         }
 
+        /// Something that is no message.
+        func rubbish() { _ = try? other.writeAll([1, 2, 3]) }
+
         /// Command Complete, with success.
         func reply(to opcode: UInt16, of index: UInt16, _ result: [UInt8]) {
             var message: [UInt8] = []
@@ -98,6 +101,37 @@ import Testing
         #expect(kernel.commands() == nil)
         try loop.turn(waits: false)
         #expect(recorder.changes == [])
+    }
+
+    private static func malformed(_ scanner: any AdvertisingScanner) -> Int {
+        (scanner as? HCIScanner)?.statistics.malformed ?? (scanner as? ManagementScanner)?.statistics.malformed ?? -1
+    }
+
+    @Test(arguments: [ScannerBackend.management, .hci])
+    func `a turn of the loop takes 64 messages and rests after the last one, and T5: a drain takes all`(
+        backend: ScannerBackend
+    ) throws {
+        // A rest would not end by itself.
+        let now = Instant(nanoseconds: 1_000_000_000_000)
+        let loop = try EventLoop { now }
+        let kernel = try Kernel()
+        let scanner = Self.scanner(backend, on: loop, try kernel.access(rfkillIsThere: false))
+        try scanner.start(Recorder())
+        for _ in 0..<150 { kernel.rubbish() }
+        // Each report asks for a rest.
+        loop.afterWaiting = { loop.restAfterTurn(for: .milliseconds(1)) }
+        var counts: [Int] = []
+        for _ in 0..<4 {
+            try loop.turn()
+            counts.append(Self.malformed(scanner))
+        }
+        #expect(counts == [64, 128, 150, 150])
+        loop.afterWaiting = nil
+        try loop.turn(waits: false)
+        for _ in 0..<150 { kernel.rubbish() }
+        scanner.drain()
+        #expect(Self.malformed(scanner) == 300)
+        scanner.stop()
     }
 
     @Test(arguments: [ScannerBackend.management, .hci])

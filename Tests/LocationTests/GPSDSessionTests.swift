@@ -168,7 +168,89 @@ import Testing
         var random = SeededGenerator(state: SeededGenerator.seed)
         var session = Self.connected()
         let text = Self.line(GPSDReportTests.position) + Self.line(#"{"class":"SKY","hdop":1e300}"#)
-        for _ in 0..<5000 { _ = session.received(mutated(text, &random), at: at(1)) }
+        for round in 0..<5000 { _ = session.received(mutated(text, &random), at: at(1 + Double(round) / 10)) }
         #expect(session.counters.malformed > 0)
+    }
+
+    @Test func `64 records are taken in 100 ms, and the rest after them`() {
+        var session = Self.connected()
+        var octets = [[UInt8]](repeating: Self.position(#""eph":5"#), count: 150).flatMap { $0 }[...]
+        #expect(Self.fixes(session.received(&octets, at: at(1))).count == 64)
+        #expect(session.isPaused && session.counters.pauses == 1)
+        #expect(session.nextDeadline == at(1.1))
+        #expect(session.received(&octets, at: at(1.05)) == [])
+        #expect(session.advance(to: at(1.1)) == [])
+        #expect(!session.isPaused)
+        #expect(Self.fixes(session.received(&octets, at: at(1.1))).count == 64)
+        #expect(Self.fixes(session.received(&octets, at: at(1.2))).count == 22)
+        #expect(octets.isEmpty && !session.isPaused && session.counters.pauses == 2)
+    }
+
+    @Test func `empty lines are counted as records, and bytes without a line are bounded too`() {
+        var session = Self.connected()
+        var octets = [UInt8](repeating: 0x0A, count: 100)[...]
+        #expect(session.received(&octets, at: at(1)) == [])
+        #expect(octets.count == 36 && session.isPaused)
+        session = Self.connected()
+        octets = [UInt8](repeating: UInt8(ascii: "a"), count: 128 << 10)[...]
+        #expect(session.received(&octets, at: at(1)) == [])
+        #expect(octets.isEmpty && session.isPaused)
+    }
+
+    /// One record more than 100 ms may bring, each 100 ms, for so many times.
+    private static func flood(
+        _ session: inout GPSDSession, from start: Instant = at(1), times: Int, of text: [UInt8]
+    ) -> [GPSDSession.Action] {
+        var actions: [GPSDSession.Action] = []
+        for round in 0..<times {
+            var octets = [[UInt8]](repeating: text, count: 65).flatMap { $0 }[...]
+            actions += session.received(&octets, at: start + .milliseconds(100 * round))
+        }
+        return actions
+    }
+
+    @Test func `a gpsd that sends more for 10 s is left alone for a minute, and the fix is unknown meanwhile`() {
+        var session = Self.connected()
+        let actions = Self.flood(&session, times: 101, of: Self.position(#""eph":5"#))
+        let reason = "gpsd is away: it has sent more than 640 records, or 1280 KiB, a second for 10 s"
+        #expect(Self.fixes(actions).count == 101 * 64)
+        #expect(
+            actions.suffix(3) == [
+                .close, .change(.remark("\(reason); it is tried again")),
+                .change(.unavailable(since: at(11), reason: reason)),
+            ])
+        #expect(session.counters.floods == 1)
+        #expect(!session.isPaused)
+        #expect(session.nextDeadline == at(71))
+        #expect(session.advance(to: at(70.9)) == [])
+        #expect(session.advance(to: at(71)) == [.connect])
+    }
+
+    @Test func `what was sent while the process was stopped is not too much, if it ends within 10 s`() {
+        var session = Self.connected()
+        #expect(Self.losses(Self.flood(&session, times: 100, of: Self.position(#""eph":5"#))) == [])
+        // One record in 100 ms, and again as much as before.
+        #expect(Self.fixes(session.received(Self.position(#""eph":5"#), at: at(11))).count == 1)
+        let more = Self.flood(&session, from: at(12), times: 100, of: Self.position(#""eph":5"#))
+        #expect(Self.losses(more) == [])
+        #expect(session.counters.floods == 0)
+    }
+
+    @Test func `one error a minute is reported, with 200 characters at most`() {
+        var session = Self.connected()
+        let error = Self.line(#"{"class":"ERROR","message":"\#(String(repeating: "e", count: 1000))"}"#)
+        let actions = Self.flood(&session, times: 3, of: error)
+        #expect(actions == [.change(.remark("gpsd reports: \(String(repeating: "e", count: 200))"))])
+        #expect(session.counters.errorsNotReported == 191)
+        #expect(session.received(error, at: at(60.999)) == [])
+        #expect(session.received(error, at: at(61)).count == 1)
+    }
+}
+
+extension GPSDSession {
+    /// Takes what fits into 100 ms.
+    fileprivate mutating func received(_ octets: some Sequence<UInt8>, at now: Instant) -> [Action] {
+        var octets = Array(octets)[...]
+        return received(&octets, at: now)
     }
 }

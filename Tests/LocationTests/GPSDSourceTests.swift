@@ -87,8 +87,8 @@ import Testing
         withExtendedLifetime((daemon, held)) {}
     }
 
-    @Test func `who answers with rubbish, or with nothing, does no harm`() throws {
-        let loop = try EventLoop()
+    /// A source, and the end of its connection where a test is gpsd.
+    private static func connected(on loop: EventLoop, _ notes: Notes) throws -> (source: GPSDSource, peer: Int32) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         var address = sockaddr_in()
@@ -101,12 +101,74 @@ import Testing
                 _ = getsockname(listener, $0, &length)
             }
         }
-        listen(listener, 4)
-        let notes = Notes()
+        try #require(listen(listener, 4) == 0)
         let source = GPSDSource(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port), on: loop)
         source.start(notes)
-        defer { source.stop() }
         let peer = accept(listener, nil, nil)
+        try #require(peer >= 0)
+        return (source, peer)
+    }
+
+    private static let position = Array(#"{"class":"TPV","mode":3,"lat":48.2,"lon":16.4,"eph":5}"#.utf8) + [0x0A]
+
+    /// Sends positions until the connection takes no more.
+    private static func fill(_ peer: Int32) {
+        let many = [[UInt8]](repeating: position, count: 200).flatMap { $0 }
+        while send(peer, many, many.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) == many.count {}
+    }
+
+    @Test func `a gpsd that sends without a pause has 64 records handled in 100 ms, and holds nothing up`() throws {
+        var now = at(0)
+        let loop = try EventLoop { now }
+        let notes = Notes()
+        let (source, peer) = try Self.connected(on: loop, notes)
+        defer { source.stop() }
+        defer { close(peer) }
+        // The connection is there; nothing was sent yet.
+        try loop.turn(waits: false)
+        for round in 1...20 {
+            Self.fill(peer)
+            // Another timer is handled in each turn.
+            var isHandled = false
+            let other = loop.makeTimer { _ in isHandled = true }
+            defer { loop.end(other) }
+            loop.set(other, at: now)
+            try loop.turn(waits: false)
+            #expect(isHandled)
+            // Whatever else wants to know what was received, and in the turns that follow.
+            source.drain()
+            for _ in 0..<5 { try loop.turn(waits: false) }
+            #expect(notes.fixes.count == 64 * round)
+            now = now + .milliseconds(100)
+        }
+        #expect(source.counters.pauses == 20)
+        #expect(notes.changes == [.flags(.authorizationRequestInProgress), .flags([])])
+    }
+
+    @Test func `a connection that is reset in a pause has ended, and is not asked again and again`() throws {
+        let now = at(0)
+        let loop = try EventLoop { now }
+        let notes = Notes()
+        let (source, peer) = try Self.connected(on: loop, notes)
+        defer { source.stop() }
+        try loop.turn(waits: false)
+        Self.fill(peer)
+        try loop.turn(waits: false)
+        #expect(source.counters.pauses == 1)
+        // What nobody waits for is sent no more, and the other end is reset (tcp(7), SO_LINGER).
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(peer, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        close(peer)
+        try loop.turn(waits: false)
+        #expect(notes.reasons == ["gpsd is away: it closed the connection"])
+        #expect(notes.fixes.count == 64)
+    }
+
+    @Test func `who answers with rubbish, or with nothing, does no harm`() throws {
+        let loop = try EventLoop()
+        let notes = Notes()
+        let (source, peer) = try Self.connected(on: loop, notes)
+        defer { source.stop() }
         var random = SeededGenerator(state: SeededGenerator.seed)
         for _ in 0..<50 {
             let rubbish = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }

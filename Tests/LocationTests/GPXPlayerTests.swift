@@ -113,4 +113,21 @@ import Testing
             ])
         source.stop()
     }
+
+    @Test func `64 fixes that are due are played in a turn, and T5: a drain plays all`() throws {
+        let hands = Hands()
+        let loop = try EventLoop(clock: { hands.now })
+        let source = GPXSource(try GPXPlan(try Self.file([[(0, 0), (500, 40)]])), on: loop)
+        let notes = Notes()
+        source.start(notes)
+        hands.now = at(5200)
+        var counts: [Int] = []
+        for _ in 0..<2 {
+            try loop.turn(waits: false)
+            counts.append(notes.fixes.count)
+        }
+        source.drain()
+        #expect(counts + [notes.fixes.count] == [65, 129, 201])
+        source.stop()
+    }
 }

@@ -57,6 +57,16 @@ import Testing
         #expect(begun == rests)
     }
 
+    @Test func `no rest follows a turn in which something was left unread, and one may follow the next`() {
+        var rest = Self.rest()
+        rest.refuse()
+        let begun = rest.begin(now: Self.at(200))
+        #expect(!begun)
+        rest.ask(for: .milliseconds(100))
+        let next = rest.begin(now: Self.at(200))
+        #expect(next)
+    }
+
     @Test func `nobody asked, nobody rests`() {
         var rest = Rest()
         rest.waited(from: Self.at(199), to: Self.at(200))

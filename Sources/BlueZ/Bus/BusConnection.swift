@@ -63,7 +63,7 @@ import SystemPackage
             close()
             throw BusFailure(name: "org.freedesktop.DBus.Error.NoMemory", text: "")
         }
-        leftover = loop.makeTimer { [weak self] _ in self?.dispatch() }
+        leftover = loop.makeTimer { [weak self] _ in self?.dispatchSome() }
     }
 
     deinit { close() }
@@ -175,7 +175,19 @@ import SystemPackage
         }
     }
 
-    private func dispatch() {
+    /// Handles as much as a turn of the loop may; the rest follows in the next turn.
+    private func dispatchSome() {
+        dispatch(atMost: EventLoop.recordsPerTurn)
+        guard let connection = unsafe connection else { return }
+        noteLeftover()
+        // After a rest there is more to be read than a turn takes.
+        var descriptor: Int32 = -1
+        if unsafe dbus_connection_get_unix_fd(connection, &descriptor) != 0, BusSocket.unreadBytes(descriptor) > 0 {
+            loop.refuseRest()
+        }
+    }
+
+    private func dispatch(atMost count: Int = .max) {
         // The connection may be closed by whoever handles a message, and is kept until this returns.
         guard let connection = unsafe connection, !isDispatching else { return }
         isDispatching = true
@@ -184,9 +196,11 @@ import SystemPackage
             unsafe dbus_connection_unref(connection)
             isDispatching = false
         }
-        while unsafe self.connection == connection,
+        var left = count
+        while left > 0, unsafe self.connection == connection,
             unsafe dbus_connection_get_dispatch_status(connection) == DBUS_DISPATCH_DATA_REMAINS
         {
+            left -= 1
             _ = unsafe dbus_connection_dispatch(connection)
         }
     }
@@ -196,6 +210,7 @@ import SystemPackage
             unsafe dbus_connection_get_dispatch_status(connection) != DBUS_DISPATCH_COMPLETE
         else { return }
         loop.set(leftover, at: loop.now)
+        loop.refuseRest()
     }
 
     private static let filter: DBusHandleMessageFunction = { _, message, context in
@@ -268,6 +283,6 @@ extension BusConnection {
             if readiness.contains(.hangUp) { flags |= DBUS_WATCH_HANGUP.rawValue }
             if flags != 0 { _ = unsafe dbus_watch_handle(watch, flags) }
         }
-        dispatch()
+        dispatchSome()
     }
 }

@@ -34,7 +34,9 @@ final class RFKillWatcher {
     ///
     /// - Throws: `Errno` of epoll_ctl(2).
     func start() throws(Errno) {
-        watch = try loop.watch(device, for: .read) { [weak self] _ in self?.read() }
+        watch = try loop.watch(device, for: .read) { [weak self] _ in
+            self?.read(atMost: EventLoop.recordsPerTurn)
+        }
     }
 
     /// Ends.
@@ -44,11 +46,13 @@ final class RFKillWatcher {
         changed = nil
     }
 
-    /// Reads what is there.
-    func read() {
+    /// Reads what is there: more than a machine has switches.
+    func read() { read(atMost: 256) }
+
+    private func read(atMost count: Int) {
         var isChanged = false
-        // An event a read. More than these wait for the next turn.
-        for _ in 0..<256 {
+        // One event in each read.
+        for _ in 0..<count {
             var event = [UInt8](repeating: 0, count: 32)
             guard
                 let count = try? unsafe event.withUnsafeMutableBytes({ bytes in try unsafe device.read(into: bytes) }),

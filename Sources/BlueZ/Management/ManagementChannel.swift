@@ -5,8 +5,8 @@ import SystemPackage
 
 /// Who has a ``ManagementChannel``: what it wants to know of it. All calls come on the loop's thread.
 protocol ManagementChannelOwner: AnyObject {
-    /// There is something to receive; all of it is to be received.
-    func drain()
+    /// There is something to receive; ``EventLoop/recordsPerTurn`` of it are to be received.
+    func receive()
 
     /// Time has come to `now`; the session knows already.
     func advance(to now: Instant)
@@ -55,7 +55,8 @@ final class ManagementChannel {
         let rfkill = try? RFKillWatcher(loop: loop, path: path)
         do throws(Errno) {
             try rfkill?.start()
-            watch = try loop.watch(socket.descriptor, for: .read, mayRest: true) { [weak self] _ in self?.owner?.drain()
+            watch = try loop.watch(socket.descriptor, for: .read, mayRest: true) { [weak self] _ in
+                self?.owner?.receive()
             }
         } catch {
             rfkill?.stop()

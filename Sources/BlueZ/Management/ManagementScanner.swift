@@ -78,17 +78,22 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
     }
 
     /// Hands over everything that the kernel has received for this socket.
-    package func drain() {
+    package func drain() { receive(atMost: Self.drainMax) }
+
+    func receive() { receive(atMost: EventLoop.recordsPerTurn) }
+
+    private func receive(atMost count: Int) {
         guard let socket = channel.socket, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
         channel.readSwitches()
         lookForLoss(socket)
-        var left = Self.drainMax
-        while left > 0, channel.socket === socket, receive(socket, atMost: Self.batch) {
+        var left = count
+        while left > 0, channel.socket === socket, receive(socket, atMost: min(left, Self.batch)) {
             left -= Self.batch
             lookForLoss(socket)
         }
+        if left <= 0 { loop.refuseRest() }
         guard channel.socket === socket else { return }
         lookForLoss(socket)
         channel.setTimer()

@@ -80,13 +80,18 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     }
 
     /// Hands over everything that the kernel has received for this scanner's sockets.
-    package func drain() {
+    package func drain() { receive(atMost: Self.drainMax) }
+
+    func receive() { receive(atMost: EventLoop.recordsPerTurn) }
+
+    /// Hands over so much of each socket.
+    private func receive(atMost count: Int) {
         guard let control = channel.socket, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
         channel.readSwitches()
-        drainControl(control)
-        for line in lines where channel.socket === control { drain(line) }
+        receive(control, atMost: count)
+        for line in lines where channel.socket === control { receive(line, upTo: count) }
         if channel.socket === control { channel.perform() }
     }
 
@@ -123,17 +128,15 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     // MARK: Receiving
 
-    private func drainControl(_ control: BluetoothSocket) {
-        var isLost = false
-        for _ in 0..<Self.drainMax {
+    private func receive(_ control: BluetoothSocket, atMost count: Int) {
+        for _ in 0..<count {
             guard channel.socket === control else { return }
             switch control.receive(into: &buffer) {
             case .message(let count, let stamp):
                 received(buffer.span.extracting(0..<count), stamp: stamp, emptyAt: control.emptyAt)
             case .tooLong: counted.malformed &+= 1
             case .nothing:
-                isLost = control.takeDrops() > 0
-                if isLost { channel.session.resynchronize(at: loop.now) }
+                if control.takeDrops() > 0 { channel.session.resynchronize(at: loop.now) }
                 channel.perform()
                 return
             case .failed(let error):
@@ -141,6 +144,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
                 return
             }
         }
+        loop.refuseRest()
     }
 
     private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
@@ -154,13 +158,14 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         }
     }
 
-    private func drain(_ line: HCILine) {
+    private func receive(_ line: HCILine, upTo count: Int) {
         lookForLoss(line)
-        var left = Self.drainMax
-        while left > 0, receive(line, atMost: Self.batch) {
+        var left = count
+        while left > 0, receive(line, atMost: min(left, Self.batch)) {
             left -= Self.batch
             lookForLoss(line)
         }
+        if left <= 0 { loop.refuseRest() }
         if line.watch != nil { lookForLoss(line) }
     }
 
@@ -300,7 +305,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         do throws(Errno) {
             let line = try HCILine(adapter: adapter, options: options)
             line.watch = try loop.watch(line.socket.descriptor, for: .read, mayRest: true) { [weak self] _ in
-                self?.drain()
+                self?.receive()
             }
             lines.append(line)
             lines.sort { $0.adapter < $1.adapter }

@@ -1,0 +1,47 @@
+import BluetoothLE
+import Polling
+
+/// How much of what a source sends is read in 100 ms; the rest stays unread until they are over.
+///
+/// A source that sends without a pause then costs little, and other sources are read on time.
+struct ReadingPace: Sendable {
+    /// How many records are read in a stretch.
+    static let recordsMax = EventLoop.recordsPerTurn
+    /// How many bytes are read in a stretch, about: the buffer that reaches it is still read.
+    static let bytesMax = 128 << 10
+    /// How long a stretch is.
+    static let stretch: Duration = .milliseconds(100)
+    /// A source that has more to read in each stretch for so long is out of order.
+    static let floodMin: Duration = .seconds(10)
+    // Full stretches that are further apart do not belong together.
+    private static let gapMax: Duration = .seconds(1)
+
+    /// How many records may still be read in the present stretch.
+    private(set) var recordsLeft = Self.recordsMax
+    private var bytesLeft = Self.bytesMax
+    private var begin = Instant.earliest
+    // When the first of the full stretches began after which no other came.
+    private var floodBegin: Instant?
+
+    /// When reading continues; `nil` if something may be read now.
+    var end: Instant? { recordsLeft > 0 && bytesLeft > 0 ? nil : begin + Self.stretch }
+
+    /// Begins another stretch if the present one is over.
+    mutating func advance(to now: Instant) {
+        guard now >= begin + Self.stretch else { return }
+        if end == nil || now - begin > Self.gapMax { floodBegin = nil }
+        (begin, recordsLeft, bytesLeft) = (now, Self.recordsMax, Self.bytesMax)
+    }
+
+    /// Counts what was read.
+    ///
+    /// - Returns: whether the source has filled all stretches for ``floodMin``.
+    mutating func take(records: Int, bytes: Int) -> Bool {
+        recordsLeft = max(recordsLeft - records, 0)
+        bytesLeft = max(bytesLeft - bytes, 0)
+        guard end != nil else { return false }
+        let floodBegin = self.floodBegin ?? begin
+        self.floodBegin = floodBegin
+        return begin - floodBegin >= Self.floodMin
+    }
+}
