@@ -76,15 +76,16 @@ package final class BasicAccess {
     func answer(
         _ header: String?, from address: InternetAddress?, _ answer: @escaping () -> HTTPAnswer
     ) -> HTTPAnswer {
-        guard let header, let credentials = BasicCredentials(header) else { return .whole(Self.refusal) }
+        guard let header, let credentials = BasicCredentials(header) else { return .problem(Self.refusal) }
         if let until = remembered[header], loop.now < until { return answer() }
         guard waiting.count < Self.waitingMax,
             waiting.count(where: { $0.address == address }) < Self.waitingPerAddressMax
         else {
             counters.turnedAway += 1
-            var response = HTTPResponse.words(503, "Too many want to be let in.")
-            response.retryAfter = Self.waitingMax
-            return .whole(response)
+            return .problem(
+                HTTPProblem(
+                    503, "too many logins wait already", hint: "try again in \(Self.waitingMax) s",
+                    retryAfter: Self.waitingMax))
         }
         let promise = HTTPPromise()
         number += 1
@@ -117,7 +118,7 @@ package final class BasicAccess {
             for each in [next] + same { each.promise.fulfil(each.answer()) }
         } else {
             counters.refused += 1
-            next.promise.fulfil(.whole(Self.refusal))
+            next.promise.fulfil(.problem(Self.refusal))
         }
         if let timer, !waiting.isEmpty { loop.set(timer, at: now + Self.pause) }
     }
@@ -129,5 +130,7 @@ package final class BasicAccess {
         return matches(credentials.password, known ?? users.dearest) && known != nil
     }
 
-    private static var refusal: HTTPResponse { .words(401, "Who may look has a name and a password here.") }
+    private static let refusal = HTTPProblem(
+        401, "a name and a password are required",
+        hint: "log in with a name of serve.users_file, and its password")
 }

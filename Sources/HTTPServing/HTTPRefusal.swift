@@ -22,38 +22,48 @@ struct HTTPHead {
 
 // What is refused before anybody's handler.
 extension HTTPServerSettings {
-    /// Returns the answer to a head that is refused; `nil` if it is not.
-    func refusal(of head: HTTPHead) -> HTTPResponse? {
+    /// Returns why a head is refused; `nil` if it is not.
+    func refusal(of head: HTTPHead) -> HTTPProblem? {
         let (method, headers) = (head.method, head.headers)
         guard head.isStrict else {
-            return .words(
-                400, "The head of a request has lines that end with CR LF and no white space before a colon (RFC 9112)."
-            )
+            return HTTPProblem(
+                400, "the head of the request is not as RFC 9112 requires",
+                hint: "end its lines with CR LF, and write no white space before a colon")
         }
         guard !head.isQueryLong else {
-            return .words(
-                414,
-                "A query has at most \(cmicrohttpd_query_max) members, and \(cmicrohttpd_query_bytes_max) octets with 64 "
-                    + "for each of them.")
+            return HTTPProblem(
+                414, "the query is too long",
+                hint: "a query has at most \(cmicrohttpd_query_max) members, and \(cmicrohttpd_query_bytes_max) bytes "
+                    + "with 64 for each of them")
         }
-        guard !headers.isTooMany else { return .words(431, "A request has at most 100 headers.") }
+        guard !headers.isTooMany else {
+            return HTTPProblem(431, "the request has too many headers", hint: "send at most 100")
+        }
         let named = headers["host"]
-        guard named.count == 1 else { return .words(400, "A request names the host that it asks, once.") }
+        guard named.count == 1 else {
+            return HTTPProblem(
+                400, "the request has \(named.count) Host headers", hint: "send one, with the name of this server")
+        }
         guard hosts.allows(host: named[0]) else {
-            return .words(
-                421, "Nobody is called so here. Ask by an address or by localhost, or set serve.host_name to the name.")
+            return HTTPProblem(
+                421, "this server does not have the name that the request has",
+                hint: "use its address or localhost, or set serve.host_name to the name")
         }
         for origin in headers["origin"] where !hosts.allows(origin: origin, host: named[0]) {
-            return .words(403, "Pages of others may not ask here.")
+            return HTTPProblem(
+                403, "pages of other servers must not send requests to this one", hint: "open a page of this server")
         }
         guard method == "GET" || method == "HEAD" else {
-            return .words(405, "Only GET and HEAD are answered: nothing can be changed here.")
+            return HTTPProblem(
+                405, "only the methods GET and HEAD are answered", hint: "nothing can be changed through this server")
         }
         let length = headers["content-length"]
         guard length.allSatisfy({ $0 == "0" }), headers["transfer-encoding"].isEmpty else {
-            return .words(413, "A request has no body here.")
+            return HTTPProblem(413, "the request has a body", hint: "send it without a body")
         }
-        guard headers["expect"].isEmpty else { return .words(417, "A request has no body here to continue with.") }
+        guard headers["expect"].isEmpty else {
+            return HTTPProblem(417, "the request has the header Expect", hint: "send it without a body")
+        }
         return nil
     }
 }

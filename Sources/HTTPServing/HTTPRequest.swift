@@ -30,6 +30,8 @@ package enum HTTPAnswer {
     case whole(HTTPResponse)
     /// What comes by and by.
     case stream(HTTPStream)
+    /// Why there is no such answer.
+    case problem(HTTPProblem)
     /// What is not known yet.
     case later(HTTPPromise)
 }
@@ -79,8 +81,8 @@ package struct HTTPResponse: Sendable, Hashable {
         tag = "\"\(String(hash, radix: 16))\""
     }
 
-    /// A sentence in plain words.
-    package static func words(_ status: UInt16, _ text: String) -> HTTPResponse {
+    /// Plain text, with a line feed at its end.
+    package static func text(_ status: UInt16, _ text: String) -> HTTPResponse {
         var response = HTTPResponse(
             status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
         response.hasTag = false

@@ -12,31 +12,33 @@ package import SystemPackage
     private static let roomForComing = 32
 
     /// What it has done.
-    package private(set) var counters = HTTPServerCounters()
+    package internal(set) var counters = HTTPServerCounters()
     /// Who may look; anybody who can connect where absent.
     package var access: BasicAccess?
+    /// What is answered if there is a problem with a request for this path; its status is set afterwards.
+    package var form: (HTTPProblem, _ path: String) -> HTTPResponse = { problem, _ in problem.text }
     /// How many connections there are.
     package var connectionCount: Int { connections.count }
     /// How many of them are streams.
     package var streamCount: Int { connections.values.count { $0.stream != nil } }
 
-    private let loop: EventLoop
-    private let settings: HTTPServerSettings
+    let loop: EventLoop
+    let settings: HTTPServerSettings
     private let handler: (HTTPRequest) -> HTTPAnswer
     // By their places in the library's memory: what these are pointers to is the library's own.
-    private var connections: [UInt: HTTPConnection] = [:]
-    private var daemon: OpaquePointer?
+    var connections: [UInt: HTTPConnection] = [:]
+    private(set) var daemon: OpaquePointer?
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var tick: EventLoop.Timer?
     // Streams that had no turn, in the order in which they asked.
-    private var waiting: [UInt] = []
-    private var piecesLeft = 0
+    var waiting: [UInt] = []
+    var piecesLeft = 0
     // Of the connection that is just being taken on.
     private var latestAddress: InternetAddress?
     private var isRunning = false
     private var isTurnDue = false
-    private var isStopping = false
+    private(set) var isStopping = false
 
     /// Serves at a socket that listens, which it closes when it is stopped.
     ///
@@ -75,7 +77,7 @@ package import SystemPackage
             let isQueryLong = unsafe state.pointee == cmicrohttpd_query_is_long()
             unsafe state.pointee = looked
             return unsafe server.received(
-                connection, HTTPHead(connection, method, url, version, isQueryLong: isQueryLong))
+                connection, url, HTTPHead(connection, method, url, version, isQueryLong: isQueryLong))
         }
         unsafe options.completed = { context, connection, _, _ in
             guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection else { return }
@@ -126,7 +128,8 @@ package import SystemPackage
         // None may be suspended then (microhttpd.h, MHD_suspend_connection).
         for connection in connections.values {
             connection.stream?.end()
-            connection.promise?.fulfil(.whole(.words(503, "The server ends.")))
+            connection.promise?.fulfil(
+                .problem(HTTPProblem(503, "the server is stopping", hint: "try again later")))
         }
         run()
         unsafe self.daemon = nil
@@ -166,7 +169,7 @@ package import SystemPackage
     }
 
     /// Has the library look once more, behind the turn that it is in perhaps.
-    private func takeTurn() {
+    func takeTurn() {
         isTurnDue = true
         if let timer { loop.set(timer, at: loop.now) }
     }
@@ -183,7 +186,7 @@ package import SystemPackage
                 }
             } else if let deadline = entry.deadline, deadline <= now {
                 if let promise = entry.promise {
-                    promise.fulfil(.whole(.words(504, "It took too long; ask for less.")))
+                    promise.fulfil(.problem(HTTPProblem(504, "the answer took too long", hint: "ask for less")))
                     promise.abandoned()
                 } else {
                     drop(connection)
@@ -252,13 +255,15 @@ package import SystemPackage
     // MARK: Requests
 
     /// Called with a request's head: refuses it, or waits for its end.
-    private func received(_ connection: OpaquePointer, _ head: HTTPHead) -> MHD_Result {
+    private func received(
+        _ connection: OpaquePointer, _ url: UnsafePointer<CChar>, _ head: HTTPHead
+    ) -> MHD_Result {
         // The handler may be gone already.
         guard !isStopping else { return .NO }
         guard var refusal = settings.refusal(of: head) else { return .YES }
         // The following bytes can be a body, and are not read as a request.
         refusal.closes = true
-        return unsafe send(refusal, on: connection)
+        return unsafe send(.problem(refusal), to: String(cString: url), on: connection)
     }
 
     /// Called at the end of a request that was not refused.
@@ -274,127 +279,17 @@ package import SystemPackage
                 return .YES
             }
             connections[place]?.promise = nil
-            return unsafe send(answer, on: connection)
+            return unsafe send(answer, to: String(cString: url), on: connection)
         }
         var request = HTTPRequest(path: unsafe String(cString: url))
         request.query = unsafe HTTPFields(connection, .GET_ARGUMENT_KIND).all
         request.ifNoneMatch = headers["if-none-match"].first
         request.lastEventID = headers["last-event-id"].first
-        guard let access else { return unsafe send(handler(request), on: connection) }
+        guard let access else { return unsafe send(handler(request), to: request.path, on: connection) }
         let shown = headers["authorization"]
         let answer = access.answer(shown.count == 1 ? shown[0] : nil, from: connections[place]?.address) {
             [unowned self] in handler(request)
         }
-        return unsafe send(answer, on: connection)
-    }
-
-    // MARK: Answers
-
-    private func send(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
-        switch answer {
-        case .whole(let response):
-            let header = unsafe HTTPFields(connection, .HEADER_KIND)["if-none-match"].first
-            let isKnown = response.hasTag && response.status == 200 && header.map(response.isKnown) ?? false
-            return unsafe send(response, isKnown: isKnown, on: connection)
-        case .stream(let stream): return unsafe send(stream, on: connection)
-        case .later(let promise): return unsafe wait(for: promise, on: connection)
-        }
-    }
-
-    private func wait(for promise: HTTPPromise, on connection: OpaquePointer) -> MHD_Result {
-        let place = UInt(bitPattern: connection)
-        guard promise.answer == nil, var entry = connections[place] else {
-            guard let answer = promise.answer else { return .NO }
-            return unsafe send(answer, on: connection)
-        }
-        entry.promise = promise
-        entry.deadline = loop.now + settings.promiseTime
-        connections[place] = entry
-        // What answers may outlive the server, where another has taken its place.
-        promise.resume = { [weak self, unowned promise] in
-            guard let self, unsafe daemon != nil, connections[place]?.promise === promise else { return }
-            unsafe MHD_resume_connection(connection)
-            takeTurn()
-        }
-        unsafe MHD_suspend_connection(connection)
-        return .YES
-    }
-
-    private func send(_ response: HTTPResponse, isKnown: Bool = false, on connection: OpaquePointer) -> MHD_Result {
-        var body = isKnown ? [] : response.body
-        let count = body.count
-        let made = unsafe body.withUnsafeMutableBytes {
-            unsafe MHD_create_response_from_buffer(count, $0.baseAddress, .RESPMEM_MUST_COPY)
-        }
-        guard let made = unsafe made else { return .NO }
-        defer { unsafe MHD_destroy_response(made) }
-        unsafe HTTPHeaders.add(of: response, to: made)
-        // A request with a length of 0 is answered, but it is unusual.
-        if unsafe response.closes || MHD_lookup_connection_value(connection, .HEADER_KIND, "content-length") != nil {
-            unsafe HTTPHeaders.add("Connection", "close", to: made)
-        }
-        return unsafe queue(
-            made, isKnown ? 304 : response.status, bringsStyle: response.bringsStyle, on: connection)
-    }
-
-    private func send(_ stream: HTTPStream, on connection: OpaquePointer) -> MHD_Result {
-        if streamCount >= settings.streamsMax {
-            // The library does not look at those that wait: somebody else would be turned away for who is gone.
-            for entry in connections.values { entry.stream?.end(ifClosedAt: entry.socket) }
-            takeTurn()
-        }
-        guard connections.values.count(where: { $0.stream?.isOver == false }) < settings.streamsMax else {
-            var response = HTTPResponse.words(503, "Too many look at the events already.")
-            response.retryAfter = 10
-            stream.forget()
-            return unsafe send(response, on: connection)
-        }
-        unsafe stream.connection = connection
-        stream.now = { [unowned loop] in loop.now }
-        let place = UInt(bitPattern: connection)
-        stream.mayGoOn = { [unowned self] in
-            guard piecesLeft > 0 || isStopping else {
-                waiting.append(place)
-                return false
-            }
-            piecesLeft -= 1
-            return true
-        }
-        stream.woken = { [unowned self] in takeTurn() }
-        let context = unsafe Unmanaged.passRetained(stream).toOpaque()
-        let made = unsafe MHD_create_response_from_callback(
-            UInt64.max, 4096,
-            { context, _, buffer, size in
-                guard let context = unsafe context, let buffer = unsafe buffer else { return -1 }
-                return unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()
-                    .take(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
-            }, context,
-            { context in
-                if let context = unsafe context { unsafe Unmanaged<HTTPStream>.fromOpaque(context).release() }
-            })
-        guard let made = unsafe made else {
-            unsafe Unmanaged<HTTPStream>.fromOpaque(context).release()
-            stream.forget()
-            return .NO
-        }
-        defer { unsafe MHD_destroy_response(made) }
-        unsafe HTTPHeaders.add(of: stream, to: made)
-        let result = unsafe queue(made, 200, bringsStyle: stream.bringsStyle, on: connection)
-        if result == .YES, var entry = connections[place] {
-            entry.deadline = nil
-            entry.stream = stream
-            connections[place] = entry
-            counters.streamsMost = max(counters.streamsMost, streamCount)
-        }
-        return result
-    }
-
-    private func queue(
-        _ response: OpaquePointer, _ status: UInt16, bringsStyle: Bool, on connection: OpaquePointer
-    ) -> MHD_Result {
-        unsafe HTTPHeaders.addAlways(to: response, bringsStyle: bringsStyle)
-        counters.answers[status, default: 0] += 1
-        connections[UInt(bitPattern: connection)]?.deadline = loop.now + settings.requestTime
-        return unsafe MHD_queue_response(connection, UInt32(status), response)
+        return unsafe send(answer, to: request.path, on: connection)
     }
 }

@@ -21,19 +21,17 @@ enum EventPage {
     static func open(_ request: HTTPRequest, directory: FilePath, _ counts: LineCounts) -> HTTPAnswer {
         var place = 0
         let limit: Int
-        do throws(PageBounds.Mistake) {
+        do throws(HTTPProblem) {
             if let text = request["after"] {
                 guard let number = EventStream.sequence(text, of: counts.gateway) else {
-                    throw PageBounds.Mistake(
-                        words:
-                            "after is \(text.prefix(200)); expected \(EventStream.stem(counts.gateway)): and the number of a line"
-                    )
+                    throw PageBounds.wrong(
+                        "after", text, "expected \(EventStream.stem(counts.gateway)): and the number of a line")
                 }
                 place = number
             }
             limit = try PageBounds.limit(request)
         } catch {
-            return .whole(.words(400, PlainText.safe(error.words)))
+            return .problem(error)
         }
         let (gateway, lastNumber) = (EventStream.stem(counts.gateway), counts.sequence)
         let types = EventStream.types(request)

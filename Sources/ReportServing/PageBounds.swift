@@ -20,12 +20,12 @@ struct PageBounds: Sendable {
 
     /// What `request` asks for of the lines of a report.
     ///
-    /// - Throws: ``Mistake`` where `limit` or `after` is none.
-    init(_ request: HTTPRequest) throws(Mistake) {
+    /// - Throws: ``HTTPProblem`` if `limit` or `after` is wrong.
+    init(_ request: HTTPRequest) throws(HTTPProblem) {
         limit = try Self.limit(request)
         guard let text = request["after"] else { return }
         guard let place = LinePlace(text) else {
-            throw Mistake(words: "after is \(text.prefix(40)); expected what `next` of the page before has")
+            throw Self.wrong("after", text, "expected what `next` of the page before has")
         }
         after = place
     }
@@ -37,21 +37,20 @@ struct PageBounds: Sendable {
     ///   - most: how many may be asked for.
     ///   - usual: how many are told where nobody says.
     /// - Returns: the number.
-    /// - Throws: ``Mistake`` where `limit` is none.
+    /// - Throws: ``HTTPProblem`` if `limit` is wrong.
     static func limit(
         _ request: HTTPRequest, most: Int = limitMost, usual: Int = limitUsual
-    ) throws(Mistake) -> Int {
+    ) throws(HTTPProblem) -> Int {
         guard let text = request["limit"] else { return usual }
         guard let number = Int(text), (1...most).contains(number) else {
-            throw Mistake(words: "limit is \(text.prefix(40)); expected a number from 1 to \(most)")
+            throw wrong("limit", text, "expected a number from 1 to \(most)")
         }
         return number
     }
 
-    /// Why a query can't be answered.
-    struct Mistake: Error, Hashable {
-        /// What is wrong, and what is expected.
-        var words: String
+    /// Returns the problem of a parameter with a wrong value.
+    static func wrong(_ name: String, _ value: String, _ expected: String) -> HTTPProblem {
+        HTTPProblem(400, "\(name) is \(ReportQuery.short(value))", hint: expected)
     }
 
     /// The address of the page behind `place`: the same query, and that.

@@ -64,7 +64,7 @@ final class ReportJob {
             timer = loop.makeTimer { [unowned self] _ in look() }
             if let timer { loop.set(timer, at: loop.now + Self.timeMax) }
         } catch {
-            fail(500, "\(program) can't be started: \(error)")
+            fail(HTTPProblem(500, "\(program) can't be started: \(error)", hint: "install the package again"))
             end()
         }
     }
@@ -172,15 +172,22 @@ final class ReportJob {
         let ending = code == 0 ? form.end() : []
         if form.isStale {
             return fail(
-                409, "The files have changed since the page before this one was made: begin again without after.")
+                HTTPProblem(
+                    409, "the files have changed since the page before this one was made",
+                    hint: "start again without after"))
         }
         if let stream {
             if code == 0 { made += ending }
             return stream.finish(isWhole: code == 0)
         }
         guard code == 0 else {
-            if isTooLong { return fail(504, "It took too long; ask for less (from, to).") }
-            return fail(Self.status(code), String(decoding: words, as: UTF8.self))
+            if isTooLong {
+                return fail(
+                    HTTPProblem(
+                        504, "the report was not ready after \(Self.timeMax.components.seconds) s",
+                        hint: "ask for a shorter time: from, to"))
+            }
+            return fail(Self.problem(code, String(decoding: words, as: UTF8.self)))
         }
         var response = HTTPResponse(contentType: order.contentType, body: made + ending)
         response.fileName = order.fileName
@@ -195,26 +202,36 @@ final class ReportJob {
         over()
     }
 
-    /// What an exit code (sysexits.h) is for whoever asked: his mistake, or what is not there.
-    private static func status(_ code: Int32) -> UInt16 {
-        switch code {
-        case 64: 400
-        case 65: 404
-        case 66, 69: 503
-        default: 500
+    /// What a command's exit code (sysexits.h) and the last line that it wrote are for the client: an error, and after `; `
+    /// or `: ` what to do.
+    ///
+    /// Remarks come before that line, and how to call the command after it.
+    static func problem(_ code: Int32, _ words: String) -> HTTPProblem {
+        let (status, usual): (UInt16, String) =
+            switch code {
+            case 64: (400, "change the query")
+            case 65: (404, "/visits and /gateways show what the files have")
+            case 66, 69: (503, "try again later")
+            default: (500, "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine")
+            }
+        // EX_CONFIG: each line is an error in the configuration.
+        if code == 78 { return HTTPProblem(status, "the configuration has errors", hint: usual) }
+        let lines = words.split(separator: "\n").filter { line in
+            !["Usage: ", "Help: ", "  See '"].contains { line.hasPrefix($0) }
         }
+        var line = lines.last ?? "the report was not made (exit status \(code))"
+        for prefix in ["beacon-gateway: ", "Error: "] where line.hasPrefix(prefix) {
+            line = line.dropFirst(prefix.count)
+        }
+        for name in ReportQuery.occupancy where line.hasPrefix("--\(name) ") { line = line.dropFirst(2) }
+        guard let end = line.firstRange(of: "; ") ?? line.firstRange(of: ": ") else {
+            return HTTPProblem(status, String(line), hint: usual)
+        }
+        return HTTPProblem(status, String(line[..<end.lowerBound]), hint: String(line[end.upperBound...]))
     }
 
-    private func fail(_ status: UInt16, _ words: String) {
-        let text = words.hasPrefix("beacon-gateway: ") ? String(words.dropFirst("beacon-gateway: ".count)) : words
-        guard let page = order.failurePage else {
-            promise.fulfil(.whole(.words(status, text.last == "\n" ? String(text.dropLast()) : text)))
-            return
-        }
-        var form = ReportForm(.text(title: page.title, top: page.top))
-        let body = form.take(Array(text.utf8)) + form.end()
-        var response = HTTPResponse(status: status, contentType: PageFrame.contentType, body: body)
-        response.hasTag = false
-        promise.fulfil(.whole(response))
+    private func fail(_ problem: HTTPProblem) {
+        guard let page = order.failurePage else { return promise.fulfil(.problem(problem)) }
+        promise.fulfil(.whole(ProblemForm.page(problem, title: page.title, top: page.top)))
     }
 }

@@ -6,12 +6,8 @@ import OperatorMessages
 
 /// Which command tells what is asked for by a path and its query.
 struct ReportOrders {
-    // What the commands take, by the names that queries have for it; whatever else stands there is not looked at.
-    private static let visits = ["from", "to", "condition", "beacon"]
-    private static let occupancy = visits + ["every", "by"]
     // A page without a range has the days that people look at; the files may hold years.
     private static let pageDays: Int64 = 7
-    private static let explanations = "/explain/"
     // A page lists fewer than a program takes.
     private static let rowsMost = 2000
     private static let rowsUsual = 500
@@ -21,19 +17,37 @@ struct ReportOrders {
     /// How dates are told.
     let time: VisitsTime
 
-    /// What tells what `request` asks for; `nil` where no command does.
+    /// The request with dates as they were meant.
+    func meant(_ request: HTTPRequest) -> HTTPRequest {
+        var meant = request
+        meant.query = request.query.map { HTTPRequest.Member(key: $0.key, value: Self.value($0)) }
+        return meant
+    }
+
+    /// The page that shows a problem of `request`, with the form to change the query; `nil` if the path has no form.
+    func page(_ problem: HTTPProblem, of request: HTTPRequest) -> HTTPResponse? {
+        let (title, names): (String, [String])
+        switch request.path {
+        case "/visits": (title, names) = ("Visits", ReportQuery.visits)
+        case "/occupancy": (title, names) = ("Occupancy", ReportQuery.occupancy)
+        default: return nil
+        }
+        let query = request.query.filter { names.contains($0.key) }
+        return ProblemForm.page(
+            problem, title: title, top: Self.top(String(request.path.dropFirst()), names, query))
+    }
+
+    /// What tells what `request`, whose query is checked, asks for; `nil` if no command does.
     ///
-    /// - Throws: ``PageBounds/Mistake`` where it asks for a page that can't be.
-    func order(_ original: HTTPRequest, now: WallDate) throws(PageBounds.Mistake) -> ReportJob.Order? {
-        var request = original
-        request.query = original.query.map { HTTPRequest.Member(key: $0.key, value: Self.value($0)) }
+    /// - Throws: ``HTTPProblem`` if it asks for a page that can't be.
+    func order(_ request: HTTPRequest, now: WallDate) throws(HTTPProblem) -> ReportJob.Order? {
         switch request.path {
         case "/visits":
-            return page("Visits", "visits", Self.visits, request, now, try Self.rows(request))
-        case "/occupancy": return page("Occupancy", "occupancy", Self.occupancy, request, now, [])
+            return page("Visits", "visits", ReportQuery.visits, request, now, try Self.rows(request))
+        case "/occupancy": return page("Occupancy", "occupancy", ReportQuery.occupancy, request, now, [])
         case "/api/v1/visits":
-            return data("visits", Self.visits, request, pages: try PageBounds(request))
-        case "/api/v1/occupancy": return data("occupancy", Self.occupancy, request, pages: nil)
+            return data("visits", ReportQuery.visits, request, pages: try PageBounds(request))
+        case "/api/v1/occupancy": return data("occupancy", ReportQuery.occupancy, request, pages: nil)
         case "/api/v1/status":
             return ReportJob.Order(
                 arguments: ["status", "--json", "--config=\(configuration)"], kind: .asIs,
@@ -43,11 +57,11 @@ struct ReportOrders {
     }
 
     /// What a page of a list is asked for by: how many rows, behind how many, and what its links begin with.
-    private static func rows(_ request: HTTPRequest) throws(PageBounds.Mistake) -> [String] {
+    private static func rows(_ request: HTTPRequest) throws(HTTPProblem) -> [String] {
         let limit = try PageBounds.limit(request, most: rowsMost, usual: rowsUsual)
         guard let text = request["after"] else { return ["--limit=\(limit)"] }
         guard let after = Int(text), (0...1 << 40).contains(after) else {
-            throw PageBounds.Mistake(words: "after is \(text.prefix(40)); expected how many visits stand before")
+            throw PageBounds.wrong("after", text, "expected how many visits are before the page")
         }
         return ["--limit=\(limit)", "--after=\(after)"]
     }
@@ -80,7 +94,8 @@ struct ReportOrders {
             .map { "\(PageBounds.encoded($0.key))=\(PageBounds.encoded($0.value))&" }.joined()
         return ReportJob.Order(
             arguments: [command, "--html=-", "--config=\(configuration)"]
-                + (command == "visits" ? ["--explanations=\(Self.explanations)", "--pages=/visits?\(same)"] : [])
+                + (command == "visits"
+                    ? ["--explanations=\(ReportQuery.explanations)", "--pages=/visits?\(same)"] : [])
                 + rows + options(names, query),
             kind: .page(top: top), contentType: PageFrame.contentType,
             failurePage: (title, top))
@@ -93,10 +108,9 @@ struct ReportOrders {
                 arguments: ["explain", "--json", "--config=\(configuration)", "--", event], kind: .asIs,
                 contentType: "application/json")
         }
-        let prefix = Self.explanations
-        guard request.path.hasPrefix(prefix), let number = Int(request.path.dropFirst(prefix.count)), number > 0,
-            request.path == "\(prefix)\(number)"
-        else { return nil }
+        let prefix = ReportQuery.explanations
+        guard request.path.hasPrefix(prefix) else { return nil }
+        let number = request.path.dropFirst(prefix.count)
         let title = "Line \(number)"
         return ReportJob.Order(
             arguments: ["explain", "--config=\(configuration)", "--", "\(number)"],

@@ -37,9 +37,8 @@ final class ReportRunner {
         waiting.removeAll { $0.isAbandoned }
         guard waiting.count < Self.waitingMax else {
             counters.refused += 1
-            var response = HTTPResponse.words(503, "Too many reports are being made already.")
-            response.retryAfter = 5
-            return .whole(response)
+            return .problem(
+                HTTPProblem(503, "too many reports are being made already", hint: "try again in 5 s", retryAfter: 5))
         }
         let job = ReportJob(order, on: loop)
         waiting.append(job)

@@ -93,6 +93,7 @@ final class ReportServer {
     ) throws(Errno) {
         let next = try HTTPServer(listener, settings, on: loop) { [unowned self] in answer($0) }
         next.access = access
+        next.form = { ProblemForm.response($0, path: $1) }
         if let server {
             server.stop()
             next.takeOver(server.counters)
@@ -112,7 +113,17 @@ final class ReportServer {
         contentType: "text/javascript; charset=utf-8", body: Array(PageResources.script.utf8))
     private static let icon = HTTPResponse(contentType: "image/svg+xml", body: Array(PageResources.icon.utf8))
 
-    private func answer(_ request: HTTPRequest) -> HTTPAnswer {
+    private func answer(_ original: HTTPRequest) -> HTTPAnswer {
+        let request = orders.meant(original)
+        do throws(HTTPProblem) {
+            return try checkedAnswer(request)
+        } catch {
+            return orders.page(error, of: request).map { .whole($0) } ?? .problem(error)
+        }
+    }
+
+    private func checkedAnswer(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
+        try ReportQuery(time: orders.time, hasGroups: !directory.groups.isEmpty).check(request)
         switch request.path {
         case "/style.css":
             return .whole(Self.style)
@@ -122,27 +133,25 @@ final class ReportServer {
             return .whole(Self.icon)
         case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events",
             "/api/v1/changes":
-            return held(request)
+            return try held(request)
         default:
-            do throws(PageBounds.Mistake) {
-                if let order = try orders.order(request, now: wall()) { return runner.answer(order) }
-            } catch {
-                return .whole(.words(400, PlainText.safe(error.words)))
+            guard let order = try orders.order(request, now: wall()) else {
+                throw HTTPProblem(404, "there is nothing at \(request.path)", hint: "pages start at /")
             }
-            return .whole(
-                .words(404, "There is nothing here. The pages begin at /, the interfaces are below /api/v1/."))
+            return runner.answer(order)
         }
     }
 
     /// What is told of what is held in memory.
-    private func held(_ request: HTTPRequest) -> HTTPAnswer {
+    private func held(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
         guard following.isCurrent else {
-            var response = HTTPResponse.words(
+            throw HTTPProblem(
                 503,
                 following.trouble
-                    ?? "The event files are still being read: up to line \(following.state.counts.sequence) so far.")
-            response.retryAfter = 1
-            return .whole(response)
+                    ?? "the event files are still being read: up to line \(following.state.counts.sequence) so far",
+                hint: following.trouble == nil
+                    ? "try again in a second" : "check that the folder is there and that the server can read it",
+                retryAfter: 1)
         }
         if request.path == "/api/v1/events" {
             // Whoever names how many wants an answer that ends.

@@ -89,7 +89,7 @@ import Testing
         var settings = HTTPServerSettings()
         settings.streamsMax = 2
         let world = try ServerWorld(settings)
-        world.answer = { $0.path == "/events" ? .stream(Source().stream()) : .whole(.words(200, "here")) }
+        world.answer = { $0.path == "/events" ? .stream(Source().stream()) : .whole(.text(200, "here")) }
         let clients = try (0..<3).map { _ in try Client(world.port) }
         for client in clients { try client.send(Self.head) }
         try await world.turn(until: "one is refused") { world.server.counters.answers[503] == 1 }

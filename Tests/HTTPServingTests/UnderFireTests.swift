@@ -10,7 +10,7 @@ import Testing
         let world = try ServerWorld()
         var pieces = 0
         world.answer = { request in
-            guard request.path == "/events" else { return .whole(.words(200, "here")) }
+            guard request.path == "/events" else { return .whole(.text(200, "here")) }
             return .stream(
                 HTTPStream { octets in
                     pieces += 1

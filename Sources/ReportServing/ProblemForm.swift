@@ -1,0 +1,51 @@
+import CommandSupport
+import HTTPServing
+import JSON
+import OperatorMessages
+
+/// How problems are shown: as JSON below `/api/`, as text to Prometheus, else as a page.
+enum ProblemForm {
+    /// Returns the answer to a request for `path`.
+    static func response(_ problem: HTTPProblem, path: String) -> HTTPResponse {
+        if path.hasPrefix("/api/") { return json(problem) }
+        return path == "/metrics" ? problem.text : page(problem)
+    }
+
+    /// Returns `{"error":…,"hint":…}`.
+    static func json(_ problem: HTTPProblem) -> HTTPResponse {
+        let body = LinePayload.line { json in
+            json.write("error", problem.error)
+            json.write("hint", problem.hint)
+        }
+        return response(problem, "application/json", body)
+    }
+
+    /// Returns a page.
+    ///
+    /// - Parameters:
+    ///   - problem: what it shows.
+    ///   - title: its title; `nil`: the status.
+    ///   - top: HTML before the problem, such as a form in which the query can be changed.
+    /// - Returns: the page, as an answer with the status of `problem`.
+    static func page(_ problem: HTTPProblem, title: String? = nil, top: String = "") -> HTTPResponse {
+        let body = """
+            \(top)
+            <p role="alert"><strong>\(sentence(problem.error))</strong></p>
+            <p>\(sentence(problem.hint))</p>
+
+            """
+        return response(
+            problem, PageFrame.contentType, PageFrame.page(title ?? "Error \(problem.status)", body))
+    }
+
+    private static func response(_ problem: HTTPProblem, _ type: String, _ body: [UInt8]) -> HTTPResponse {
+        var response = HTTPResponse(status: problem.status, contentType: type, body: body)
+        response.hasTag = false
+        return response
+    }
+
+    /// Text with a capital letter and a period, for HTML.
+    private static func sentence(_ text: String) -> String {
+        PlainText.html(PlainText.safe("\(text.prefix(1).uppercased())\(text.dropFirst())."))
+    }
+}

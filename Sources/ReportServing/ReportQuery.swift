@@ -1,0 +1,148 @@
+import EventLog
+import EventReports
+import GatewayConfiguration
+import HTTPServing
+import OperatorMessages
+
+/// Which parameters the paths have, and what is checked of their values before anything is read: nothing in a query is
+/// ignored.
+struct ReportQuery {
+    /// The parameters of the commands that make reports.
+    static let visits = ["from", "to", "condition", "beacon"]
+    /// Those of occupancy.
+    static let occupancy = visits + ["every", "by"]
+    /// Before the number of a line.
+    static let explanations = "/explain/"
+
+    static let parameters: [String: [String]] = [
+        "/": [], "/gateways": [], "/metrics": [], "/style.css": [], "/live.js": [], "/icon.svg": [], "/favicon.ico": [],
+        "/visits": visits + ["limit", "after"], "/occupancy": occupancy, "/api/v1/present": [],
+        "/api/v1/visits": visits + ["format", "limit", "after"], "/api/v1/occupancy": occupancy + ["format"],
+        "/api/v1/explain": ["event"], "/api/v1/status": [], "/api/v1/gateways": [], "/api/v1/changes": [],
+        "/api/v1/events": ["types", "lastEventID", "limit", "after"],
+    ]
+    // The fields of forms, which are sent empty if nothing is written into them.
+    private static let fields = occupancy
+
+    /// In which zone dates are read.
+    let time: VisitsTime
+    /// Whether a named beacon has a group.
+    let hasGroups: Bool
+
+    /// The names of the parameters of `path`; `nil` if there is nothing at `path`.
+    static func parameters(of path: String) -> [String]? {
+        if let names = parameters[path] { return names }
+        guard let number = Int(path.dropFirst(explanations.count)), number > 0, path == "\(explanations)\(number)"
+        else { return nil }
+        return []
+    }
+
+    /// What to write instead of a wrong parameter of `path`.
+    static func hint(_ path: String) -> String {
+        let names = parameters(of: path) ?? []
+        guard let last = names.last else { return "\(path) has no parameters" }
+        let others = names.dropLast().joined(separator: ", ")
+        return others.isEmpty ? "the only parameter is \(last)" : "the parameters are \(others) and \(last)"
+    }
+
+    /// Checks a query.
+    ///
+    /// - Throws: ``HTTPProblem`` with status 404 if there is nothing at the path, and 400 with the first wrong parameter.
+    func check(_ request: HTTPRequest) throws(HTTPProblem) {
+        guard let names = Self.parameters(of: request.path) else {
+            throw HTTPProblem(
+                404, "there is nothing at \(Self.short(request.path))",
+                hint: "pages start at /, and answers for programs at /api/v1/present")
+        }
+        var values: [String: String] = [:]
+        for member in request.query {
+            guard names.contains(member.key) else {
+                throw HTTPProblem(
+                    400, "\(Self.short(member.key)) is not a parameter of \(request.path)",
+                    hint: Self.hint(request.path))
+            }
+            guard values.updateValue(member.value, forKey: member.key) == nil else {
+                throw HTTPProblem(400, "\(member.key) is given more than once", hint: "write it once")
+            }
+            guard !member.value.isEmpty || !Self.fields.contains(member.key) else { continue }
+            try check(member)
+        }
+        if values["limit"] != nil || values["after"] != nil {
+            // The other answers of these paths are whole.
+            if values["format"] == "csv" {
+                throw HTTPProblem(
+                    400, "limit and after are for pages of JSON", hint: "leave them out: CSV is always whole")
+            }
+            if values["lastEventID"] != nil {
+                throw HTTPProblem(
+                    400, "limit and after are for pages, and lastEventID is for the stream",
+                    hint: "write after=GATEWAY:NUMBER")
+            }
+        }
+        try checkRange(values["from"] ?? "", values["to"] ?? "")
+        if request.path == "/api/v1/explain", values["event"] == nil {
+            throw HTTPProblem(
+                400, "event is missing",
+                hint: "write event=17 for line 17, or event=NAME for the last event of a condition or beacon")
+        }
+    }
+
+    /// Checks a value on its own. Those of `limit` and `after` are checked where they are used, with the bounds there; whether
+    /// the files have a condition, a beacon or an event is known to the command.
+    private func check(_ member: HTTPRequest.Member) throws(HTTPProblem) {
+        let expected: String
+        switch member.key {
+        case "from", "to":
+            do throws(GivenDate.Invalid) {
+                _ = try GivenDate(member.value, in: time)
+                return
+            } catch {
+                expected = "\(error)"
+            }
+        case "every":
+            if let duration = try? Duration(setting: member.value), OccupancyOptions.lengths.contains(duration),
+                duration.components.attoseconds == 0
+            {
+                return
+            }
+            expected = "expected whole seconds from 1m to 1d, such as 15m or 1h"
+        case "by":
+            let division = OccupancyOptions.Division(rawValue: member.value)
+            if division == .group, !hasGroups {
+                throw HTTPProblem(
+                    400, "by is group, and no beacon of the configuration has a group", hint: "give beacons a group")
+            }
+            if let division, division != .all { return }
+            expected = "expected condition, group or gateway"
+        case "format":
+            if member.value == "csv" || member.value == "json" { return }
+            expected = "expected csv or json"
+        case "types":
+            let types = LineParser.Kind.allCases.map { "\($0)" }
+            guard
+                let wrong = member.value.split(separator: ",", omittingEmptySubsequences: false).first(where: {
+                    !types.contains(String($0))
+                })
+            else { return }
+            throw HTTPProblem(
+                400, "types has \(Self.short(String(wrong)))",
+                hint: "expected some of \(types.joined(separator: ",")), with commas between them")
+        case "event":
+            if !member.value.isEmpty { return }
+            expected = "write the number of a line, or a condition or beacon"
+        default: return
+        }
+        throw HTTPProblem(400, "\(member.key) is \(Self.short(member.value))", hint: expected)
+    }
+
+    private func checkRange(_ from: String, _ to: String) throws(HTTPProblem) {
+        guard let begin = try? GivenDate(from, in: time), let end = try? GivenDate(to, in: time),
+            begin.date(.first) >= end.date(.second)
+        else { return }
+        throw HTTPProblem(
+            400, "from is \(from), which is not before to, \(to)", hint: "exchange them, or give a later to")
+    }
+
+    /// A text of the client as errors have it.
+    static func short(_ text: String) -> String { text.isEmpty ? "empty" : PlainText.safe(String(text.prefix(80))) }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import ProgramSupport
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+@testable import ReportServing
+
+/// What is wrong with a request, as a page, as JSON and as text.
+@Suite struct QueryTests {
+    private static func json(_ error: String, _ hint: String) -> String {
+        "{\"error\":\"\(error)\",\"hint\":\"\(hint)\"}\n"
+    }
+
+    private static let stays = "from, to, condition, beacon"
+
+    @Test(arguments: [
+        (
+            "visits?group=office", 400, "group is not a parameter of /api/v1/visits",
+            "the parameters are \(stays), format, limit and after"
+        ),
+        (
+            "occupancy?limit=3", 400, "limit is not a parameter of /api/v1/occupancy",
+            "the parameters are \(stays), every, by and format"
+        ),
+        ("present?x", 400, "x is not a parameter of /api/v1/present", "/api/v1/present has no parameters"),
+        ("explain?line=3", 400, "line is not a parameter of /api/v1/explain", "the only parameter is event"),
+        (
+            "visits?=1", 400, "empty is not a parameter of /api/v1/visits",
+            "the parameters are \(stays), format, limit and after"
+        ),
+        ("visits?from=2026-11-21&from=2026-11-22", 400, "from is given more than once", "write it once"),
+        (
+            "visits?from=yesterday", 400, "from is yesterday",
+            "expected a date such as 2026-11-21 or 2026-11-21T09:00, with an offset from UTC (+01:00) if needed"
+        ),
+        (
+            "visits?to=2026-11-21&from=2026-11-22", 400, "from is 2026-11-22, which is not before to, 2026-11-21",
+            "exchange them, or give a later to"
+        ),
+        ("visits?format=xml", 400, "format is xml", "expected csv or json"),
+        (
+            "visits?format=csv&limit=10", 400, "limit and after are for pages of JSON",
+            "leave them out: CSV is always whole"
+        ),
+        ("occupancy?every=3", 400, "every is 3", "expected whole seconds from 1m to 1d, such as 15m or 1h"),
+        ("occupancy?every=1500ms", 400, "every is 1500ms", "expected whole seconds from 1m to 1d, such as 15m or 1h"),
+        ("occupancy?by=all", 400, "by is all", "expected condition, group or gateway"),
+        (
+            "occupancy?by=group", 400, "by is group, and no beacon of the configuration has a group",
+            "give beacons a group"
+        ),
+        (
+            "events?types=visit,stay", 400, "types has stay",
+            "expected some of event,visit,condition,adapter,clock,gateway,ranging,evidence,erased, with commas between them"
+        ),
+        (
+            "events?limit=1&lastEventID=g:1", 400, "limit and after are for pages, and lastEventID is for the stream",
+            "write after=GATEWAY:NUMBER"
+        ),
+        (
+            "explain", 400, "event is missing",
+            "write event=17 for line 17, or event=NAME for the last event of a condition or beacon"
+        ),
+        ("explain?event=", 400, "event is empty", "write the number of a line, or a condition or beacon"),
+        (
+            "explain?event=999", 404, "no line has the number 999 in FOLDER",
+            "/visits and /gateways show what the files have"
+        ),
+        ("visits?condition=stafff", 404, "no line names the condition “stafff”", "is “staff” meant?"),
+        ("status", 503, "no gateway answers at FOLDER/none.sock", "start one with `beacon-gateway run`"),
+        (
+            "sightings", 404, "there is nothing at /api/v1/sightings",
+            "pages start at /, and answers for programs at /api/v1/present"
+        ),
+    ])
+    func `the interface answers with the error and a hint as JSON`(
+        _ query: String, _ status: Int, _ error: String, _ hint: String
+    ) async throws {
+        let world = try Self.world()
+        let answer = try await world.get("/api/v1/\(query)")
+        let folder = world.scratch.url.path
+        #expect(answer.head.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+        #expect(answer.head.contains("Content-Type: application/json\r\n") && !answer.head.contains("ETag"))
+        #expect(answer.body == Self.json(error, hint).replacing("FOLDER", with: folder))
+    }
+
+    /// A folder whose gateway does not run.
+    private static func world() throws -> ServedWorld {
+        let world = try ReportsTests.world()
+        _ = try world.scratch.write(
+            "gateway.yaml",
+            """
+            conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
+            output: {directory: \(world.scratch.url.path), status_socket: \(world.scratch.path("none.sock"))}
+
+            """)
+        return world
+    }
+
+    @Test func `every path answers an unknown parameter with its own, in its own form`() async throws {
+        let world = try ReportsTests.world()
+        for (path, names) in ReportQuery.parameters.merging(["/explain/3": []], uniquingKeysWith: { $1 }) {
+            let answer = try await world.get("\(path)?colour=red")
+            #expect(answer.head.hasPrefix("HTTP/1.1 400 "), "\(path): \(answer)")
+            #expect(answer.body.localizedCaseInsensitiveContains("colour is not a parameter of \(path)"), "\(path)")
+            #expect(names.allSatisfy { answer.body.contains($0) }, "\(path): \(answer.body)")
+            let type = path.hasPrefix("/api/") ? "application/json" : path == "/metrics" ? "text/plain" : "text/html"
+            #expect(answer.head.contains("Content-Type: \(type)"), "\(path): \(answer.head)")
+        }
+    }
+
+    @Test func `a page shows the error and the hint, and its form has what was written`() async throws {
+        let world = try ReportsTests.world()
+        for (path, error, hint) in [
+            ("/occupancy?every=3&by=%3Cb%3E", "Every is 3.", "Expected whole seconds from 1m to 1d"),
+            ("/visits?from=2026-02-30", "From is 2026-02-30.", "2026-02 has 28 days."),
+            ("/visits?condition=%3Cb%3Ex", "No line names the condition “&lt;b&gt;x”.", "&lt;b&gt;&amp;"),
+            ("/nothing?%3Cb%3E", "There is nothing at /nothing.", "Pages start at /"),
+            ("/gateways?%3Cb%3E", "&lt;b&gt; is not a parameter of /gateways.", "/gateways has no parameters."),
+        ] {
+            let page = try await world.get(path)
+            #expect(page.head.contains("Content-Type: text/html"), "\(path): \(page.head)")
+            #expect(page.body.contains("<strong>\(error)") && page.body.contains(hint), "\(path): \(page.body)")
+            #expect(!page.body.contains("<b>") && page.body.contains("<nav"), "\(path): \(page.body)")
+            let hasForm = path.hasPrefix("/visits") || path.hasPrefix("/occupancy")
+            #expect(page.body.contains("<form") == hasForm, "\(path)")
+        }
+        let page = try await world.get("/visits?from=2026-02-30&to=&limit=7").body
+        #expect(page.contains("name=\"from\" value=\"2026-02-30\""))
+    }
+
+    @Test func `a form that was sent with empty fields, and dates with a plus, are as without`() async throws {
+        let world = try ReportsTests.world()
+        let page = try await world.get("/visits?from=2026-11-21&to=&condition=&beacon=")
+        #expect(page.head.hasPrefix("HTTP/1.1 200 "))
+        #expect(try await world.get("/?").head.hasPrefix("HTTP/1.1 200 "))
+        let visits = try await world.get("/api/v1/visits?from=2026-11-21T01:00+01:00&format=json")
+        #expect(visits.head.hasPrefix("HTTP/1.1 200 "), "\(visits)")
+    }
+
+    @Test func `what is refused before it is read has the form of its path too`() async throws {
+        let world = try ReportsTests.world()
+        _ = try await world.get("/api/v1/present")
+        for (path, text) in [
+            (
+                "/api/v1/present",
+                Self.json("only the methods GET and HEAD are answered", "nothing can be changed through this server")
+            ),
+            ("/", "<strong>Only the methods GET and HEAD are answered.</strong>"),
+            ("/metrics", "only the methods GET and HEAD are answered\nnothing can be changed through this server\n"),
+        ] {
+            let peer = try Peer(world.port)
+            peer.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try await world.turn(until: "it is refused") { peer.isAnswered }
+            #expect(peer.text.hasPrefix("HTTP/1.1 405 ") && peer.text.contains(text), "\(path): \(peer.text)")
+            #expect(peer.text.contains("Allow: GET, HEAD\r\n"))
+        }
+    }
+
+    /// What the program prints for people at a terminal has no part in an answer.
+    @Test func `no value of a parameter brings how a command is called`() async throws {
+        let world = try ReportsTests.world()
+        let values = ["", "--help", "-h", "x", "\"", "; ", "1/1"]
+        for path in ["/visits", "/occupancy", "/api/v1/visits", "/api/v1/occupancy", "/api/v1/explain"] {
+            for name in ReportQuery.parameters[path] ?? [] {
+                for value in values {
+                    let peer = try world.open("\(path)?\(name)=\(PageBounds.encoded(value))")
+                    try await world.turn(until: "it is answered") {
+                        peer.read()
+                        return peer.isAtEndOfChunks || peer.isAnswered
+                    }
+                    #expect(["200", "400", "404"].contains(peer.text.dropFirst(9).prefix(3)), "\(peer.text)")
+                    for word in ["Usage", "USAGE", "OPTIONS", "Error: ", "--\(name)"] {
+                        #expect(!peer.text.contains(word), "\(path)?\(name)=\(value): \(peer.text)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            64,
+            "Error: --by is x; expected condition\nUsage: beacon-gateway occupancy\n  See 'beacon-gateway occupancy --help'\n",
+            400, "by is x", "expected condition"
+        ),
+        (65, "--beacon Ad matches Ada\nno line names “Ada”: none\n", 404, "no line names “Ada”", "none"),
+        (
+            65, "nothing is known of the time from 1999-01-01 00:00:00: the files tell of 2026\n", 404,
+            "nothing is known of the time from 1999-01-01 00:00:00", "the files tell of 2026"
+        ),
+        (69, "beacon-gateway: gone\n", 503, "gone", "try again later"),
+        (
+            78, "a.yaml:1: wrong\na.yaml:2: wrong\n", 500, "the configuration has errors",
+            "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine"
+        ),
+        (
+            137, "", 500, "the report was not made (exit status 137)",
+            "`beacon-gateway check` and `beacon-gateway doctor` show what is wrong on this machine"
+        ),
+    ])
+    func `the last line of a command is the error, and what follows a semicolon the hint`(
+        _ code: Int, _ words: String, _ status: Int, _ error: String, _ hint: String
+    ) {
+        #expect(ReportJob.problem(Int32(code), words) == HTTPProblem(UInt16(status), error, hint: hint))
+    }
+}
