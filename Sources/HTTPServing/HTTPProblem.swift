@@ -1,10 +1,10 @@
-/// Why a request is not answered with what it asks for, and what to do. ``HTTPServer/form`` makes an answer of it.
+/// An error in a request, or in answering it, and a remedy. ``HTTPServer/form`` makes an answer of it.
 package struct HTTPProblem: Error, Sendable, Hashable {
     /// The status (RFC 9110 §15), 400…599.
     package var status: UInt16
-    /// What is wrong, without a period: `limit is 0`.
+    /// The error, without a period: `limit is 0`.
     package var error: String
-    /// What to do, without a period: `expected a number from 1 to 10000`.
+    /// The remedy, without a period: `expected a number from 1 to 10000`.
     package var hint: String
     /// Seconds after which the client can ask again, if that is known.
     package var retryAfter: Int?

@@ -3,7 +3,7 @@ import CMicrohttpd
 import Glibc
 import Polling
 
-// What is sent.
+// Sending answers.
 extension HTTPServer {
     /// Sends the answer to a request for `path`, or has the connection wait for it.
     func send(_ answer: HTTPAnswer, to path: String, on connection: OpaquePointer) -> MHD_Result {
@@ -33,7 +33,7 @@ extension HTTPServer {
         entry.promise = promise
         entry.deadline = loop.now + settings.promiseTime
         connections[place] = entry
-        // What answers may outlive the server, where another has taken its place.
+        // A promise can outlive the server if another one replaces it.
         promise.resume = { [weak self, unowned promise] in
             guard let self, unsafe daemon != nil, connections[place]?.promise === promise else { return }
             unsafe MHD_resume_connection(connection)

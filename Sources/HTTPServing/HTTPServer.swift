@@ -15,7 +15,7 @@ package import SystemPackage
     package internal(set) var counters = HTTPServerCounters()
     /// Who may look; anybody who can connect where absent.
     package var access: BasicAccess?
-    /// What is answered if there is a problem with a request for this path; its status is set afterwards.
+    /// Makes the answer to a request for a path that has a problem; the server sets its status.
     package var form: (HTTPProblem, _ path: String) -> HTTPResponse = { problem, _ in problem.text }
     /// How many connections there are.
     package var connectionCount: Int { connections.count }

@@ -93,7 +93,7 @@ package struct GPSDSession: Sendable {
         return isLost ? next : min(next, lastFix + Self.patience)
     }
 
-    /// Whether what gpsd sends is left unread at present: it has sent more than is read in 100 ms.
+    /// Whether nothing is read from gpsd at present, because it has sent more than is read in 100 ms.
     package var isPaused: Bool { pace.end != nil }
 
     /// Handles what is due at `now`.
@@ -148,12 +148,12 @@ package struct GPSDSession: Sendable {
         return actions
     }
 
-    /// Takes what gpsd has sent. The end of a line may come later.
+    /// Takes bytes from gpsd. The end of a line may come later.
     ///
     /// - Parameters:
     ///   - octets: the bytes. Those that remain in it after a call are handed over again when ``isPaused`` has ended.
     ///   - now: when they were read.
-    /// - Returns: what is to be done.
+    /// - Returns: the actions that follow.
     package mutating func received(_ octets: inout ArraySlice<UInt8>, at now: Instant) -> [Action] {
         guard case .connected = state else {
             octets = []

@@ -26,10 +26,10 @@ package final class GPSDSource: LocationSource {
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
     private var isConnected = false
-    // Whether the watch asks for what can be read: not in a pause.
+    // Whether the watch is for reading, which it is outside of a pause.
     private var isWaiting = false
     private var flags: Diagnostics = []
-    // What was read and is not used yet.
+    // Bytes that were read and not used yet.
     private var unused: ArraySlice<UInt8> = []
 
     private static let readMax = 8192
@@ -61,7 +61,7 @@ package final class GPSDSource: LocationSource {
         perform(session.advance(to: loop.now))
     }
 
-    /// Reads what gpsd has sent, at most 64 records in 100 ms.
+    /// Reads from gpsd, at most 64 records in 100 ms.
     package func drain() { if isConnected { read() } }
 
     /// Ends the connection, and stays away.
@@ -148,7 +148,7 @@ package final class GPSDSource: LocationSource {
         perform(session.connected(at: loop.now))
     }
 
-    /// Reads and uses what is there, up to a pause; the socket is waited for only outside of one.
+    /// Reads and uses bytes until none is left, or up to a pause, in which the loop does not wait for the socket.
     private func read() {
         while let socket {
             use()

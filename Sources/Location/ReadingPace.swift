@@ -1,9 +1,9 @@
 import BluetoothLE
 import Polling
 
-/// How much of what a source sends is read in 100 ms; the rest stays unread until they are over.
+/// The number of records, and of bytes, that are read from a source in 100 ms. The rest is read after them.
 ///
-/// A source that sends without a pause then costs little, and other sources are read on time.
+/// So a source that sends without a pause costs little, and other sources are read on time.
 struct ReadingPace: Sendable {
     /// How many records are read in a stretch.
     static let recordsMax = EventLoop.recordsPerTurn
@@ -26,7 +26,7 @@ struct ReadingPace: Sendable {
     /// When reading continues; `nil` if something may be read now.
     var end: Instant? { recordsLeft > 0 && bytesLeft > 0 ? nil : begin + Self.stretch }
 
-    /// Begins another stretch if the present one is over.
+    /// Starts the next stretch if the present one is over.
     mutating func advance(to now: Instant) {
         guard now >= begin + Self.stretch else { return }
         if end == nil || now - begin > Self.gapMax { floodBegin = nil }

@@ -202,10 +202,10 @@ final class ReportJob {
         over()
     }
 
-    /// What a command's exit code (sysexits.h) and the last line that it wrote are for the client: an error, and after `; `
-    /// or `: ` what to do.
+    /// Returns the problem that a command reports with its exit code (sysexits.h) and the last line of `words`: an error, and
+    /// after `; ` or `: ` a remedy.
     ///
-    /// Remarks come before that line, and how to call the command after it.
+    /// Remarks come before that line. Lines about calling the command come after it, and are left out.
     static func problem(_ code: Int32, _ words: String) -> HTTPProblem {
         let (status, usual): (UInt16, String) =
             switch code {

@@ -37,7 +37,7 @@ struct ReportOrders {
             problem, title: title, top: Self.top(String(request.path.dropFirst()), names, query))
     }
 
-    /// What tells what `request`, whose query is checked, asks for; `nil` if no command does.
+    /// Returns the command that makes the answer to `request`, whose query is checked; `nil` if there is none.
     ///
     /// - Throws: ``HTTPProblem`` if it asks for a page that can't be.
     func order(_ request: HTTPRequest, now: WallDate) throws(HTTPProblem) -> ReportJob.Order? {

@@ -4,8 +4,7 @@ import GatewayConfiguration
 import HTTPServing
 import OperatorMessages
 
-/// Which parameters the paths have, and what is checked of their values before anything is read: nothing in a query is
-/// ignored.
+/// The parameters of the paths, and the check of a query before anything is read: nothing in a query is ignored.
 struct ReportQuery {
     /// The parameters of the commands that make reports.
     static let visits = ["from", "to", "condition", "beacon"]
@@ -37,7 +36,7 @@ struct ReportQuery {
         return []
     }
 
-    /// What to write instead of a wrong parameter of `path`.
+    /// The remedy for a wrong parameter of `path`.
     static func hint(_ path: String) -> String {
         let names = parameters(of: path) ?? []
         guard let last = names.last else { return "\(path) has no parameters" }

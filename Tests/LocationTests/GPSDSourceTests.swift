@@ -155,7 +155,7 @@ import Testing
         Self.fill(peer)
         try loop.turn(waits: false)
         #expect(source.counters.pauses == 1)
-        // What nobody waits for is sent no more, and the other end is reset (tcp(7), SO_LINGER).
+        // The connection is reset, and unsent data are dropped (socket(7), SO_LINGER).
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(peer, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         close(peer)

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServing
 @testable import ReportServing
 
-/// What is wrong with a request, as a page, as JSON and as text.
+/// Errors in requests, as a page, as JSON and as text.
 @Suite struct QueryTests {
     private static func json(_ error: String, _ hint: String) -> String {
         "{\"error\":\"\(error)\",\"hint\":\"\(hint)\"}\n"
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// What the program prints for people at a terminal has no part in an answer.
+    /// Answers have no part of the usage text that the program prints at a terminal.
     @Test func `no value of a parameter brings how a command is called`() async throws {
         let world = try ReportsTests.world()
         let values = ["", "--help", "-h", "x", "\"", "; ", "1/1"]

@@ -46,7 +46,7 @@ final class RFKillWatcher {
         changed = nil
     }
 
-    /// Reads what is there: more than a machine has switches.
+    /// Reads all events: a machine has fewer switches than this.
     func read() { read(atMost: 256) }
 
     private func read(atMost count: Int) {
