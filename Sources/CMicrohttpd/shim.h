@@ -26,11 +26,18 @@ static inline void *cmicrohttpd_query_is_long(void) {
     return (void *)(uintptr_t)1;
 }
 
+/* The same if the target has a NUL: the library's texts end there. */
+static inline void *cmicrohttpd_has_nul(void) {
+    return (void *)(uintptr_t)2;
+}
+
 /* Called with the target of each request, in the library's memory, before its query is taken apart. A query that is too long
    is cut off there, so that the request can be answered. */
 static inline void *cmicrohttpd_look_at_target(void *context, const char *target, struct MHD_Connection *connection) {
     (void)context;
     (void)connection;
+    if (target != NULL && strstr(target, "%00") != NULL)
+        return cmicrohttpd_has_nul();
     const char *query = target == NULL ? NULL : strchr(target, '?');
     if (query == NULL)
         return NULL;

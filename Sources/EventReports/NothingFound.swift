@@ -50,7 +50,7 @@ package enum NothingFound {
         guard let folder = reader.emptyFolders.first else { return }
         throw ExitFailure(
             .inputMissing,
-            "\(folder.string) holds no event files (events-….jsonl): name the folder that the gateway writes to "
+            "\(folder.string) holds no event files (events-….jsonl); name the folder that the gateway writes to "
                 + "(output.directory)")
     }
 
@@ -97,7 +97,7 @@ package enum NothingFound {
 
     /// That the files tell of another time.
     static func unknownRange(_ range: String, _ told: (first: WallDate, last: WallDate), _ time: VisitsTime) -> String {
-        "nothing is known of the time \(range): the files tell of \(time.text(told.first)) to \(time.text(told.last))"
+        "nothing is known of the time \(range); the files tell of \(time.text(told.first)) to \(time.text(told.last))"
     }
 
     /// The UUIDs of the beacons that lines of a folder name with a major and a minor, where event files stand in it.

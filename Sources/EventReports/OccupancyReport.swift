@@ -113,7 +113,7 @@ package struct OccupancyReport {
         else {
             throw ExitFailure(
                 .usage,
-                "that would be more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords): ask for "
+                "that would be more than \(OccupancyIntervals.countMax) intervals of \(options.every.inExactWords); ask for "
                     + "longer ones with --every, or for less time with --from and --to")
         }
         sheet.finish(books.gateways)

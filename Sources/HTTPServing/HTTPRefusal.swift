@@ -7,15 +7,18 @@ struct HTTPHead {
     let isStrict: Bool
     /// Whether its query has more members than are read.
     let isQueryLong: Bool
+    /// Whether its target has a NUL.
+    let hasNUL: Bool
     let headers: HTTPFields
 
     init(
         _ connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>,
-        _ version: UnsafePointer<CChar>, isQueryLong: Bool
+        _ version: UnsafePointer<CChar>, found: UnsafeMutableRawPointer?
     ) {
         self.method = unsafe String(cString: method)
         isStrict = unsafe cmicrohttpd_is_strict(connection, method, target, version)
-        self.isQueryLong = isQueryLong
+        isQueryLong = unsafe found == cmicrohttpd_query_is_long()
+        hasNUL = unsafe found == cmicrohttpd_has_nul()
         headers = unsafe HTTPFields(connection, .HEADER_KIND)
     }
 }
@@ -29,6 +32,9 @@ extension HTTPServerSettings {
             return HTTPProblem(
                 400, "the head of the request is not as RFC 9112 requires",
                 hint: "end its lines with CR LF, and write no white space before a colon")
+        }
+        guard !head.hasNUL else {
+            return HTTPProblem(400, "the address has a NUL character (%00)", hint: "write it without")
         }
         guard !head.isQueryLong else {
             return HTTPProblem(
@@ -55,14 +61,14 @@ extension HTTPServerSettings {
         }
         guard method == "GET" || method == "HEAD" else {
             return HTTPProblem(
-                405, "only the methods GET and HEAD are answered", hint: "nothing can be changed through this server")
+                405, "only the methods GET and HEAD are answered", hint: "send GET; nothing can be changed here")
         }
         let length = headers["content-length"]
         guard length.allSatisfy({ $0 == "0" }), headers["transfer-encoding"].isEmpty else {
             return HTTPProblem(413, "the request has a body", hint: "send it without a body")
         }
         guard headers["expect"].isEmpty else {
-            return HTTPProblem(417, "the request has the header Expect", hint: "send it without a body")
+            return HTTPProblem(417, "the request has the header Expect", hint: "send it without that header")
         }
         return nil
     }

@@ -74,10 +74,10 @@ package import SystemPackage
             // Anything else: the head has been looked at.
             let looked = unsafe Unmanaged.passUnretained(server).toOpaque()
             if unsafe state.pointee == looked { return unsafe server.received(connection, url, bodySize: size.pointee) }
-            let isQueryLong = unsafe state.pointee == cmicrohttpd_query_is_long()
+            let found = unsafe state.pointee
             unsafe state.pointee = looked
             return unsafe server.received(
-                connection, url, HTTPHead(connection, method, url, version, isQueryLong: isQueryLong))
+                connection, url, HTTPHead(connection, method, url, version, found: found))
         }
         unsafe options.completed = { context, connection, _, _ in
             guard let server = unsafe HTTPServer.at(context), let connection = unsafe connection else { return }

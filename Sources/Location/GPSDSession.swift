@@ -35,7 +35,7 @@ package struct GPSDSession: Sendable {
         package var connections = 0
         /// Pauses in reading after 64 records, or 128 KiB, in 100 ms.
         package var pauses = 0
-        /// Connections that were closed after 10 s with a pause in each 100 ms.
+        /// Connections that were closed after 100 pauses in a row.
         package var floods = 0
         /// Errors of gpsd that no remark was made of: there is one remark a minute.
         package var errorsNotReported = 0
@@ -45,8 +45,8 @@ package struct GPSDSession: Sendable {
     package static let lineMax = 16_384
     /// After so long without a fix there is none: a single report without one is no news.
     package static let patience: Duration = .seconds(10)
-    /// How long a gpsd that sent too much is left alone.
-    package static let floodPause: Duration = .seconds(60)
+    /// A connection that lasts for so long before gpsd sends too much is followed by another one after 1 s.
+    package static let floodInterval: Duration = .seconds(60)
     /// A connection that says nothing for so long is dead: gpsd reports once a second while it has a device, and where it
     /// has none it is asked.
     package static let silenceMax: Duration = .seconds(60)
@@ -63,6 +63,9 @@ package struct GPSDSession: Sendable {
     package private(set) var counters = Counters()
     private var state: State
     private var backOff = BackOff(first: .seconds(1), most: .seconds(60))
+    // Fixes do not reset it.
+    private var floodBackOff = BackOff(first: .seconds(1), most: .seconds(60))
+    private var connectedAt = Instant.earliest
     private var line: [UInt8] = []
     private var skipsLine = false
     private var pace = ReadingPace()
@@ -124,6 +127,7 @@ package struct GPSDSession: Sendable {
         line = []
         skipsLine = false
         pace = ReadingPace()
+        connectedAt = now
         why = "gpsd has told of no fix"
         return [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))]
     }
@@ -139,7 +143,8 @@ package struct GPSDSession: Sendable {
         if case .connected = state, counters.reports > 0 { backOff.reset() }
         actions.append(.close)
         pace = ReadingPace()
-        state = .waiting(until: now + (isFlood ? Self.floodPause : backOff.next()))
+        if isFlood, now - connectedAt >= Self.floodInterval { floodBackOff.reset() }
+        state = .waiting(until: now + (isFlood ? floodBackOff.next() : backOff.next()))
         why = "gpsd is away: \(problem)"
         if problem != lastProblem { actions.append(.change(.remark("\(why); it is tried again"))) }
         lastProblem = problem
@@ -151,25 +156,25 @@ package struct GPSDSession: Sendable {
     /// Takes bytes from gpsd. The end of a line may come later.
     ///
     /// - Parameters:
-    ///   - octets: the bytes. Those that remain in it after a call are handed over again when ``isPaused`` has ended.
+    ///   - bytes: the bytes. Those that remain in it after a call are handed over again when ``isPaused`` has ended.
     ///   - now: when they were read.
     /// - Returns: the actions that follow.
-    package mutating func received(_ octets: inout ArraySlice<UInt8>, at now: Instant) -> [Action] {
+    package mutating func received(_ bytes: inout ArraySlice<UInt8>, at now: Instant) -> [Action] {
         guard case .connected = state else {
-            octets = []
+            bytes = []
             return []
         }
         pace.advance(to: now)
-        guard !isPaused, !octets.isEmpty else { return [] }
+        guard !isPaused, !bytes.isEmpty else { return [] }
         state = .connected(lastHeard: now, asked: false)
         var actions: [Action] = []
-        let before = octets.count
-        let records = takeLines(&octets, atMost: pace.recordsLeft, at: now, &actions)
-        let isFlood = pace.take(records: records, bytes: before - octets.count)
+        let before = bytes.count
+        let records = takeLines(&bytes, atMost: pace.recordsLeft, at: now, &actions)
+        let isFlood = pace.take(records: records, bytes: before - bytes.count)
         if isPaused { counters.pauses += 1 }
         if isFlood {
             counters.floods += 1
-            octets = []
+            bytes = []
             actions += ended(
                 "it has sent more than 640 records, or 1280 KiB, a second for 10 s", isFlood: true, at: now)
         }
@@ -178,10 +183,10 @@ package struct GPSDSession: Sendable {
 
     /// Takes lines, an empty one too, and returns their number.
     private mutating func takeLines(
-        _ octets: inout ArraySlice<UInt8>, atMost count: Int, at now: Instant, _ actions: inout [Action]
+        _ bytes: inout ArraySlice<UInt8>, atMost count: Int, at now: Instant, _ actions: inout [Action]
     ) -> Int {
         var lines = 0
-        while lines < count, let octet = octets.popFirst() {
+        while lines < count, let octet = bytes.popFirst() {
             if octet == 0x0A {
                 if !skipsLine, !line.isEmpty { take(at: now, &actions) }
                 line.removeAll(keepingCapacity: true)

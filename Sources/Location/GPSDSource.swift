@@ -55,8 +55,9 @@ package final class GPSDSource: LocationSource {
         session = GPSDSession(at: loop.now)
         raise(.authorizationRequestInProgress)
         timer = loop.makeTimer { [unowned self] now in
-            perform(session.advance(to: now))
+            // In a pause, nothing was read before this timer.
             drain()
+            perform(session.advance(to: now))
         }
         perform(session.advance(to: loop.now))
     }
@@ -150,8 +151,10 @@ package final class GPSDSource: LocationSource {
 
     /// Reads and uses bytes until none is left, or up to a pause, in which the loop does not wait for the socket.
     private func read() {
+        // One moment for all, so that the pause comes however long the use of a record takes.
+        let now = loop.now
         while let socket {
-            use()
+            use(at: now)
             guard !session.isPaused, self.socket == socket else { break }
             var buffer = [UInt8](repeating: 0, count: Self.readMax)
             do {
@@ -172,12 +175,12 @@ package final class GPSDSource: LocationSource {
         }
     }
 
-    private func use() {
-        // Taken out meanwhile: what is done can close the connection.
-        var octets = unused
+    private func use(at now: Instant) {
+        // Taken out meanwhile: an action can close the connection.
+        var bytes = unused
         unused = []
-        let actions = session.received(&octets, at: loop.now)
-        unused = octets
+        let actions = session.received(&bytes, at: now)
+        unused = bytes
         perform(actions)
     }
 

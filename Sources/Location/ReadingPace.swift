@@ -11,17 +11,14 @@ struct ReadingPace: Sendable {
     static let bytesMax = 128 << 10
     /// How long a stretch is.
     static let stretch: Duration = .milliseconds(100)
-    /// A source that has more to read in each stretch for so long is out of order.
-    static let floodMin: Duration = .seconds(10)
-    // Full stretches that are further apart do not belong together.
-    private static let gapMax: Duration = .seconds(1)
+    /// A source that fills so many stretches, one after the other, sends too much.
+    static let floodMin = 100
 
     /// How many records may still be read in the present stretch.
     private(set) var recordsLeft = Self.recordsMax
     private var bytesLeft = Self.bytesMax
     private var begin = Instant.earliest
-    // When the first of the full stretches began after which no other came.
-    private var floodBegin: Instant?
+    private var fullStretches = 0
 
     /// When reading continues; `nil` if something may be read now.
     var end: Instant? { recordsLeft > 0 && bytesLeft > 0 ? nil : begin + Self.stretch }
@@ -29,19 +26,18 @@ struct ReadingPace: Sendable {
     /// Starts the next stretch if the present one is over.
     mutating func advance(to now: Instant) {
         guard now >= begin + Self.stretch else { return }
-        if end == nil || now - begin > Self.gapMax { floodBegin = nil }
+        if end == nil { fullStretches = 0 }
         (begin, recordsLeft, bytesLeft) = (now, Self.recordsMax, Self.bytesMax)
     }
 
     /// Counts what was read.
     ///
-    /// - Returns: whether the source has filled all stretches for ``floodMin``.
+    /// - Returns: whether the source has filled ``floodMin`` stretches.
     mutating func take(records: Int, bytes: Int) -> Bool {
         recordsLeft = max(recordsLeft - records, 0)
         bytesLeft = max(bytesLeft - bytes, 0)
         guard end != nil else { return false }
-        let floodBegin = self.floodBegin ?? begin
-        self.floodBegin = floodBegin
-        return begin - floodBegin >= Self.floodMin
+        fullStretches += 1
+        return fullStretches >= Self.floodMin
     }
 }

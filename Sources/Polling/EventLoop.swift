@@ -77,6 +77,8 @@ package final class EventLoop {
     package var now: Instant { readClock() }
     /// How often the loop has waited and was woken, by a signal too.
     package private(set) var wakeUps = 0
+    /// How many turns have begun.
+    package private(set) var turns = 0
     /// How many rests have begun.
     package private(set) var rests = 0
     /// Called at the beginning of each turn, after all that was ready and due in the one before has been handled.
@@ -218,6 +220,7 @@ package final class EventLoop {
     package func turn(waits: Bool = true) throws(Errno) {
         precondition(!isTurning, "a body must not take a turn of the loop that called it")
         isTurning = true
+        turns &+= 1
         defer { isTurning = false }
         beforeWaiting?()
         var timeout: Int32 = waits && !isStopped ? -1 : 0

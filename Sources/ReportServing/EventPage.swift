@@ -24,7 +24,7 @@ enum EventPage {
         do throws(HTTPProblem) {
             if let text = request["after"] {
                 guard let number = EventStream.sequence(text, of: counts.gateway) else {
-                    throw PageBounds.wrong(
+                    throw ReportQuery.wrong(
                         "after", text, "expected \(EventStream.stem(counts.gateway)): and the number of a line")
                 }
                 place = number

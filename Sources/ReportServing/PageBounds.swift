@@ -25,7 +25,7 @@ struct PageBounds: Sendable {
         limit = try Self.limit(request)
         guard let text = request["after"] else { return }
         guard let place = LinePlace(text) else {
-            throw Self.wrong("after", text, "expected what `next` of the page before has")
+            throw ReportQuery.wrong("after", text, "expected what `next` of the page before has")
         }
         after = place
     }
@@ -42,15 +42,10 @@ struct PageBounds: Sendable {
         _ request: HTTPRequest, most: Int = limitMost, usual: Int = limitUsual
     ) throws(HTTPProblem) -> Int {
         guard let text = request["limit"] else { return usual }
-        guard let number = Int(text), (1...most).contains(number) else {
-            throw wrong("limit", text, "expected a number from 1 to \(most)")
+        guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(text), (1...most).contains(number) else {
+            throw ReportQuery.wrong("limit", text, "expected a number from 1 to \(most)")
         }
         return number
-    }
-
-    /// Returns the problem of a parameter with a wrong value.
-    static func wrong(_ name: String, _ value: String, _ expected: String) -> HTTPProblem {
-        HTTPProblem(400, "\(name) is \(ReportQuery.short(value))", hint: expected)
     }
 
     /// The address of the page behind `place`: the same query, and that.

@@ -30,8 +30,8 @@ enum ProblemForm {
     static func page(_ problem: HTTPProblem, title: String? = nil, top: String = "") -> HTTPResponse {
         let body = """
             \(top)
-            <p role="alert"><strong>\(sentence(problem.error))</strong></p>
-            <p>\(sentence(problem.hint))</p>
+            <p role="alert"><strong>\(html(problem.error))</strong></p>
+            <p>\(html(problem.hint))</p>
 
             """
         return response(
@@ -41,11 +41,9 @@ enum ProblemForm {
     private static func response(_ problem: HTTPProblem, _ type: String, _ body: [UInt8]) -> HTTPResponse {
         var response = HTTPResponse(status: problem.status, contentType: type, body: body)
         response.hasTag = false
+        response.retryAfter = problem.retryAfter
         return response
     }
 
-    /// Text with a capital letter and a period, for HTML.
-    private static func sentence(_ text: String) -> String {
-        PlainText.html(PlainText.safe("\(text.prefix(1).uppercased())\(text.dropFirst())."))
-    }
+    private static func html(_ text: String) -> String { PlainText.html(PlainText.safe(text)) }
 }

@@ -13,7 +13,7 @@ final class ReportJob {
         var kind: ReportForm.Kind
         var contentType: String
         var fileName: String?
-        /// What a page says above what went wrong; other forms have plain words.
+        /// The title of a page that shows a problem, and HTML before it; other forms have JSON.
         var failurePage: (title: String, top: String)?
     }
 
@@ -139,7 +139,9 @@ final class ReportJob {
 
     private func readErrors() {
         guard let process, let octets = ReportProcess.read(process.errors, atMost: Self.wordsMax) else { return }
-        words += octets.prefix(Self.wordsMax - words.count)
+        // The last line has the error.
+        words += octets
+        words.removeFirst(max(words.count - Self.wordsMax, 0))
         guard octets.isEmpty else { return }
         areErrorsOver = true
         if let watch = errorsWatch { loop.end(watch) }
@@ -203,7 +205,7 @@ final class ReportJob {
     }
 
     /// Returns the problem that a command reports with its exit code (sysexits.h) and the last line of `words`: an error, and
-    /// after `; ` or `: ` a remedy.
+    /// after `; ` a remedy. Options have the names of parameters.
     ///
     /// Remarks come before that line. Lines about calling the command come after it, and are left out.
     static func problem(_ code: Int32, _ words: String) -> HTTPProblem {
@@ -223,11 +225,33 @@ final class ReportJob {
         for prefix in ["beacon-gateway: ", "Error: "] where line.hasPrefix(prefix) {
             line = line.dropFirst(prefix.count)
         }
-        for name in ReportQuery.occupancy where line.hasPrefix("--\(name) ") { line = line.dropFirst(2) }
-        guard let end = line.firstRange(of: "; ") ?? line.firstRange(of: ": ") else {
-            return HTTPProblem(status, String(line), hint: usual)
+        let text = withParameters(line)
+        var isQuoted = false
+        for place in text.indices {
+            switch text[place] {
+            case "“": isQuoted = true
+            case "”": isQuoted = false
+            case ";" where !isQuoted && text[place...].hasPrefix("; "):
+                return HTTPProblem(status, String(text[..<place]), hint: String(text[place...].dropFirst(2)))
+            default: break
+            }
         }
-        return HTTPProblem(status, String(line[..<end.lowerBound]), hint: String(line[end.upperBound...]))
+        return HTTPProblem(status, text, hint: usual)
+    }
+
+    /// Text with the names of parameters instead of options, but for text of the client, which is between quotation marks.
+    private static func withParameters(_ text: Substring) -> String {
+        var parts = text.split(separator: "“", omittingEmptySubsequences: false).map { part in
+            part.split(separator: "”", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        }
+        for index in parts.indices {
+            let last = parts[index].count - 1
+            for name in ReportQuery.occupancy {
+                parts[index][last] = parts[index][last].replacing("--\(name)", with: name)
+            }
+            parts[index][last] = parts[index][last].replacing(" (--config FILE)", with: "")
+        }
+        return parts.map { $0.joined(separator: "”") }.joined(separator: "“")
     }
 
     private func fail(_ problem: HTTPProblem) {

@@ -25,22 +25,25 @@ struct ReportOrders {
     }
 
     /// The page that shows a problem of `request`, with the form to change the query; `nil` if the path has no form.
-    func page(_ problem: HTTPProblem, of request: HTTPRequest) -> HTTPResponse? {
+    func page(_ problem: HTTPProblem, of request: HTTPRequest, now: WallDate) -> HTTPResponse? {
         let (title, names): (String, [String])
         switch request.path {
         case "/visits": (title, names) = ("Visits", ReportQuery.visits)
         case "/occupancy": (title, names) = ("Occupancy", ReportQuery.occupancy)
         default: return nil
         }
-        let query = request.query.filter { names.contains($0.key) }
+        var seen: Set<String> = []
+        var once = request
+        once.query.removeAll { !seen.insert($0.key).inserted }
+        let query = self.query(names, once, now)
         return ProblemForm.page(
             problem, title: title, top: Self.top(String(request.path.dropFirst()), names, query))
     }
 
-    /// Returns the command that makes the answer to `request`, whose query is checked; `nil` if there is none.
+    /// Returns the command that makes the answer to `request`, whose path and query are checked.
     ///
     /// - Throws: ``HTTPProblem`` if it asks for a page that can't be.
-    func order(_ request: HTTPRequest, now: WallDate) throws(HTTPProblem) -> ReportJob.Order? {
+    func order(_ request: HTTPRequest, now: WallDate) throws(HTTPProblem) -> ReportJob.Order {
         switch request.path {
         case "/visits":
             return page("Visits", "visits", ReportQuery.visits, request, now, try Self.rows(request))
@@ -61,7 +64,7 @@ struct ReportOrders {
         let limit = try PageBounds.limit(request, most: rowsMost, usual: rowsUsual)
         guard let text = request["after"] else { return ["--limit=\(limit)"] }
         guard let after = Int(text), (0...1 << 40).contains(after) else {
-            throw PageBounds.wrong("after", text, "expected how many visits are before the page")
+            throw ReportQuery.wrong("after", text, "expected how many visits are before the page")
         }
         return ["--limit=\(limit)", "--after=\(after)"]
     }
@@ -84,11 +87,7 @@ struct ReportOrders {
         _ title: String, _ command: String, _ names: [String], _ request: HTTPRequest, _ now: WallDate,
         _ rows: [String]
     ) -> ReportJob.Order {
-        var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
-        if request["from"] == nil, request["to"] == nil {
-            let days = WallDate(microseconds: now.microseconds - (Self.pageDays - 1) * 86_400_000_000)
-            query.insert(HTTPRequest.Member(key: "from", value: String(time.text(days).prefix(10))), at: 0)
-        }
+        let query = self.query(names, request, now)
         let top = Self.top(command, names, query)
         let same = (query + request.query.filter { $0.key == "limit" })
             .map { "\(PageBounds.encoded($0.key))=\(PageBounds.encoded($0.value))&" }.joined()
@@ -101,16 +100,24 @@ struct ReportOrders {
             failurePage: (title, top))
     }
 
+    /// The part of a page's query that the command takes, with a range if there is none.
+    private func query(_ names: [String], _ request: HTTPRequest, _ now: WallDate) -> [HTTPRequest.Member] {
+        var query = request.query.filter { names.contains($0.key) && !$0.value.isEmpty }
+        if request["from"] == nil, request["to"] == nil {
+            let days = WallDate(microseconds: now.microseconds - (Self.pageDays - 1) * 86_400_000_000)
+            query.insert(HTTPRequest.Member(key: "from", value: String(time.text(days).prefix(10))), at: 0)
+        }
+        return query
+    }
+
     /// `/explain/17`, and `/api/v1/explain?event=…`, whose event is whatever the command takes.
-    private func explanation(_ request: HTTPRequest) -> ReportJob.Order? {
+    private func explanation(_ request: HTTPRequest) -> ReportJob.Order {
         if request.path == "/api/v1/explain", let event = request["event"] {
             return ReportJob.Order(
                 arguments: ["explain", "--json", "--config=\(configuration)", "--", event], kind: .asIs,
                 contentType: "application/json")
         }
-        let prefix = ReportQuery.explanations
-        guard request.path.hasPrefix(prefix) else { return nil }
-        let number = request.path.dropFirst(prefix.count)
+        let number = request.path.dropFirst(ReportQuery.explanations.count)
         let title = "Line \(number)"
         return ReportJob.Order(
             arguments: ["explain", "--config=\(configuration)", "--", "\(number)"],

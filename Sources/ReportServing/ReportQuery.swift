@@ -22,6 +22,8 @@ struct ReportQuery {
     ]
     // The fields of forms, which are sent empty if nothing is written into them.
     private static let fields = occupancy
+    // In bytes: more than any name or date has.
+    private static let valueMax = 1000
 
     /// In which zone dates are read.
     let time: VisitsTime
@@ -56,12 +58,20 @@ struct ReportQuery {
         var values: [String: String] = [:]
         for member in request.query {
             guard names.contains(member.key) else {
-                throw HTTPProblem(
-                    400, "\(Self.short(member.key)) is not a parameter of \(request.path)",
-                    hint: Self.hint(request.path))
+                let error =
+                    member.key.isEmpty
+                    ? "a parameter has no name" : "\(Self.short(member.key)) is not a parameter of \(request.path)"
+                throw HTTPProblem(400, error, hint: Self.hint(request.path))
             }
             guard values.updateValue(member.value, forKey: member.key) == nil else {
                 throw HTTPProblem(400, "\(member.key) is given more than once", hint: "write it once")
+            }
+            let value = member.value.unicodeScalars
+            guard value.count <= Self.valueMax, !value.contains(where: { $0.properties.generalCategory == .control })
+            else {
+                throw HTTPProblem(
+                    400, "\(member.key) has a control character, or more than \(Self.valueMax) characters",
+                    hint: "write a name or a date")
             }
             guard !member.value.isEmpty || !Self.fields.contains(member.key) else { continue }
             try check(member)
@@ -118,20 +128,15 @@ struct ReportQuery {
             expected = "expected csv or json"
         case "types":
             let types = LineParser.Kind.allCases.map { "\($0)" }
-            guard
-                let wrong = member.value.split(separator: ",", omittingEmptySubsequences: false).first(where: {
-                    !types.contains(String($0))
-                })
-            else { return }
-            throw HTTPProblem(
-                400, "types has \(Self.short(String(wrong)))",
-                hint: "expected some of \(types.joined(separator: ",")), with commas between them")
+            let given = member.value.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+            if given.allSatisfy({ types.contains($0) }) { return }
+            expected = "expected some of \(types.joined(separator: ",")), with commas between them"
         case "event":
             if !member.value.isEmpty { return }
             expected = "write the number of a line, or a condition or beacon"
         default: return
         }
-        throw HTTPProblem(400, "\(member.key) is \(Self.short(member.value))", hint: expected)
+        throw Self.wrong(member.key, member.value, expected)
     }
 
     private func checkRange(_ from: String, _ to: String) throws(HTTPProblem) {
@@ -139,9 +144,14 @@ struct ReportQuery {
             begin.date(.first) >= end.date(.second)
         else { return }
         throw HTTPProblem(
-            400, "from is \(from), which is not before to, \(to)", hint: "exchange them, or give a later to")
+            400, "from is “\(from)”, which is not before to, “\(to)”", hint: "exchange them, or give a later to")
+    }
+
+    /// Returns the problem of a parameter with a wrong value.
+    static func wrong(_ name: String, _ value: String, _ expected: String) -> HTTPProblem {
+        HTTPProblem(400, value.isEmpty ? "\(name) is empty" : "\(name) is “\(short(value))”", hint: expected)
     }
 
     /// A text of the client as errors have it.
-    static func short(_ text: String) -> String { text.isEmpty ? "empty" : PlainText.safe(String(text.prefix(80))) }
+    static func short(_ text: String) -> String { PlainText.safe(String(text.prefix(80))) }
 }

@@ -115,11 +115,14 @@ final class ReportServer {
 
     private func answer(_ original: HTTPRequest) -> HTTPAnswer {
         let request = orders.meant(original)
+        let answer: HTTPAnswer
         do throws(HTTPProblem) {
-            return try checkedAnswer(request)
+            answer = try checkedAnswer(request)
         } catch {
-            return orders.page(error, of: request).map { .whole($0) } ?? .problem(error)
+            answer = .problem(error)
         }
+        guard case .problem(let problem) = answer else { return answer }
+        return orders.page(problem, of: request, now: wall()).map { .whole($0) } ?? answer
     }
 
     private func checkedAnswer(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
@@ -135,10 +138,7 @@ final class ReportServer {
             "/api/v1/changes":
             return try held(request)
         default:
-            guard let order = try orders.order(request, now: wall()) else {
-                throw HTTPProblem(404, "there is nothing at \(request.path)", hint: "pages start at /")
-            }
-            return runner.answer(order)
+            return runner.answer(try orders.order(request, now: wall()))
         }
     }
 
@@ -157,6 +157,11 @@ final class ReportServer {
             // Whoever names how many wants an answer that ends.
             if request["limit"] != nil || request["after"] != nil {
                 return EventPage.open(request, directory: following.directory, following.state.counts)
+            }
+            let gateway = following.state.counts.gateway
+            if let id = request["lastEventID"], !gateway.isEmpty, EventStream.sequence(id, of: gateway) == nil {
+                throw ReportQuery.wrong(
+                    "lastEventID", id, "expected \(EventStream.stem(gateway)): and the number of a line")
             }
             return .stream(EventStream.open(request, following))
         }

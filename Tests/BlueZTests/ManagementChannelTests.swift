@@ -135,6 +135,34 @@ import Testing
     }
 
     @Test(arguments: [ScannerBackend.management, .hci])
+    func `a reply after more messages than a turn takes is not late, however long the process was stopped`(
+        backend: ScannerBackend
+    ) throws {
+        var now = Instant(nanoseconds: 1_000_000_000_000)
+        let loop = try EventLoop { now }
+        let kernel = try Kernel()
+        let scanner = Self.scanner(backend, on: loop, try kernel.access(rfkillIsThere: false))
+        let recorder = Recorder()
+        try scanner.start(recorder)
+        #expect(kernel.commands() == [0x0002, 0x0003])
+        kernel.reply(to: 0x0003, of: 0xFFFF, [1, 0, 0, 0])
+        try loop.turn(waits: false)
+        #expect(kernel.commands() == [0x0004])
+        for _ in 0..<100 { kernel.rubbish() }
+        kernel.reply(to: 0x0004, of: 0, Self.information)
+        now = now + .seconds(60)
+        try loop.turn(waits: false)
+        // It is not asked again.
+        #expect(recorder.appearances == 1)
+        #expect(kernel.commands()?.contains(0x0004) == false)
+        scanner.stop()
+    }
+
+    /// The answer to Read Controller Information: address, version, maker, supported and current settings, class, names.
+    private static let information: [UInt8] =
+        [1, 0, 0, 1, 0xAA, 0, 8, 0xF1, 5, 1, 2, 0, 0, 1, 2, 0, 0] + [UInt8](repeating: 0, count: 263)
+
+    @Test(arguments: [ScannerBackend.management, .hci])
     func `it starts without rfkill, tells the adapters, and stops without a trace`(backend: ScannerBackend) throws {
         let loop = try EventLoop()
         let kernel = try Kernel()
@@ -149,10 +177,7 @@ import Testing
             kernel.reply(to: 0x0003, of: 0xFFFF, [1, 0, 0, 0])
             try loop.turn(waits: false)
             #expect(kernel.commands() == [0x0004])
-            // Address, version, maker, supported and current settings, class, names.
-            kernel.reply(
-                to: 0x0004, of: 0,
-                [1, 0, 0, 1, 0xAA, 0, 8, 0xF1, 5, 1, 2, 0, 0, 1, 2, 0, 0] + [UInt8](repeating: 0, count: 263))
+            kernel.reply(to: 0x0004, of: 0, Self.information)
             try loop.turn(waits: false)
             let appearance = recorder.changes.first { if case .appeared = $0 { true } else { false } }
             guard case .appeared(0, _, let address)? = appearance else {

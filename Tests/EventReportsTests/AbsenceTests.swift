@@ -38,7 +38,7 @@ import Testing
 
     @Test func `an empty folder, and one with other files, is said to hold no event files`() throws {
         let words =
-            "holds no event files (events-….jsonl): name the folder that the gateway writes to (output.directory)"
+            "holds no event files (events-….jsonl); name the folder that the gateway writes to (output.directory)"
         try expect(folder("empty"), exit: 66, "\(scratch.path("empty")) \(words)")
         try expect(folder("other", ["readme.txt": [0x68, 0x0A]]), exit: 66, "\(scratch.path("other")) \(words)")
     }
@@ -96,12 +96,12 @@ import Testing
         let told = "the files tell of 2026-11-21 00:00:00 to 2026-11-21 00:08:20\n"
         for report in [["visits"], ["visits", "--html=-"], ["occupancy"]] {
             let words = try words(report + ["--utc", "--from=2030-01-01"], place, exit: 65)
-            #expect(words == "nothing is known of the time from 2030-01-01 00:00:00: \(told)", "\(report)")
+            #expect(words == "nothing is known of the time from 2030-01-01 00:00:00; \(told)", "\(report)")
         }
         let words = try words(["explain", "staff", "--utc", "--at=2010-01-01"], place, exit: 65)
         #expect(
             words.hasPrefix(
-                "nothing is known of the time to 2010-01-01 00:00:00: the files tell of 2026-11-21 00:00:00"))
+                "nothing is known of the time to 2010-01-01 00:00:00; the files tell of 2026-11-21 00:00:00"))
     }
 
     @Test func `a reversed range is a mistake in the command line`() throws {

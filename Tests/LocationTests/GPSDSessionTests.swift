@@ -209,29 +209,40 @@ import Testing
         return actions
     }
 
-    @Test func `a gpsd that sends more for 10 s is left alone for a minute, and the fix is unknown meanwhile`() {
+    @Test func `a gpsd that sends more for 10 s is left alone, longer each time, and the fix is unknown meanwhile`() {
         var session = Self.connected()
         let actions = Self.flood(&session, times: 101, of: Self.position(#""eph":5"#))
         let reason = "gpsd is away: it has sent more than 640 records, or 1280 KiB, a second for 10 s"
-        #expect(Self.fixes(actions).count == 101 * 64)
+        #expect(Self.fixes(actions).count == 100 * 64)
         #expect(
             actions.suffix(3) == [
                 .close, .change(.remark("\(reason); it is tried again")),
-                .change(.unavailable(since: at(11), reason: reason)),
+                .change(.unavailable(since: at(1) + .milliseconds(9900), reason: reason)),
             ])
         #expect(session.counters.floods == 1)
         #expect(!session.isPaused)
-        #expect(session.nextDeadline == at(71))
-        #expect(session.advance(to: at(70.9)) == [])
-        #expect(session.advance(to: at(71)) == [.connect])
+        var waits: [Duration] = []
+        var end = at(1) + .milliseconds(9900)
+        for round in 0..<9 {
+            let next = session.nextDeadline ?? .latest
+            waits.append(next - end)
+            #expect(session.advance(to: next) == [.connect])
+            _ = session.connected(at: next)
+            // The last connection is well for a minute before.
+            let start = round == 7 ? next + .seconds(60) : next
+            if round == 7 { _ = session.received(Self.position(#""eph":5"#), at: next + .seconds(59)) }
+            _ = Self.flood(&session, from: start, times: 100, of: Self.position(#""eph":5"#))
+            end = start + .milliseconds(9900)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 1].map { Duration.seconds($0) })
     }
 
     @Test func `what was sent while the process was stopped is not too much, if it ends within 10 s`() {
         var session = Self.connected()
-        #expect(Self.losses(Self.flood(&session, times: 100, of: Self.position(#""eph":5"#))) == [])
+        #expect(Self.losses(Self.flood(&session, times: 99, of: Self.position(#""eph":5"#))) == [])
         // One record in 100 ms, and again as much as before.
         #expect(Self.fixes(session.received(Self.position(#""eph":5"#), at: at(11))).count == 1)
-        let more = Self.flood(&session, from: at(12), times: 100, of: Self.position(#""eph":5"#))
+        let more = Self.flood(&session, from: at(12), times: 99, of: Self.position(#""eph":5"#))
         #expect(Self.losses(more) == [])
         #expect(session.counters.floods == 0)
     }

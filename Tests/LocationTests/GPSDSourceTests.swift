@@ -145,6 +145,35 @@ import Testing
         #expect(notes.changes == [.flags(.authorizationRequestInProgress), .flags([])])
     }
 
+    @Test func `a stop of 70 s in a pause is no loss, and what waits then is used first`() throws {
+        var now = at(0)
+        let loop = try EventLoop { now }
+        let notes = Notes()
+        let (source, peer) = try Self.connected(on: loop, notes)
+        defer { source.stop() }
+        defer { close(peer) }
+        try loop.turn(waits: false)
+        Self.fill(peer)
+        try loop.turn(waits: false)
+        now = at(70)
+        try loop.turn(waits: false)
+        #expect(notes.fixes.count == 128 && notes.reasons == [])
+    }
+
+    @Test func `a pause comes however long the use of a record takes`() throws {
+        var now = at(0)
+        let loop = try EventLoop { now }
+        let notes = Notes()
+        let (source, peer) = try Self.connected(on: loop, notes)
+        defer { source.stop() }
+        defer { close(peer) }
+        try loop.turn(waits: false)
+        Self.fill(peer)
+        notes.noted = { now = now + .milliseconds(50) }
+        try loop.turn(waits: false)
+        #expect(notes.fixes.count <= 128)
+    }
+
     @Test func `a connection that is reset in a pause has ended, and is not asked again and again`() throws {
         let now = at(0)
         let loop = try EventLoop { now }

@@ -90,16 +90,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/api/v1/visits?limit=0", "\"limit is 0\",\"hint\":\"expected a number from 1 to 10000\""),
-        ("/api/v1/visits?limit=10001", "from 1 to 10000"), ("/api/v1/visits?limit=x", "limit is x"),
-        ("/api/v1/visits?after=17", "\"after is 17\",\"hint\":\"expected what `next` of the page before has\""),
+        ("/api/v1/visits?limit=0", "\"limit is “0”\",\"hint\":\"expected a number from 1 to 10000\""),
+        ("/api/v1/visits?limit=10001", "from 1 to 10000"), ("/api/v1/visits?limit=x", "limit is “x”"),
+        ("/api/v1/visits?after=17", "\"after is “17”\",\"hint\":\"expected what `next` of the page before has\""),
         ("/api/v1/visits?after=0-00000000", "after is"),
         ("/api/v1/visits?after=1-+0000000", "after is"), ("/visits?limit=2001", "from 1 to 2000"),
-        ("/visits?after=-1", "Expected how many visits are before the page."),
-        ("/api/v1/events?limit=-1", "limit is -1"),
+        ("/visits?after=-1", "expected how many visits are before the page"),
+        ("/api/v1/events?limit=-1", "limit is “-1”"),
         (
             "/api/v1/events?limit=1&after=yard:3",
-            "\"after is yard:3\",\"hint\":\"expected g: and the number of a line\""
+            "\"after is “yard:3”\",\"hint\":\"expected g: and the number of a line\""
         ),
     ])
     func `a page that can't be is refused in words`(_ path: String, _ words: String) async throws {

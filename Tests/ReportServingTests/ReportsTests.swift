@@ -94,7 +94,7 @@ import Testing
         #expect(odd.body.contains("&lt;b&gt;&amp;") && !odd.body.contains("<b>"), "\(odd.body)")
         let missing = try await world.get("/explain/999")
         #expect(missing.head.hasPrefix("HTTP/1.1 404"))
-        #expect(missing.body.contains("No line has the number 999"))
+        #expect(missing.body.contains("no line has the number 999"))
         for path in ["/explain/", "/explain/x", "/explain/-1", "/explain/03", "/explain/3/", "/explain/--help"] {
             #expect(try await world.get(path).head.hasPrefix("HTTP/1.1 404"), "\(path)")
         }
@@ -121,12 +121,12 @@ import Testing
         let reversed = try await world.get("/api/v1/visits?from=2026-11-22&to=2026-11-21")
         #expect(reversed.head.hasPrefix("HTTP/1.1 400"), "\(reversed)")
         let page = try await world.get("/visits?from=1999-01-01&to=1999-01-02")
-        #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("Nothing is known of the time"), "\(page)")
+        #expect(page.head.hasPrefix("HTTP/1.1 404") && page.body.contains("nothing is known of the time"), "\(page)")
         #expect(page.body.contains("value=\"1999-01-01\""))
         let invalid = try await world.get("/api/v1/visits?to=2026-09-31")
         #expect(
             invalid.head.hasPrefix("HTTP/1.1 400")
-                && invalid.body == "{\"error\":\"to is 2026-09-31\",\"hint\":\"2026-09 has 30 days\"}\n")
+                && invalid.body == "{\"error\":\"to is “2026-09-31”\",\"hint\":\"2026-09 has 30 days\"}\n")
         // What stands in a query is a value, and never an option.
         let option = try await world.get("/api/v1/visits?condition=--help&from=")
         #expect(option.head.hasPrefix("HTTP/1.1 404") && option.body.contains("--help"), "\(option)")

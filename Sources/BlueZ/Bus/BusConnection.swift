@@ -21,6 +21,7 @@ import SystemPackage
     private var loopWatch: EventLoop.Watch?
     // Messages that libdbus read while it did something else: they are handled in the next turn.
     private var leftover: EventLoop.Timer?
+    private var lastTurn = 0
     // libdbus waits for ever where a message is dispatched while another is being handled.
     private var isDispatching = false
     /// How many messages could not be sent.
@@ -175,9 +176,12 @@ import SystemPackage
         }
     }
 
-    /// Handles as much as a turn of the loop may; the rest follows in the next turn.
+    /// Handles at most ``EventLoop/recordsPerTurn`` messages in each turn of the loop; the rest follows in the next turn.
     private func dispatchSome() {
-        dispatch(atMost: EventLoop.recordsPerTurn)
+        if lastTurn != loop.turns {
+            lastTurn = loop.turns
+            dispatch(atMost: EventLoop.recordsPerTurn)
+        }
         guard let connection = unsafe connection else { return }
         noteLeftover()
         // After a rest there is more to be read than a turn takes.

@@ -129,7 +129,17 @@ package final class DBusScanner: AdvertisingScanner {
     }
 
     private func timePassed() {
-        if isEnding { finish() } else { perform { $0.advance(to: $1, into: &$2) } }
+        guard !isEnding else { return finish() }
+        // An answer can be after more messages than a turn takes; it is not late then.
+        let now = loop.now
+        drain()
+        guard timer != nil, !isEnding else { return }
+        advance(to: now)
+    }
+
+    private func advance(to now: Instant) {
+        expireCalls(at: now)
+        perform { session, _, actions in session.advance(to: now, into: &actions) }
     }
 
     private func finish() {
@@ -137,7 +147,7 @@ package final class DBusScanner: AdvertisingScanner {
         if let connection {
             // An adapter that was just switched off by us takes no order to come on before it has obeyed the first.
             _ = connection.pump(milliseconds: Self.powerMax) {
-                self.perform { $0.advance(to: $1, into: &$2) }
+                self.advance(to: self.loop.now)
                 return !self.session.isSwitchingPower || !connection.isOpen
             }
             for request in session.farewell { _ = connection.send(request.call(wantsReply: false)) }
@@ -163,7 +173,6 @@ package final class DBusScanner: AdvertisingScanner {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
-        expireCalls()
         var next = 0
         while next < actions.count {
             let action = actions[next]
@@ -212,8 +221,7 @@ package final class DBusScanner: AdvertisingScanner {
         calls.await(request, serial: serial, at: loop.now)
     }
 
-    private func expireCalls() {
-        let now = loop.now
+    private func expireCalls(at now: Instant) {
         while let request = calls.expired(at: now) {
             session.statistics.unanswered &+= 1
             session.answered(

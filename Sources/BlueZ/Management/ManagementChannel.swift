@@ -5,8 +5,11 @@ import SystemPackage
 
 /// Who has a ``ManagementChannel``: what it wants to know of it. All calls come on the loop's thread.
 protocol ManagementChannelOwner: AnyObject {
-    /// There is something to receive; ``EventLoop/recordsPerTurn`` of it are to be received.
+    /// There is something to receive: ``EventLoop/recordsPerTurn`` records of each socket are to be received.
     func receive()
+
+    /// Everything that was received up to the call is to be handed over.
+    func drain()
 
     /// Time has come to `now`; the session knows already.
     func advance(to now: Instant)
@@ -90,6 +93,8 @@ final class ManagementChannel {
     }
 
     private func advance(to now: Instant) {
+        // A reply can be after more records than a turn takes; it is not late then.
+        owner?.drain()
         guard socket != nil else { return }
         session.advance(to: now)
         owner?.advance(to: now)

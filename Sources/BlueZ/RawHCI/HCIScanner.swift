@@ -34,6 +34,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     // As at the management socket.
     private static let batch = 256
+    private var lastTurn = 0
     private static let drainMax = 65_536
 
     /// Makes one that has done nothing yet.
@@ -82,9 +83,14 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     /// Hands over everything that the kernel has received for this scanner's sockets.
     package func drain() { receive(atMost: Self.drainMax) }
 
-    func receive() { receive(atMost: EventLoop.recordsPerTurn) }
+    func receive() {
+        // Each socket that is ready calls this.
+        guard lastTurn != loop.turns else { return }
+        lastTurn = loop.turns
+        receive(atMost: EventLoop.recordsPerTurn)
+    }
 
-    /// Hands over so much of each socket.
+    /// Hands over at most `count` records of each socket.
     private func receive(atMost count: Int) {
         guard let control = channel.socket, !isDraining else { return }
         isDraining = true
