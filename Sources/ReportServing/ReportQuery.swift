@@ -22,13 +22,13 @@ struct ReportQuery {
     ]
     // The fields of forms, which are sent empty if nothing is written into them.
     private static let fields = occupancy
-    // In bytes: more than any name or date has.
+    // In Unicode scalars: more than any name or date has.
     private static let valueMax = 1000
 
     /// In which zone dates are read.
     let time: VisitsTime
-    /// Whether a named beacon has a group.
-    let hasGroups: Bool
+    /// The named beacons, which can have groups.
+    let directory: BeaconDirectory
 
     /// The names of the parameters of `path`; `nil` if there is nothing at `path`.
     static func parameters(of path: String) -> [String]? {
@@ -117,7 +117,7 @@ struct ReportQuery {
             expected = "expected whole seconds from 1m to 1d, such as 15m or 1h"
         case "by":
             let division = OccupancyOptions.Division(rawValue: member.value)
-            if division == .group, !hasGroups {
+            if division == .group, directory.groups.isEmpty {
                 throw HTTPProblem(
                     400, "by is group, and no beacon of the configuration has a group", hint: "give beacons a group")
             }

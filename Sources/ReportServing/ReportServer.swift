@@ -126,7 +126,7 @@ final class ReportServer {
     }
 
     private func checkedAnswer(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
-        try ReportQuery(time: orders.time, hasGroups: !directory.groups.isEmpty).check(request)
+        try ReportQuery(time: orders.time, directory: directory).check(request)
         switch request.path {
         case "/style.css":
             return .whole(Self.style)
