@@ -7,7 +7,7 @@ import EventLog
 /// started, none has listened yet. A run of which no line tells of an adapter, as of versions before, is taken to hear.
 /// What tells where the gateway is (`gpsd`, `gpx`: docs/location.md) is an adapter in its lines and hears no beacon: it
 /// counts only where all conditions are circles.
-struct HearingBook {
+struct HearingBook: Sendable {
     /// What an adapter was last said to do.
     struct AdapterState: Hashable {
         var state: AdapterChange.State

@@ -41,17 +41,55 @@ struct PresenceFinder {
     func presences(
         of merged: [VisitsBook.Stay], goingOn: [VisitsBook.Stay], _ directory: BeaconDirectory
     ) -> [PresentReport.Presence] {
-        var told: [VisitsBook.Subject: [VisitsBook.Stay]] = [:]
-        for stay in goingOn { told[stay.subject, default: []].append(stay) }
-        var stays: [Key: [VisitsBook.Stay]] = [:]
-        for stay in merged { stays[Key(stay), default: []].append(stay) }
+        let told = Groups(goingOn) { $0.subject }
+        let stays = Groups(merged) { Key($0) }
         // A condition and the beacon that satisfied it are two subjects of one stay: the beacon says more.
-        let shown = Set(merged.filter { $0.subject.beacon != nil }.map(\.subject.identifier))
-        let presences = stays.compactMap { key, stays -> PresentReport.Presence? in
-            if case .condition(let identifier) = key, shown.contains(identifier) { return nil }
-            return presence(stays, told: stays.flatMap { told[$0.subject] ?? [] }, directory)
+        var shown: Set<Identifier> = []
+        for stay in merged where stay.subject.beacon != nil { shown.insert(stay.subject.identifier) }
+        var presences: [PresentReport.Presence] = []
+        presences.reserveCapacity(stays.firsts.count)
+        for first in stays.firsts {
+            let key = Key(merged[first])
+            if case .condition(let identifier) = key, shown.contains(identifier) { continue }
+            let own = stays.indices(of: key).map { merged[$0] }
+            let telling = own.flatMap { told.indices(of: $0.subject).map { goingOn[$0] } }
+            presences.append(presence(own, told: telling, directory))
         }
-        return presences.sorted { Self.order($0) < Self.order($1) }
+        presences.sort(by: Self.isBefore)
+        return presences
+    }
+
+    /// The indices of stays that have the same key, in their order. A year's stays are large, and are not copied.
+    private struct Groups<Key: Hashable> {
+        /// The index of the first stay of each key.
+        private(set) var firsts: [Int] = []
+        private var lasts: [Key: (first: Int, last: Int)] = [:]
+        // The index of the next stay with the same key; 0 after the last.
+        private var next: [Int]
+
+        init(_ stays: [VisitsBook.Stay], _ key: (VisitsBook.Stay) -> Key) {
+            next = [Int](repeating: 0, count: stays.count)
+            for index in stays.indices {
+                let key = key(stays[index])
+                if let (first, last) = lasts[key] {
+                    next[last] = index
+                    lasts[key] = (first, index)
+                } else {
+                    firsts.append(index)
+                    lasts[key] = (index, index)
+                }
+            }
+        }
+
+        func indices(of key: Key) -> [Int] {
+            guard var index = lasts[key]?.first else { return [] }
+            var indices = [index]
+            while next[index] > 0 {
+                index = next[index]
+                indices.append(index)
+            }
+            return indices
+        }
     }
 
     private func presence(
@@ -78,11 +116,17 @@ struct PresenceFinder {
             sequence: telling.first?.sequence)
     }
 
-    private static func order(_ presence: PresentReport.Presence) -> (String, Int, String, BeaconIdentity) {
+    /// By section, present ones before unknown ones, by name, those without a name last, and by beacon.
+    private static func isBefore(_ left: PresentReport.Presence, _ right: PresentReport.Presence) -> Bool {
+        let (section, other) = (left.section, right.section)
+        guard section == other else { return section < other }
+        let isPresent = left.notKnownSince == nil
+        guard isPresent == (right.notKnownSince == nil) else { return isPresent }
+        if left.name != right.name {
+            let (name, other) = (left.name ?? "\u{10FFFF}", right.name ?? "\u{10FFFF}")
+            guard name == other else { return name < other }
+        }
         let none = BeaconIdentity(uuid: ProximityUUID(high: 0, low: 0), major: 0, minor: 0)
-        return (
-            presence.section, presence.notKnownSince == nil ? 0 : 1, presence.name ?? "\u{10FFFF}",
-            presence.beacon ?? none
-        )
+        return (left.beacon ?? none) < (right.beacon ?? none)
     }
 }

@@ -2,7 +2,7 @@ package import BeaconMonitoring
 package import EventLog
 
 /// Who is here, kept up to date line by line: for whoever follows files, the books that all reports are told from.
-package struct PresentFold {
+package struct PresentFold: Sendable {
     private var books = VisitsBooks()
     private var stays: [VisitsBook.Stay] = []
     /// Who was here before, within a day.
@@ -31,7 +31,8 @@ package struct PresentFold {
     ) -> PresentReport {
         var books = books
         if let proof { books.note(proof) }
-        let goingOn = books.finish(at: now).filter { $0.end == .open }
+        var goingOn = books.finish(at: now)
+        goingOn.removeAll { $0.end != .open }
         let finder = PresenceFinder(books, now: now)
         return PresentReport(
             made: now, gateways: finder.gateways,

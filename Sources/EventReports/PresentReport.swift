@@ -81,11 +81,19 @@ package struct PresentReport: Sendable {
 
     /// The earliest date that the report shows, or ``made``.
     var earliest: WallDate {
-        let stays = presences.flatMap { [$0.since, $0.lastHeard, $0.notKnownSince] }
-        let own = gateways.flatMap { gateway in
-            [gateway.asOf, gateway.deafSince] + gateway.adapters.map { $0.state == .listening ? nil : $0.since }
+        var earliest = made
+        for presence in presences {
+            for date in [presence.since, presence.lastHeard, presence.notKnownSince] {
+                if let date { earliest = min(earliest, date) }
+            }
         }
-        return (stays + own).compactMap(\.self).min().map { min($0, made) } ?? made
+        for gateway in gateways {
+            earliest = min(earliest, gateway.asOf, gateway.deafSince ?? earliest)
+            for adapter in gateway.adapters where adapter.state != .listening {
+                earliest = min(earliest, adapter.since)
+            }
+        }
+        return earliest
     }
 
     /// Reads event files and finds who is here. Of `options`, the range does not count.

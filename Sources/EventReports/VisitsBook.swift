@@ -3,7 +3,7 @@ import BluetoothLE
 import EventLog
 
 /// Puts together who was here when: lines of one gateway in, stays out.
-struct VisitsBook {
+struct VisitsBook: Sendable {
     /// Whose stays they are: a condition's own, or one beacon's under it.
     struct Subject: Hashable {
         var identifier: Identifier
@@ -56,6 +56,12 @@ struct VisitsBook {
         /// For an open stay, the time since which it is not known to continue: its gateway lost sight of the subject, none of
         /// the gateway's adapters listens, or the gateway was last known to be alive then. Absent if it is known to continue.
         var notKnownSince: WallDate?
+
+        /// By arrival, then by subject.
+        static func isBefore(_ left: Stay, _ right: Stay) -> Bool {
+            let (date, other) = (left.arrival ?? left.until, right.arrival ?? right.until)
+            return date == other ? left.subject < right.subject : date < other
+        }
     }
 
     private struct Open: Kept {
@@ -182,6 +188,7 @@ struct VisitsBook {
         let last = asOf ?? WallDate(microseconds: 0)
         let (death, deafSince) = (isAlive(at: now) ? nil : last, hearing.deafSince)
         var stays: [Stay] = []
+        stays.reserveCapacity(open.count)
         for (subject, entry) in open {
             if let left = entry.left {
                 stays.append(stay(subject, entry, departure: left.lastSeen, until: left.date, .left))
@@ -195,7 +202,8 @@ struct VisitsBook {
         }
         hearing.finish()
         open = [:]
-        return stays.sorted { ($0.arrival ?? $0.until, $0.subject) < ($1.arrival ?? $1.until, $1.subject) }
+        stays.sort(by: Stay.isBefore)
+        return stays
     }
 
     private func stay(

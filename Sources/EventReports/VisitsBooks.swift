@@ -2,7 +2,7 @@ package import BeaconMonitoring
 import EventLog
 
 /// The books of all gateways whose lines are read, each by its name.
-struct VisitsBooks {
+struct VisitsBooks: Sendable {
     // A site has some; what names more is damaged, and told as the last one's.
     private static let gatewaysMax = 1000
 
@@ -52,7 +52,8 @@ struct VisitsBooks {
         var stays: [VisitsBook.Stay] = []
         for place in books.indices { stays += books[place].finish(at: now) }
         guard books.count > 1 else { return stays }
-        return stays.sorted { ($0.arrival ?? $0.until, $0.subject) < ($1.arrival ?? $1.until, $1.subject) }
+        stays.sort(by: VisitsBook.Stay.isBefore)
+        return stays
     }
 
     /// When anything was first told; absent where nothing was.
