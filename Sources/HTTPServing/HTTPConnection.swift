@@ -10,4 +10,8 @@ struct HTTPConnection {
     var deadline: Instant?
     var stream: HTTPStream?
     var promise: HTTPPromise?
+    /// Whether its request is HEAD: no body is sent.
+    var isHead = false
+    /// The body that it sends; absent while it sends nothing, and of a stream.
+    var body: HTTPBody?
 }

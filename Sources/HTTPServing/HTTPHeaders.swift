@@ -11,7 +11,7 @@ enum HTTPHeaders {
     static func add(of answer: HTTPResponse, to response: OpaquePointer) {
         unsafe add("Content-Type", answer.contentType, to: response)
         unsafe add("Cache-Control", answer.hasTag ? "private, no-cache" : "no-store", to: response)
-        if answer.hasTag { unsafe add("ETag", answer.tag, to: response) }
+        if answer.hasTag { unsafe add("ETag", answer.body.tag, to: response) }
         if let seconds = answer.retryAfter { unsafe add("Retry-After", "\(seconds)", to: response) }
         if answer.status == 405 { unsafe add("Allow", "GET, HEAD", to: response) }
         if answer.status == 401 {

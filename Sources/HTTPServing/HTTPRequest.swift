@@ -56,13 +56,10 @@ package final class HTTPPromise {
 }
 
 /// An answer that is there as a whole.
-package struct HTTPResponse: Sendable, Hashable {
+package struct HTTPResponse: Sendable {
     package var status: UInt16
     package var contentType: String
-    package let body: [UInt8]
-    /// The tag: a hash of the octets (FNV-1a, 64 bits), which need not withstand anybody. It is made once, since a page is
-    /// told to many.
-    let tag: String
+    package let body: HTTPBody
     /// Seconds after which to ask again, where that is said.
     package var retryAfter: Int?
     /// Whether it has a tag by which the client finds that nothing has changed.
@@ -75,10 +72,7 @@ package struct HTTPResponse: Sendable, Hashable {
     package var bringsStyle = false
 
     package init(status: UInt16 = 200, contentType: String, body: [UInt8]) {
-        (self.status, self.contentType, self.body) = (status, contentType, body)
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for octet in body { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01B3 }
-        tag = "\"\(String(hash, radix: 16))\""
+        (self.status, self.contentType, self.body) = (status, contentType, HTTPBody(body))
     }
 
     /// Plain text, with a line feed at its end.
@@ -93,7 +87,7 @@ package struct HTTPResponse: Sendable, Hashable {
     func isKnown(_ header: String) -> Bool {
         header.split(separator: ",").contains { tag in
             let tag = tag.drop { $0 == " " }.prefix { $0 != " " }
-            return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == self.tag
+            return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == body.tag
         }
     }
 }

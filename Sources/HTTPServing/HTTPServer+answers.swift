@@ -11,6 +11,17 @@ extension HTTPServer {
         case .whole(let response):
             let header = unsafe HTTPFields(connection, .HEADER_KIND)["if-none-match"].first
             let isKnown = response.hasTag && response.status == 200 && header.map(response.isKnown) ?? false
+            let place = UInt(bitPattern: connection)
+            if !isKnown, let entry = connections[place], !entry.isHead {
+                guard bodies.add(response.body, to: entry.address) else {
+                    counters.bodiesRefused += 1
+                    let problem = HTTPProblem(
+                        503, "too many bytes are being sent to other clients already", hint: "try again in 5 s",
+                        retryAfter: 5)
+                    return unsafe send(.problem(problem), to: path, on: connection)
+                }
+                connections[place]?.body = response.body
+            }
             return unsafe send(response, isKnown: isKnown, on: connection)
         case .stream(let stream): return unsafe send(stream, to: path, on: connection)
         case .problem(let problem):
@@ -44,11 +55,7 @@ extension HTTPServer {
     }
 
     private func send(_ response: HTTPResponse, isKnown: Bool = false, on connection: OpaquePointer) -> MHD_Result {
-        var body = isKnown ? [] : response.body
-        let count = body.count
-        let made = unsafe body.withUnsafeMutableBytes {
-            unsafe MHD_create_response_from_buffer(count, $0.baseAddress, .RESPMEM_MUST_COPY)
-        }
+        let made = unsafe isKnown ? HTTPBody.makeEmptyResponse() : response.body.makeResponse()
         guard let made = unsafe made else { return .NO }
         defer { unsafe MHD_destroy_response(made) }
         unsafe HTTPHeaders.add(of: response, to: made)

@@ -21,12 +21,15 @@ package import SystemPackage
     package var connectionCount: Int { connections.count }
     /// How many of them are streams.
     package var streamCount: Int { connections.values.count { $0.stream != nil } }
+    /// The bytes of the bodies that are being sent, each counted once.
+    package var bodyBytes: Int { bodies.bytes }
 
     let loop: EventLoop
     let settings: HTTPServerSettings
     private let handler: (HTTPRequest) -> HTTPAnswer
     // By their places in the library's memory: what these are pointers to is the library's own.
     var connections: [UInt: HTTPConnection] = [:]
+    var bodies: BodiesInUse
     private(set) var daemon: OpaquePointer?
     private var watch: EventLoop.Watch?
     private var timer: EventLoop.Timer?
@@ -53,6 +56,7 @@ package import SystemPackage
         _ handler: @escaping (HTTPRequest) -> HTTPAnswer
     ) throws(Errno) {
         (self.loop, self.settings, self.handler) = (loop, settings, handler)
+        bodies = BodiesInUse(settings)
         var options = unsafe cmicrohttpd_settings()
         unsafe options.listener = listener.rawValue
         unsafe options.connection_memory = settings.headOctetsMax
@@ -217,6 +221,7 @@ package import SystemPackage
             let entry = connections.removeValue(forKey: connection)
             entry?.stream?.forget()
             entry?.promise?.abandoned()
+            if let entry, let body = entry.body { bodies.remove(body, to: entry.address) }
             return
         }
         counters.connections += 1
@@ -247,6 +252,8 @@ package import SystemPackage
         entry.stream = nil
         entry.promise?.abandoned()
         entry.promise = nil
+        if let body = entry.body { bodies.remove(body, to: entry.address) }
+        entry.body = nil
         // The next request of the connection has as long as the first.
         entry.deadline = loop.now + settings.requestTime
         connections[connection] = entry
@@ -260,6 +267,7 @@ package import SystemPackage
     ) -> MHD_Result {
         // The handler may be gone already.
         guard !isStopping else { return .NO }
+        connections[UInt(bitPattern: connection)]?.isHead = head.method == "HEAD"
         guard var refusal = settings.refusal(of: head) else { return .YES }
         // The following bytes can be a body, and are not read as a request.
         refusal.closes = true

@@ -15,6 +15,11 @@ package struct HTTPServerSettings: Sendable {
     /// How many pieces of streams are made in a turn of the loop; who wants more waits for the next, in which others are
     /// answered too.
     package var piecesPerTurn = 8
+    /// The most bytes that all bodies of answers being sent can have, each counted once however many connections send it. A
+    /// body that is larger by itself is sent if no other such body is being sent. Other answers get 503.
+    package var bodyBytesMax = 16 << 20
+    /// How many of them one address has; other answers to it get 503. A proxy is one address.
+    package var bodyBytesPerAddressMax = 8 << 20
     /// How long nothing may happen on a connection, in whole seconds.
     package var idleSecondsMax = 15
     /// After what time a stream without events says that it is there, so that a client that is gone is noticed.
@@ -43,9 +48,11 @@ package struct HTTPServerCounters: Sendable, Hashable {
     package var dropped = 0
     /// How many answers there were, by status.
     package var answers: [UInt16: Int] = [:]
-    /// None yet.
-    package init() {}
+    /// The number of answers that were refused because too many bytes were being sent.
+    package var bodiesRefused = 0
     /// The most connections, and streams, that there were at once.
     package var connectionsMost = 0
     package var streamsMost = 0
+    /// None yet.
+    package init() {}
 }

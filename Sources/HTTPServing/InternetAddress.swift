@@ -5,6 +5,9 @@ package import SystemPackage
 
 /// An IPv4 or IPv6 address (inet_pton(3)).
 package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The most bytes that the kernel keeps for a connection and has not sent yet.
+    private static let unsentMax: Int32 = 32 << 10
+
     /// 4 octets, or 16.
     let octets: [UInt8]
 
@@ -66,6 +69,11 @@ package struct InternetAddress: Sendable, Hashable, CustomStringConvertible {
         // A server that is started again listens at once, whatever is left of its connections (socket(7)).
         var one: Int32 = 1
         _ = unsafe setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        // Its connections inherit the bound: the kernel takes up to 4 MB from a program that sends to a client that does not
+        // read, and systemd counts them as memory of the program (tcp(7)).
+        var unsentMax = Self.unsentMax
+        _ = unsafe setsockopt(
+            made, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &unsentMax, socklen_t(MemoryLayout<Int32>.size))
         var storage = sockaddr_storage()
         var length = fill(&storage, port: port)
         let isThere =

@@ -1,0 +1,179 @@
+import BluetoothLE
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+
+/// The memory of answers to clients that do not read.
+@Suite struct BodyTests {
+    private static let size = 1 << 20
+
+    private static func response(_ byte: UInt8, _ size: Int = size) -> HTTPResponse {
+        HTTPResponse(contentType: "text/plain", body: [UInt8](repeating: byte, count: size))
+    }
+
+    /// A client that sends a request and reads nothing.
+    private static func client(_ path: String, _ world: ServerWorld) async throws -> Client {
+        let count = world.asked.count
+        let client = try Client(world.port)
+        try client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try await world.turn(until: "\(path) is answered") { world.asked.count > count }
+        return client
+    }
+
+    /// The text that a client has received: its answer, or the start of a large one.
+    private static func start(_ client: Client, _ world: ServerWorld) async throws -> String {
+        try await world.turn(until: "an answer starts") {
+            client.read(atMost: 500)
+            return !client.received.isEmpty
+        }
+        return client.text
+    }
+
+    @Test func `clients that get the same answer share its bytes`() async throws {
+        let world = try ServerWorld()
+        let response = Self.response(65)
+        world.answer = { _ in .whole(response) }
+        var clients: [Client] = []
+        for _ in 0..<50 { clients.append(try await Self.client("/", world)) }
+        #expect(world.server.bodyBytes == Self.size)
+        #expect(world.server.counters.answers == [200: 50])
+        // One of them reads, and gets all bytes.
+        try await world.turn(until: "it has read all") { try clients[0].isAnswered() }
+        #expect(clients[0].received.suffix(Self.size).allSatisfy { $0 == 65 })
+        #expect(world.server.bodyBytes == Self.size)
+        clients = []
+        try await world.turn(until: "no answer is sent") { world.server.connectionCount == 0 }
+        #expect(world.server.bodyBytes == 0)
+    }
+
+    @Test func `answers that have no room get 503, and small ones are sent`() async throws {
+        var settings = HTTPServerSettings()
+        settings.bodyBytesMax = 3 * Self.size
+        let world = try ServerWorld(settings)
+        var number: UInt8 = 65
+        world.answer = { request in
+            if request.path == "/small" { return .whole(Self.response(97, BodiesInUse.smallMax)) }
+            defer { number += 1 }
+            return .whole(Self.response(number))
+        }
+        var clients: [Client] = []
+        for _ in 0..<3 { clients.append(try await Self.client("/large", world)) }
+        let refused = try await Self.client("/large", world)
+        try await world.turn(until: "it is refused") { try refused.isAnswered() }
+        let text = refused.text
+        #expect(text.hasPrefix("HTTP/1.1 503") && text.contains("\r\nRetry-After: 5\r\n"), "\(text)")
+        #expect(text.hasSuffix("too many bytes are being sent to other clients already\ntry again in 5 s\n"), "\(text)")
+        #expect(world.server.counters.bodiesRefused == 1)
+        #expect(world.server.bodyBytes == 3 * Self.size)
+        #expect(try await world.get("/small").hasPrefix("HTTP/1.1 200"))
+        // A client that leaves makes room.
+        clients.removeLast()
+        try await world.turn(until: "there is room") { world.server.bodyBytes == 2 * Self.size }
+        #expect(try await world.get("/large").hasPrefix("HTTP/1.1 200"))
+        #expect(world.server.counters.bodiesRefused == 1)
+        _ = clients
+    }
+
+    @Test func `one answer that is larger than the bound is sent, and takes no room from others`() async throws {
+        var settings = HTTPServerSettings()
+        settings.bodyBytesMax = Self.size
+        let world = try ServerWorld(settings)
+        var number: UInt8 = 65
+        world.answer = { request in
+            defer { number += 1 }
+            return .whole(Self.response(number, request.path == "/huge" ? 3 * Self.size : Self.size))
+        }
+        let huge = try await Self.client("/huge", world)
+        #expect(try await Self.start(huge, world).hasPrefix("HTTP/1.1 200"))
+        let large = try await Self.client("/large", world)
+        #expect(try await Self.start(large, world).hasPrefix("HTTP/1.1 200"))
+        #expect(world.server.bodyBytes == 4 * Self.size)
+        for path in ["/huge", "/large"] {
+            #expect(try await Self.start(Self.client(path, world), world).hasPrefix("HTTP/1.1 503"))
+        }
+        try await world.turn(until: "the huge one is read") { try huge.isAnswered() }
+        try await world.turn(until: "it has no room any more") { world.server.bodyBytes == Self.size }
+        #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 200"))
+        _ = large
+    }
+
+    @Test func `an address has half of the room, and others the rest`() async throws {
+        var settings = HTTPServerSettings()
+        (settings.bodyBytesMax, settings.bodyBytesPerAddressMax) = (4 * Self.size, 2 * Self.size)
+        let world = try ServerWorld(settings)
+        var number: UInt8 = 65
+        world.answer = { _ in
+            defer { number += 1 }
+            return .whole(Self.response(number))
+        }
+        var clients: [Client] = []
+        for (index, address) in ["127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"].enumerated() {
+            let client = try Client(world.port, from: address)
+            try client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let start = try await Self.start(client, world)
+            #expect(start.hasPrefix("HTTP/1.1 \(index == 2 ? 503 : 200)"), "\(index)")
+            clients.append(client)
+        }
+        #expect(world.server.bodyBytes == 4 * Self.size)
+        clients = []
+        try await world.turn(until: "no answer is sent") { world.server.connectionCount == 0 }
+        #expect(world.server.bodyBytes == 0)
+    }
+
+    @Test func `a request for the head of an answer takes no room`() async throws {
+        var settings = HTTPServerSettings()
+        settings.bodyBytesMax = Self.size
+        let world = try ServerWorld(settings)
+        var number: UInt8 = 65
+        world.answer = { _ in
+            defer { number += 1 }
+            return .whole(Self.response(number))
+        }
+        let client = try await Self.client("/", world)
+        let head = try Client(world.port)
+        try head.send("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try await world.turn(until: "the head is sent") {
+            head.read()
+            return head.text.contains("\r\n\r\n")
+        }
+        let text = head.text
+        #expect(text.hasPrefix("HTTP/1.1 200") && text.contains("\r\nContent-Length: \(Self.size)\r\n"), "\(text)")
+        // The same connection gets no body for that, and has no room for its next answer.
+        try head.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try await world.turn(until: "the next is refused") {
+            head.read()
+            return head.text.contains("HTTP/1.1 503")
+        }
+        #expect(world.server.bodyBytes == Self.size)
+        _ = client
+    }
+
+    @Test func `a client that has the answer already takes no room`() async throws {
+        var settings = HTTPServerSettings()
+        settings.bodyBytesMax = Self.size
+        let world = try ServerWorld(settings)
+        let response = Self.response(65)
+        var isFull = false
+        world.answer = { _ in .whole(isFull ? Self.response(66) : response) }
+        let client = try await Self.client("/", world)
+        isFull = true
+        #expect(try await Self.start(Self.client("/", world), world).hasPrefix("HTTP/1.1 503"))
+        let known = try await world.get("/", "If-None-Match: \(Self.response(66).body.tag)")
+        #expect(known.hasPrefix("HTTP/1.1 304"))
+        #expect(world.server.bodyBytes == Self.size)
+        _ = client
+    }
+
+    @Test func `the kernel keeps 32 KiB for a connection that it has not sent`() async throws {
+        let world = try ServerWorld()
+        let client = try Client(world.port)
+        try await world.turn(until: "it is connected") { world.server.connectionCount == 1 }
+        let socket = try #require(world.server.connections.values.first).socket
+        var (bytes, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        #expect(getsockopt(socket, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, &length) == 0)
+        #expect(bytes == 32 << 10)
+        _ = client
+    }
+}
