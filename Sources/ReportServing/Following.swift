@@ -8,7 +8,7 @@ import SystemPackage
 /// Follows the event files of a gateway, some lines a turn, so that nobody waits for a year of them.
 final class Following {
     /// What the lines come to: the reports' own books, and counts.
-    struct State {
+    struct State: Sendable {
         var present = PresentFold()
         var counts = LineCounts()
     }
@@ -33,6 +33,8 @@ final class Following {
     private(set) var damaged = 0
     /// Another one whenever what is to be shown is.
     private(set) var version = 0
+    /// Another number whenever all is read again since files were replaced: lines that were read before may be erased.
+    private(set) var reading = 0
     /// Called when lines have come, or can't be read any more.
     var changed: () -> Void = {}
 
@@ -205,6 +207,7 @@ final class Following {
 
     /// Everything from the first line: what was told before may have been erased, and is not to be shown any more.
     private func begin() {
+        reading += 1
         state = State()
         anew = nil
         dating = LineDating()

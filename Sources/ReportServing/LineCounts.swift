@@ -2,15 +2,15 @@ import BeaconMonitoring
 import EventLog
 
 /// How many lines said what, and what the newest of them says of the gateway: for metrics, of which none is a report.
-struct LineCounts {
+struct LineCounts: Sendable {
     /// A condition, and whether its beacons are meant or it itself.
-    struct Subject: Hashable {
+    struct Subject: Hashable, Sendable {
         var identifier: String
         var isBeacon: Bool
     }
 
     /// Of which events there is a count of their own.
-    struct EventKind: Hashable {
+    struct EventKind: Hashable, Sendable {
         var subject: Subject
         var state: BeaconMonitor.Event.State
     }

@@ -6,17 +6,16 @@ import JSON
 
 /// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are
 /// bounded; never beacons, which are people.
-struct Metrics {
+struct Metrics: Sendable {
     static let adaptersMax = 255
 
     private var text = ""
 
-    /// Of what the lines came to, and of the server's own doings.
-    init(_ snapshot: Snapshot, _ server: HTTPServerCounters, connections: Int, streams: Int) {
+    /// The metrics of a snapshot.
+    init(_ snapshot: Snapshot) {
         writeLines(snapshot)
         writePresence(snapshot)
         writeLife(snapshot)
-        writeServer(server, connections, streams)
     }
 
     var octets: [UInt8] { Array(text.utf8) }
@@ -119,21 +118,29 @@ struct Metrics {
         }
     }
 
-    private mutating func writeServer(_ server: HTTPServerCounters, _ connections: Int, _ streams: Int) {
+    /// Writes the metrics of the server itself.
+    mutating func write(_ server: HTTPServer) {
+        let counters = server.counters
         family("serve_responses_total", "counter", "Answers of this server, by status.")
-        for (status, count) in server.answers.sorted(by: { $0.key < $1.key }) {
+        for (status, count) in counters.answers.sorted(by: { $0.key < $1.key }) {
             sample("serve_responses_total", [("code", "\(status)")], count)
         }
         family("serve_connections_total", "counter", "Connections that were accepted.")
-        sample("serve_connections_total", [], server.connections)
+        sample("serve_connections_total", [], counters.connections)
         family("serve_connections_dropped_total", "counter", "Connections that were dropped, since they were too slow.")
-        sample("serve_connections_dropped_total", [], server.dropped)
+        sample("serve_connections_dropped_total", [], counters.dropped)
         family("serve_connections_refused_total", "counter", "Connections from addresses that may not ask.")
-        sample("serve_connections_refused_total", [], server.turnedAway)
+        sample("serve_connections_refused_total", [], counters.turnedAway)
         family("serve_connections", "gauge", "Connections at present.")
-        sample("serve_connections", [], connections)
+        sample("serve_connections", [], server.connectionCount)
         family("serve_streams", "gauge", "Streams of events at present.")
-        sample("serve_streams", [], streams)
+        sample("serve_streams", [], server.streamCount)
+        family(
+            "serve_answers_refused_total", "counter", "Answers that were refused, since too many bytes were being sent."
+        )
+        sample("serve_answers_refused_total", [], counters.bodiesRefused)
+        family("serve_answer_bytes", "gauge", "Bytes of the answers that are being sent, each counted once.")
+        sample("serve_answer_bytes", [], server.bodyBytes)
     }
 
     /// Writes who was let in.

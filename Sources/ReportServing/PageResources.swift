@@ -38,11 +38,12 @@ enum PageResources {
           const local = () => { for (const time of document.querySelectorAll("time")) {
             const date = new Date(time.dateTime);
             if (!isNaN(date)) { time.title = time.textContent; time.textContent = date.toLocaleString(); } } };
-          let isLive = false, isLoading = false, isDue = false;
+          let isLive = false, isLoading = false, isDue = false, retry;
           const load = async () => {
             if (isLoading) { isDue = true; return; }
             isLoading = true;
             isDue = false;
+            clearTimeout(retry);
             try {
               const answer = await fetch(location.pathname, { cache: "no-cache" });
               if (!answer.ok) throw new Error(answer.status);
@@ -51,7 +52,11 @@ enum PageResources {
               if (main) document.querySelector("main").replaceWith(main);
               local();
               say(isLive ? "It changes by itself." : "The connection is lost: this is how it was.");
-            } catch { say("The server does not answer: this is how it was."); }
+            } catch (problem) {
+              say("The server does not answer: this is how it was.");
+              // A login is not tried again: the browser would ask for it each time.
+              if (problem.message !== "401") retry = setTimeout(load, 5000 + 5000 * Math.random());
+            }
             isLoading = false;
             if (isDue) load();
           };

@@ -30,8 +30,9 @@ final class ReportServer {
     /// The names of beacons; read again on SIGHUP.
     var names: BeaconNames {
         didSet {
+            guard names != oldValue else { return }
             directory = BeaconDirectory(names)
-            kept = [:]
+            namings += 1
         }
     }
     /// The server below.
@@ -48,9 +49,9 @@ final class ReportServer {
     private let wall: () -> WallDate
     private let orders: ReportOrders
     private var directory: BeaconDirectory
-    // What was made of one state in one second is the same for all who ask.
-    private var kept: [String: HTTPResponse] = [:]
-    private var keptOf: (version: Int, second: Int64) = (-1, 0)
+    // How often the names have been read again.
+    private var namings = 0
+    private var renderer: SnapshotRenderer?
 
     /// Serves at `listener` what `source` has.
     ///
@@ -75,6 +76,7 @@ final class ReportServer {
         changes = ChangeStreams(on: loop)
         runner = ReportRunner(source.program, on: loop)
         daemon = source.statusSocket.isEmpty ? nil : DaemonStatus(source.statusSocket, on: loop)
+        renderer = try SnapshotRenderer(on: loop, inputs)
         try listen(listener, settings, access)
         following.changed = { [unowned self] in
             server?.wakeStreams()
@@ -105,6 +107,7 @@ final class ReportServer {
     func stop() {
         runner.stop()
         server?.stop()
+        renderer?.stop()
     }
 
     private static let style = HTTPResponse(
@@ -134,77 +137,71 @@ final class ReportServer {
             return .whole(Self.script)
         case "/icon.svg", "/favicon.ico":
             return .whole(Self.icon)
-        case "/", "/gateways", "/metrics", "/api/v1/present", "/api/v1/gateways", "/api/v1/events",
-            "/api/v1/changes":
-            return try held(request)
+        case "/api/v1/events":
+            try checkCurrent()
+            return try events(request)
+        case "/api/v1/changes":
+            try checkCurrent()
+            return .stream(changes.open())
         default:
+            if let path = SnapshotPath(rawValue: request.path) {
+                try checkCurrent()
+                return answer(path)
+            }
             return runner.answer(try orders.order(request, now: wall()))
         }
     }
 
-    /// What is told of what is held in memory.
-    private func held(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
-        guard following.isCurrent else {
-            throw HTTPProblem(
-                503,
-                following.trouble
-                    ?? "the event files are still being read: up to line \(following.state.counts.sequence) so far",
-                hint: following.trouble == nil
-                    ? "try again in a second" : "check that the folder is there and that the server can read it",
-                retryAfter: 1)
+    private func events(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
+        // With a number of lines, the answer ends.
+        if request["limit"] != nil || request["after"] != nil {
+            return EventPage.open(request, directory: following.directory, following.state.counts)
         }
-        if request.path == "/api/v1/events" {
-            // Whoever names how many wants an answer that ends.
-            if request["limit"] != nil || request["after"] != nil {
-                return EventPage.open(request, directory: following.directory, following.state.counts)
-            }
-            let gateway = following.state.counts.gateway
-            if let id = request["lastEventID"], !gateway.isEmpty, EventStream.sequence(id, of: gateway) == nil {
-                throw ReportQuery.wrong(
-                    "lastEventID", id, "expected \(EventStream.stem(gateway)): and the number of a line")
-            }
-            return .stream(EventStream.open(request, following))
+        let gateway = following.state.counts.gateway
+        if let id = request["lastEventID"], !gateway.isEmpty, EventStream.sequence(id, of: gateway) == nil {
+            throw ReportQuery.wrong(
+                "lastEventID", id, "expected \(EventStream.stem(gateway)): and the number of a line")
         }
-        if request.path == "/api/v1/changes" { return .stream(changes.open()) }
-        if request.path == "/metrics", let daemon, !daemon.isFresh {
-            let promise = HTTPPromise()
-            daemon.ask { [unowned self] in promise.fulfil(.whole(known(request.path))) }
-            return .later(promise)
-        }
-        return .whole(known(request.path))
+        return .stream(EventStream.open(request, following))
     }
 
-    /// What is made of what is known now.
-    private func known(_ path: String) -> HTTPResponse {
-        let now = wall()
-        let second = now.microseconds / 1_000_000
-        if keptOf != (following.version, second) {
-            keptOf = (following.version, second)
-            kept = [:]
+    private func answer(_ path: SnapshotPath) -> HTTPAnswer {
+        let promise = HTTPPromise()
+        if path == .metrics, let daemon, !daemon.isFresh {
+            daemon.ask { [unowned self] in renderer?.answer(path, promise) }
+        } else {
+            renderer?.answer(path, promise)
         }
-        // Counters of the server itself change without a line.
-        if path != "/metrics", let response = kept[path] { return response }
-        let snapshot = Snapshot(following, directory, orders.time, now: now)
-        let response = response(path, snapshot)
-        if path != "/metrics" { kept[path] = response }
-        return response
+        return .later(promise)
     }
 
-    private func response(_ path: String, _ snapshot: Snapshot) -> HTTPResponse {
-        let json = "application/json"
-        switch path {
-        case "/": return HTTPResponse(contentType: PageFrame.contentType, body: LivePage(snapshot).present)
-        case "/gateways": return HTTPResponse(contentType: PageFrame.contentType, body: LivePage(snapshot).gateways)
-        case "/api/v1/present": return HTTPResponse(contentType: json, body: snapshot.presentJSON)
-        case "/api/v1/gateways": return HTTPResponse(contentType: json, body: snapshot.gatewaysJSON)
-        default:
-            let counters = server?.counters ?? HTTPServerCounters()
-            var metrics = Metrics(
-                snapshot, counters, connections: server?.connectionCount ?? 0, streams: server?.streamCount ?? 0)
-            metrics.write(runner.counters)
-            if let access = server?.access { metrics.write(access.counters) }
-            if let daemon { metrics.write(daemon: daemon.answer) }
-            return HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.octets)
-        }
+    private func checkCurrent() throws(HTTPProblem) {
+        guard !following.isCurrent else { return }
+        throw HTTPProblem(
+            503,
+            following.trouble
+                ?? "the event files are still being read: up to line \(following.state.counts.sequence) so far",
+            hint: following.trouble == nil
+                ? "try again in a second" : "check that the folder is there and that the server can read it",
+            retryAfter: 1)
+    }
+
+    private var inputs: SnapshotRenderer.Inputs {
+        SnapshotRenderer.Inputs(
+            key: { [unowned self] in
+                SnapshotRenderer.Key(
+                    version: following.version, second: wall().microseconds / 1_000_000,
+                    epoch: following.reading + namings)
+            },
+            source: { [unowned self] () throws(HTTPProblem) in
+                try checkCurrent()
+                return Snapshot.Source(following, directory, orders.time, now: wall())
+            },
+            addServer: { [unowned self] metrics in
+                if let server { metrics.write(server) }
+                metrics.write(runner.counters)
+                if let access = server?.access { metrics.write(access.counters) }
+                if let daemon { metrics.write(daemon: daemon.answer) }
+            })
     }
 }

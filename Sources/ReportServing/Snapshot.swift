@@ -21,20 +21,38 @@ struct Snapshot {
     let missed: Int
     let damaged: Int
 
-    /// What `following` has come to by now.
-    init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
-        report = following.state.present.report(following.proof, now: now, directory)
-        recent = following.state.present.recent
-        counts = following.state.counts
-        var options = VisitsOptions(paths: [following.directory])
-        options.directory = directory
-        options.time = time
-        options.format = .json
-        words = PresentWriter(report, options)
-        self.time = time
-        trouble = following.trouble
-        missed = following.missed
-        damaged = following.damaged
+    /// The values of which a snapshot is made. Making it takes time if many beacons are present; these are copied at once.
+    struct Source: Sendable {
+        let state: Following.State
+        let proof: LogReader.Proof?
+        let trouble: String?
+        let (missed, damaged): (Int, Int)
+        let options: VisitsOptions
+        /// When the snapshot is made.
+        let now: WallDate
+
+        /// The state of `following` at `now`.
+        init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
+            (state, proof, trouble) = (following.state, following.proof, following.trouble)
+            (missed, damaged) = (following.missed, following.damaged)
+            var options = VisitsOptions(paths: [following.directory])
+            options.directory = directory
+            options.time = time
+            options.format = .json
+            self.options = options
+            self.now = now
+        }
+    }
+
+    /// Makes the snapshot of `source`.
+    init(_ source: Source) {
+        report = source.state.present.report(source.proof, now: source.now, source.options.directory)
+        recent = source.state.present.recent
+        counts = source.state.counts
+        words = PresentWriter(report, source.options)
+        time = source.options.time
+        trouble = source.trouble
+        (missed, damaged) = (source.missed, source.damaged)
     }
 
     /// Whether a gateway is known to run now.
@@ -63,7 +81,9 @@ struct Snapshot {
         var lines = LineBuffer(forTerminals: 4096)
         words.write(into: &lines)
         var array = LinesAsArray()
-        return array.take(lines.bytes[...]) + array.end
+        var octets = array.take(lines.bytes[...])
+        octets += array.end
+        return octets
     }
 
     /// `/api/v1/gateways`.
@@ -110,17 +130,20 @@ struct LinesAsArray {
     /// What an array has of these octets, which may end anywhere in a line.
     mutating func take(_ lines: ArraySlice<UInt8>) -> [UInt8] {
         var octets: [UInt8] = []
-        octets.reserveCapacity(lines.count + 16)
-        for octet in lines {
-            if octet == 0x0A {
-                isAtLineStart = true
-                continue
-            }
-            if isAtLineStart {
-                octets += isBegun ? Array(",\n".utf8) : Array("[\n".utf8)
+        // Each line has a line feed already: a comma more.
+        octets.reserveCapacity(lines.count + lines.count / 64 + 16)
+        var rest = lines
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
+            if isAtLineStart, end > rest.startIndex {
+                octets.append(isBegun ? UInt8(ascii: ",") : UInt8(ascii: "["))
+                octets.append(0x0A)
                 (isBegun, isAtLineStart) = (true, false)
             }
-            octets.append(octet)
+            octets.append(contentsOf: rest[..<end])
+            guard end < rest.endIndex else { break }
+            isAtLineStart = true
+            rest = rest[(end + 1)...]
         }
         return octets
     }

@@ -44,6 +44,65 @@ import Testing
         #expect(process.end() == 0)
     }
 
+    @Test func `500 clients that read nothing take less than the service may have`() async throws {
+        let scratch = try Scratch()
+        var writer = LineWriter()
+        for minor in 0..<10_000 { writer.event("staff", "satisfied", 10, minor: minor, seen: 10) }
+        let file = try scratch.write(
+            "events-000000000001-20261121T000000Z.jsonl", writer.lines.map { $0 + "\n" }.joined())
+        let held = try HeldPort()
+        defer { withExtendedLifetime(held) {} }
+        let configuration = try scratch.write(
+            "gateway.yaml",
+            Self.conditions + "output: {directory: \(scratch.url.path)}\nserve: {port: \(held.number)}\n")
+        let process = try SpawnedProcess(Gateway.path, ["serve", "--config", configuration], errors: .null)
+        var answer = ""
+        func get(_ path: String) async throws -> Peer {
+            let peer = try Peer(held.number)
+            peer.send("GET \(path) HTTP/1.1\r\nHost: localhost:\(held.number)\r\n\r\n")
+            return peer
+        }
+        try await until("the files have been read", saw: answer) {
+            guard let peer = try? await get("/api/v1/gateways") else { return false }
+            try await until("it answers", saw: peer.text) { peer.isAnswered || peer.isClosed }
+            answer = peer.text
+            return answer.contains("\"sequence\":\(writer.sequence)")
+        }
+        let changes = try await get("/api/v1/changes")
+        // After each line the answer is another one of 3 MB. One answer is shared by 100 clients, of two addresses.
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        try handle.seekToEnd()
+        var clients: [Peer] = []
+        for batch in 0..<5 {
+            writer.event("staff", "satisfied", 11 + Double(batch), minor: 10_000 + batch, seen: 11)
+            try handle.write(contentsOf: Data((writer.lines[writer.lines.count - 1] + "\n").utf8))
+            try await until("line \(writer.sequence) is read", saw: changes.text) {
+                changes.hasRead("{\"sequence\":\(writer.sequence)}")
+            }
+            for number in 0..<100 {
+                let client = try Peer(held.number, from: "127.0.0.\(1 + number % 2)")
+                client.send("GET /api/v1/present HTTP/1.1\r\nHost: localhost:\(held.number)\r\n\r\n")
+                clients.append(client)
+            }
+            try await until("they are answered", saw: "\(batch)") { clients.suffix(100).allSatisfy(\.hasInput) }
+        }
+        let last = try await get("/metrics")
+        try await until("metrics are sent", saw: last.text) { last.isAnswered }
+        let metrics = MetricsTests.samples(last.text)
+        let refused = try #require(metrics["beacon_gateway_serve_answers_refused_total"])
+        let sent = try #require(metrics["beacon_gateway_serve_responses_total{code=\"200\"}"])
+        #expect(sent + refused >= 500)
+        #expect(metrics["beacon_gateway_serve_answer_bytes"].map { (1...Double(16 << 20)).contains($0) } == true)
+        // The kernel's memory for its connections counts like its own (cgroups(7)); MemoryMax is 128M.
+        let status = String(decoding: try contents(of: "/proc/\(process.identifier)/status"), as: UTF8.self)
+        let most = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        let kibibytes = try #require(Int(most.filter(\.isNumber)))
+        let unsent = try Peer.unsentBytes(from: held.number)
+        #expect(kibibytes * 1024 + unsent < 128 << 20, "\(kibibytes) KiB, \(unsent) bytes not sent")
+        #expect(process.end() == 0)
+        _ = clients
+    }
+
     @Test(arguments: ["0.0.0.0", "192.0.2.10", "::", "presence.example"])
     func `where others could look it is not started without a proxy that is named`(_ address: String) throws {
         let scratch = try Scratch()

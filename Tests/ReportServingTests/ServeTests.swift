@@ -161,6 +161,8 @@ import Testing
                 nil, now: WallDate(microseconds: 0), BeaconDirectory())
             return world.served.following.isCurrent && report.presences.count == 1
         }
+        // No answer that was being made before is sent.
+        #expect(world.served.following.reading == 1)
         #expect(try await Self.present(world).count == 1)
     }
 

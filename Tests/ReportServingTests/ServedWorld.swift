@@ -136,19 +136,41 @@ final class Peer {
     private(set) var received: [UInt8] = []
     private(set) var isClosed = false
 
-    init(_ port: UInt16) throws {
+    init(_ port: UInt16, from address: String = "127.0.0.1") throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var here = sockaddr_in()
-        here.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &here.sin_addr)
-        here.sin_port = port.bigEndian
-        let result = withUnsafePointer(to: &here) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { throw Errno(rawValue: errno) }
+        guard Self.call(address, 0, { bind(descriptor, $0, $1) }) == 0,
+            Self.call("127.0.0.1", port, { connect(descriptor, $0, $1) }) == 0
+        else { throw Errno(rawValue: errno) }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    private static func call(
+        _ address: String, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, address, &place.sin_addr)
+        place.sin_port = port.bigEndian
+        return withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+    }
+
+    /// The bytes that the kernel keeps for the connections of a server at `port` (proc(5), `/proc/net/tcp`).
+    static func unsentBytes(from port: UInt16) throws -> Int {
+        let end = ":" + String(port, radix: 16, uppercase: true)
+        let lines = String(decoding: try contents(of: "/proc/net/tcp"), as: UTF8.self).split(separator: "\n")
+        return lines.reduce(0) { sum, line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 4, fields[1].hasSuffix(end) else { return sum }
+            return sum + (Int(fields[4].prefix { $0 != ":" }, radix: 16) ?? 0)
+        }
+    }
+
+    /// Whether something can be read.
+    var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) > 0
     }
 
     deinit { close(descriptor) }
