@@ -6,7 +6,7 @@ import CMicrohttpd
     package let count: Int
     /// The entity tag (RFC 9110 §8.8.3): a hash of the bytes (FNV-1a, 64 bits). It finds changes, not attacks.
     let tag: String
-    // Where the bytes are. They do not change until `deinit`; a pointer is not Sendable.
+    // The address of the bytes, which do not change until `deinit`. A pointer is not Sendable.
     private let address: UInt
 
     /// Copies the bytes of an answer.

@@ -74,7 +74,7 @@ final class SnapshotRenderer {
     private var running: Running?
     private var kept: (key: Key, answers: SnapshotAnswers)?
 
-    /// Makes answers of what `inputs` return.
+    /// Makes answers of the state that `inputs` return.
     ///
     /// - Throws: `Errno` of eventfd(2) and epoll_ctl(2).
     init(on loop: EventLoop, _ inputs: Inputs) throws(Errno) {
