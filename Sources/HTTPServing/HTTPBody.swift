@@ -50,29 +50,32 @@ import CMicrohttpd
 /// The bodies that connections are sending. It bounds their bytes, in total and for each address, whatever the number of
 /// connections.
 ///
-/// A body counts once, however many connections send it, and once for each address. Bodies of at most ``smallMax`` bytes do not count: errors are
-/// sent when there is no room, too. The number of connections bounds them.
+/// A body counts once, however many connections send it, and once for each address. Bodies of at most ``smallMax`` bytes do not
+/// count: errors are sent when there is no room, too. The number of connections bounds them.
 struct BodiesInUse {
     /// Bodies of at most so many bytes are sent at any time.
     static let smallMax = 16_384
 
-    /// The bytes of all bodies that count.
-    private(set) var bytes = 0
-    private let bytesMax: Int
-    private let bytesPerAddressMax: Int
     private struct User: Hashable {
         var body: ObjectIdentifier
         var address: InternetAddress?
     }
 
+    /// The bytes of all bodies that count.
+    private(set) var bytes = 0
+    private let bytesMax: Int
+    private let bytesPerAddressMax: Int
+    // A body of more bytes would never have room among the others.
+    private let sharedMax: Int
     private var users: [ObjectIdentifier: Int] = [:]
     private var usersAtAddress: [User: Int] = [:]
     private var bytesOfAddress: [InternetAddress?: Int] = [:]
-    // Bytes of a body that is larger than the bound: one at a time, which takes no room from the others.
+    // Bytes of a body that is larger than the room of an address: one at a time, which takes no room from the others.
     private var oversizedBytes = 0
 
     init(_ settings: HTTPServerSettings) {
         (bytesMax, bytesPerAddressMax) = (settings.bodyBytesMax, settings.bodyBytesPerAddressMax)
+        sharedMax = min(bytesMax, bytesPerAddressMax)
     }
 
     /// Adds a connection from `address` that sends `body`.
@@ -81,7 +84,7 @@ struct BodiesInUse {
     mutating func add(_ body: HTTPBody, to address: InternetAddress?) -> Bool {
         guard body.count > Self.smallMax else { return true }
         let user = User(body: ObjectIdentifier(body), address: address)
-        let isOversized = body.count > bytesMax
+        let isOversized = body.count > sharedMax
         if !isOversized, usersAtAddress[user] == nil {
             guard bytesOfAddress[address, default: 0] + body.count <= bytesPerAddressMax else { return false }
         }
@@ -104,7 +107,7 @@ struct BodiesInUse {
     mutating func remove(_ body: HTTPBody, to address: InternetAddress?) {
         let user = User(body: ObjectIdentifier(body), address: address)
         guard let count = users[user.body], let countAtAddress = usersAtAddress[user] else { return }
-        let isOversized = body.count > bytesMax
+        let isOversized = body.count > sharedMax
         usersAtAddress[user] = countAtAddress == 1 ? nil : countAtAddress - 1
         if countAtAddress == 1, !isOversized, let held = bytesOfAddress[address] {
             bytesOfAddress[address] = held == body.count ? nil : held - body.count

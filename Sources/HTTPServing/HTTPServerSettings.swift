@@ -16,7 +16,8 @@ package struct HTTPServerSettings: Sendable {
     /// answered too.
     package var piecesPerTurn = 8
     /// The most bytes that all bodies of answers being sent can have, each counted once however many connections send it. A
-    /// body that is larger by itself is sent if no other such body is being sent. Other answers get 503.
+    /// body that is larger by itself, or larger than the share of an address, is sent if no other such body is being sent.
+    /// Other answers get 503.
     package var bodyBytesMax = 16 << 20
     /// How many of them one address has; other answers to it get 503. A proxy is one address.
     package var bodyBytesPerAddressMax = 8 << 20

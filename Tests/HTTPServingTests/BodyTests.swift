@@ -122,6 +122,34 @@ import Testing
         #expect(world.server.bodyBytes == 0)
     }
 
+    @Test func `an answer that is larger than the share of an address is sent, and another one after it`() async throws
+    {
+        var settings = HTTPServerSettings()
+        (settings.bodyBytesMax, settings.bodyBytesPerAddressMax) = (4 * Self.size, 2 * Self.size)
+        let world = try ServerWorld(settings)
+        var number: UInt8 = 65
+        world.answer = { request in
+            defer { number += 1 }
+            return .whole(Self.response(number, request.path == "/huge" ? 3 * Self.size : Self.size))
+        }
+        var client: Client? = try await Self.client("/huge", world)
+        #expect(try await Self.start(#require(client), world).hasPrefix("HTTP/1.1 200"))
+        // Four others have room next to it.
+        var others: [Client] = []
+        for address in ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"] {
+            let other = try Client(world.port, from: address)
+            try other.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await Self.start(other, world).hasPrefix("HTTP/1.1 200"))
+            others.append(other)
+        }
+        #expect(world.server.bodyBytes == 7 * Self.size)
+        #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 503"))
+        client = nil
+        try await world.turn(until: "it is sent no more") { world.server.bodyBytes == 4 * Self.size }
+        #expect(try await Self.start(Self.client("/huge", world), world).hasPrefix("HTTP/1.1 200"))
+        _ = others
+    }
+
     @Test func `a request for the head of an answer takes no room`() async throws {
         var settings = HTTPServerSettings()
         settings.bodyBytesMax = Self.size
