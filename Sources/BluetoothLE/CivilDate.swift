@@ -40,6 +40,12 @@ extension CivilDate {
         return Self.day(year: year, month: month, day: day)
     }
 
+    /// Returns whether the second before `instant`, in seconds since 1970, can be a leap second, which is written `:60`: it is
+    /// the last of a month in UTC (RFC 3339 §5.7).
+    package static func canFollowLeapSecond(_ instant: Int) -> Bool {
+        instant % 86_400 == 0 && CivilDate(day: instant / 86_400).day == 1
+    }
+
     /// Returns how many days a month has: 28…31; 0 if the month is not 1…12.
     package static func daysInMonth(year: Int, month: Int) -> Int {
         switch month {

@@ -35,7 +35,9 @@ enum GPXTime {
         else { return nil }
         let whole = Int64(days) * 86_400 + hour * 3600 + minute * 60 + second - zone
         // Up to 2101-01-01, as for records of captures.
-        guard (0..<4_133_980_800).contains(whole) else { return nil }
+        guard (0..<4_133_980_800).contains(whole), second < 60 || CivilDate.canFollowLeapSecond(Int(whole)) else {
+            return nil
+        }
         return Instant(nanoseconds: whole * 1_000_000_000 + nanoseconds)
     }
 

@@ -116,6 +116,11 @@ import Testing
     @Test func `a date is read with any number of decimals, and what is none is refused`() {
         #expect(WallDate("1970-01-01T00:00:01Z")?.microseconds == 1_000_000)
         #expect(WallDate("1972-02-29T00:00:00Z")?.microseconds == 68_169_600_000_000)
+        // Second 60 is a leap second, the last of a month.
+        #expect(WallDate("2016-12-31T23:59:60Z")?.microseconds == 1_483_228_800_000_000)
+        for text in ["2016-12-30T23:59:60Z", "2016-12-31T22:59:60Z", "2026-11-21T07:46:60Z"] {
+            #expect(WallDate(text) == nil)
+        }
         for day in ["1970-02-29", "2026-09-31", "2100-02-29", "2026-01-00", "2026-01-32", "2026-13-01", "2026-00-01"] {
             #expect(WallDate("\(day)T00:00:00Z") == nil)
         }

@@ -20,6 +20,7 @@ private func time(_ value: String) throws -> Int64? {
             (#""2023-11-14t22:13:20z""#, 1_700_000_000_000_000_000),
             (#""2023-11-14 22:13:20.1234567899-00:30""#, 1_700_001_800_123_456_789),
             (#""2016-12-31T23:59:60Z""#, 1_483_228_800_000_000_000),
+            (#""2017-01-01T00:59:60.5+01:00""#, 1_483_228_800_500_000_000),
             (#""\u0032023-11-14T22:13:20Z""#, 1_700_000_000_000_000_000),
             ("0", 0), ("1.5", 1_500_000_000), ("1700000000.123456", 1_700_000_000_123_456_000),
             ("0.1", 100_000_000), ("1e3", 1_000_000_000_000), ("12.5E-1", 1_250_000_000),
@@ -63,6 +64,19 @@ private func time(_ value: String) throws -> Int64? {
         #expect(found.records.map(\.payload) == [[1]])
         #expect(
             found.damages.map(\.description) == ["record 2 at line 2, byte 23: \(reason); must be within 1970…2100"])
+    }
+
+    @Test(arguments: [
+        "2025-11-24T08:00:60Z", "2016-12-30T23:59:60Z", "2016-12-31T23:59:60+01:00", "2016-12-31T23:59:60",
+        "2016-12-31T23:59:61Z",
+    ])
+    func `second 60 is refused unless it can be a leap second: the last of a month in UTC`(text: String) throws {
+        let found = try records(#"{"time":"\#(text)","data":"02"}{"time":2,"data":"03"}"#)
+        #expect(found.records.map(\.payload) == [[3]])
+        #expect(
+            found.damages.map(\.description) == [
+                "record 1 at line 1, byte 0: time is \"\(text)\"; must be a time such as 2026-11-21T07:46:27.123456Z (RFC 3339)"
+            ])
     }
 
     @Test func `a since outside 1970…2100 is refused as time is`() throws {

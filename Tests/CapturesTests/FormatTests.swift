@@ -129,6 +129,23 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
         #expect(mixed.damages.map(\.record) == [1, 2])
     }
 
+    @Test(arguments: [(0xA1B2_C3D4, 999_999, "microseconds"), (0xA1B2_3C4D, 999_999_999, "nanoseconds")])
+    func `pcap: a record whose fraction of a second is a second or more is refused`(
+        magic: UInt32, most: UInt32, unit: String
+    ) throws {
+        let header = little(magic) + [UInt8](repeating: 0, count: 16) + little(UInt32(187))
+        func record(_ fraction: UInt32, _ byte: UInt8) -> [UInt8] {
+            little(UInt32(5)) + little(fraction) + little(UInt32(2)) + little(UInt32(2)) + [4, byte]
+        }
+        let found = try contents(header + record(most, 1) + record(most + 1, 2) + record(.max, 3) + record(0, 4))
+        #expect(found.records.map(\.payload) == [[1], [4]])
+        #expect(
+            found.damages.map(\.description) == [
+                "record 2 at byte 42: its time has \(most + 1) \(unit) after the second; must be at most \(most)",
+                "record 3 at byte 60: its time has 4294967295 \(unit) after the second; must be at most \(most)",
+            ])
+    }
+
     @Test func `btsnoop: a Close Index since a time outside 1970…2100 stops scanning at its own time`() throws {
         let since = [UInt8](repeating: 0xFF, count: 8)
         let found = try contents(btsnoop([(3, epoch, [1]), (9, epoch + 5, since), (9, epoch + 6, big(Int64(7)))]))
@@ -216,6 +233,47 @@ private func packet(_ stamp: UInt64, interface: UInt32 = 0, isBig: Bool, _ data:
                 [1_700_000_002_500_000_000, 0, 0, 4, 1],
             ])
         #expect(found.records.map(\.payload.count) == [19, 3, 20])
+    }
+
+    @Test(arguments: [
+        "2025-09-31 09:00:00.000000", "2025-02-29 09:00:00.000000", "2025-10-01 24:00:00.000000",
+        "2025-10-01 10:60:00.000000", "2025-10-01 10:00:60.000000", "2016-12-31 23:59:60.000000", "2025-10-01 10:00.5",
+        "170000000000000000.5", "1700000000", "2025-09-31T09:00:00.5", "2025-10-01 09:00:00,5", "-5.5",
+        "2025-10-01 09:00:00.5+02:00",
+    ])
+    func `hcidump text: a packet whose time does not exist is refused with its line, also as the first`(time: String)
+        throws
+    {
+        let heading = "HCI sniffer - Bluetooth packet analyzer ver 5.66\ndevice: hci0 snap_len: 1500 filter: 0x0\n"
+        let packet = "> 04 0E 03 01\n  02 03\n"
+        let good = "2025-10-01 10:00:59.999999 \(packet)"
+        var texts = [
+            (heading + "\(time) \(packet)" + good, 1, 3), (heading + good + "\(time) \(packet)", 2, 5),
+            (good + "  \(time) > 04 0E 00\n", 2, 3),
+        ]
+        // Without a heading, other characters are another format, which is refused.
+        if time.allSatisfy({ $0.isNumber || "-:. ".contains($0) }) { texts.append(("\(time) \(packet)" + good, 1, 1)) }
+        for (text, record, line) in texts {
+            let found = try contents(Array(text.utf8))
+            #expect(found.records.map(\.payload) == [[0x0E, 3, 1, 2, 3]])
+            let offset = text.utf8.count - text[(text.range(of: time)?.lowerBound ?? text.endIndex)...].utf8.count
+            let blanks = text.contains("  \(time)") ? 2 : 0
+            #expect(
+                found.damages.map(\.description) == [
+                    "record \(record) at line \(line), byte \(offset - blanks): its time is \(time); must exist and have the form "
+                        + "2026-11-21 07:46:27.123456"
+                ])
+        }
+    }
+
+    @Test func `hcidump text: a shell's prompt before the first packet is not a packet`() throws {
+        let found = try contents(Array("HCI sniffer\n10:15 > hcidump --raw\n11:20:30 >\n> 04 0E 00\n".utf8))
+        #expect(found.records.map(\.payload) == [[0x0E, 0]] && found.damages == [])
+    }
+
+    @Test func `hcidump text: a date without a fraction of a second is read`() throws {
+        let found = try contents(Array("2023-11-14 22:13:20 > 04 0E 00\n".utf8))
+        #expect(found.records.map { $0.numbers[0] } == [1_700_000_000_000_000_000] && found.damages == [])
     }
 
     @Test func `hcidump text: a damaged packet is passed over with its lines, and told once`() throws {

@@ -20,7 +20,7 @@ extension WallDate: LosslessStringConvertible {
 
     /// The date that a text spells as RFC 3339 has it, in UTC: `2026-11-21T07:46:27Z`, with any number of decimals, of
     /// which six count. The result is `nil` if `text` is anything else, or if there is no such day (`2026-09-31`). Second 60
-    /// is the first of the next minute.
+    /// is the first of the next minute, at the end of a month only (a leap second, RFC 3339 §5.7).
     public init?(_ text: String) {
         let octets = Array(text.utf8)
         func number(_ start: Int, _ count: Int) -> Int? {
@@ -48,6 +48,7 @@ extension WallDate: LosslessStringConvertible {
             for _ in min(octets.count - 1, 26)..<26 { fraction *= 10 }
         }
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+        guard second < 60 || CivilDate.canFollowLeapSecond(seconds) else { return nil }
         self.init(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }
 }

@@ -129,7 +129,8 @@ enum LogText {
             let month = number(text, start + 5, 2), text[start + 7] == UInt8(ascii: "-"),
             let day = number(text, start + 8, 2),
             text[start + 10] | 0x20 == UInt8(ascii: "t") || text[start + 10] == UInt8(ascii: " "),
-            let seconds = clock(text, start + 11), let days = CivilDate.existingDay(year: year, month: month, day: day)
+            let seconds = clock(text, start + 11, secondMax: 60),
+            let days = CivilDate.existingDay(year: year, month: month, day: day)
         else { return nil }
         var place = start + 19
         var nanoseconds = 0
@@ -145,16 +146,19 @@ enum LogText {
             guard place > first else { return nil }
         }
         let local = days * 86_400 + seconds
-        if place == end { return Time(seconds: local, nanoseconds: nanoseconds, isLocal: true) }
-        guard let offset = zone(text, place, end) else { return nil }
+        let isLeap = text[start + 17] == UInt8(ascii: "6")
+        if place == end { return isLeap ? nil : Time(seconds: local, nanoseconds: nanoseconds, isLocal: true) }
+        guard let offset = zone(text, place, end), !isLeap || CivilDate.canFollowLeapSecond(local - offset) else {
+            return nil
+        }
         return Time(seconds: local - offset, nanoseconds: nanoseconds, isLocal: false)
     }
 
-    /// Seconds of the day in `hh:mm:ss`; a leap second is the first of the next minute.
-    static func clock(_ text: Span<UInt8>, _ start: Int) -> Int? {
+    /// Seconds of the day in `hh:mm:ss`; `nil` if there is no such time, or its seconds are more than `secondMax`.
+    static func clock(_ text: Span<UInt8>, _ start: Int, secondMax: Int = 59) -> Int? {
         guard let hour = number(text, start, 2), text[start + 2] == UInt8(ascii: ":"),
             let minute = number(text, start + 3, 2), text[start + 5] == UInt8(ascii: ":"),
-            let second = number(text, start + 6, 2), hour < 24, minute < 60, second <= 60
+            let second = number(text, start + 6, 2), hour < 24, minute < 60, second <= secondMax
         else { return nil }
         return hour * 3600 + minute * 60 + second
     }

@@ -23,6 +23,13 @@ extension CaptureReader {
                 hcidump.isSkipping = false
                 recordCount += 1
                 if let record = try packet(time, isReceived, bytes - head, end) { return record }
+            case .invalidTime(let range):
+                recordCount += 1
+                damages.note(
+                    offset: base + head, record: recordCount, line: line,
+                    "its time is \(LogProblem.quoted(window[range], bytesMax: 40)); \(HcidumpText.expectedTime)")
+                hcidump.isSkipping = true
+                skipLine(end)
             case .heading:
                 readHeading(head, head + end)
                 skipLine(end)

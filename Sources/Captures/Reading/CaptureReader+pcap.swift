@@ -39,6 +39,14 @@ extension CaptureReader {
         return pcap.isSwapped ? number.byteSwapped : number
     }
 
+    /// Notes that the record at `offset` of the window is skipped because its fraction of a second is a second or more.
+    @inline(never) private mutating func noteFractionOfSecond(_ fraction: UInt32, at offset: Int) {
+        let (unit, limit) = pcap.unit == 1 ? ("nanoseconds", "999999999") : ("microseconds", "999999")
+        damages.note(
+            offset: base + offset, record: recordCount,
+            "its time has \(fraction) \(unit) after the second; must be at most \(limit)")
+    }
+
     @inline(__always) mutating func nextPcapRecord() throws(CaptureError) -> CaptureRecord? {
         while true {
             guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
@@ -47,11 +55,16 @@ extension CaptureReader {
                 return end("it claims \(included) bytes; more than 1 MiB is no record")
             }
             guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
+            let fraction = Int64(number32(head + 4)) &* pcap.unit
             // 2^32 seconds and 2^32 microseconds do not overflow.
-            let nanoseconds = Int64(number32(head)) &* 1_000_000_000 &+ Int64(number32(head + 4)) &* pcap.unit
+            let nanoseconds = Int64(number32(head)) &* 1_000_000_000 &+ fraction
             let start = head + PcapState.headerSize
             head = start + included
             recordCount &+= 1
+            guard fraction < 1_000_000_000 else {
+                noteFractionOfSecond(number32(start - PcapState.headerSize + 4), at: start - PcapState.headerSize)
+                continue
+            }
             guard nanoseconds < Self.timesEnd else {
                 noteTimeOutOfRange(Int128(nanoseconds), at: start - PcapState.headerSize)
                 continue

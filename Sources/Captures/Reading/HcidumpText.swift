@@ -7,6 +7,8 @@ enum HcidumpText {
         case first(time: LogText.Time?, isReceived: Bool, bytes: Int)
         /// A packet's further octets are on it.
         case further
+        /// A packet's first line whose date or time does not exist; it is in this range.
+        case invalidTime(Range<Int>)
         case heading, blank, other
     }
 
@@ -22,7 +24,32 @@ enum HcidumpText {
         if let (time, next) = time(text, place, end), isArrow(text, next, end) {
             return .first(time: time, isReceived: text[next] == UInt8(ascii: ">"), bytes: next + 1)
         }
+        if let invalid = invalidTime(text, place, end) { return .invalidTime(invalid) }
         return isBeforePackets || isHeading(text, place, end) ? .heading : .other
+    }
+
+    static var expectedTime: String { "must exist and have the form 2026-11-21 07:46:27.123456" }
+
+    /// The text before an arrow and a byte, if it has the characters of a time; for lines without a valid time there.
+    private static func invalidTime(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Range<Int>? {
+        var place = start
+        var last = start
+        while place < end, isOfTime(text[place]) || isBlank(text[place]) {
+            if !isBlank(text[place]) { last = place + 1 }
+            place += 1
+        }
+        guard last > start, isArrow(text, place, end) else { return nil }
+        var next = place + 1
+        while next < end, isBlank(text[next]) { next += 1 }
+        return isOctet(text, next, end) ? start..<last : nil
+    }
+
+    /// Whether a byte is a digit or separates or ends the parts of a time: `-:.,+TtZz`.
+    private static func isOfTime(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x2B...0x2E, 0x30...0x3A, 0x54, 0x5A, 0x74, 0x7A: true
+        default: false
+        }
     }
 
     @inline(__always) static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
@@ -59,13 +86,16 @@ enum HcidumpText {
             guard place > start else { return nil }
         }
         var nanoseconds = 0
-        guard place < end, text[place] == UInt8(ascii: ".") else { return nil }
-        place += 1
-        var scale = 100_000_000
-        while place < end, text[place] &- 0x30 < 10 {
-            nanoseconds += Int(text[place] &- 0x30) * scale
-            scale /= 10
+        if place < end, text[place] == UInt8(ascii: ".") {
             place += 1
+            var scale = 100_000_000
+            while place < end, text[place] &- 0x30 < 10 {
+                nanoseconds += Int(text[place] &- 0x30) * scale
+                scale /= 10
+                place += 1
+            }
+        } else if !isLocal {
+            return nil
         }
         while place < end, isBlank(text[place]) { place += 1 }
         return (LogText.Time(seconds: seconds, nanoseconds: nanoseconds, isLocal: isLocal), place)

@@ -33,6 +33,7 @@ extension JSONText {
             bytes[26] | 0x20 == UInt8(ascii: "z")
         else { return nil }
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+        guard second < 60 || CivilDate.canFollowLeapSecond(seconds) else { return nil }
         return WallDate(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
     }
 
