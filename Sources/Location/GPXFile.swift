@@ -14,6 +14,8 @@ public struct GPXPoint: Sendable, Hashable {
     public var coordinate: Coordinate
     /// When, on the timeline of replays (nanoseconds since 1970); absent where the file does not say.
     public var time: Instant?
+    /// Whether the file has a time for it that cannot be used: it does not exist, or is not within 1970…2100.
+    public var isTimeInvalid = false
     /// Metres above mean sea level (`ele`); absent where the file does not say.
     public var altitude: Double?
     /// Metres, 68 %.

@@ -31,6 +31,8 @@ public struct GPXPlan: Sendable, Hashable {
         case empty
         /// It has no times, and no pace was given.
         case paceMissing
+        /// So many points have a time, none of the times can be used, and no pace was given.
+        case timesInvalid(Int)
         /// A pace that is not above 0 and finite.
         case paceInvalid(Double)
 
@@ -39,6 +41,8 @@ public struct GPXPlan: Sendable, Hashable {
             switch self {
             case .empty: "the file has no track, route or waypoint"
             case .paceMissing: "the file has no times; say how fast it was travelled (pace, in metres a second)"
+            case .timesInvalid(let count):
+                "the file has \(count == 1 ? "1 time, which cannot" : "\(count) times, none of which can") be used"
             case .paceInvalid(let pace): "a pace of \(pace) m/s; expected above 0"
             }
         }
@@ -52,7 +56,7 @@ public struct GPXPlan: Sendable, Hashable {
     ///   - file: what was read of it.
     ///   - pace: metres a second, for a file without times.
     ///   - start: when a file without times begins.
-    /// - Throws: ``Problem`` where there is nothing to play, or a pace is missing.
+    /// - Throws: ``Problem`` if there is nothing to play, a pace is missing, or none of the file's times can be used.
     public init(_ file: GPXFile, pace: Double? = nil, start: Instant = .earliest) throws(Problem) {
         let lines = file.lines
         guard !lines.isEmpty else { throw .empty }
@@ -60,7 +64,10 @@ public struct GPXPlan: Sendable, Hashable {
         if hasTimes {
             takeTimes(lines)
         } else {
-            guard let pace else { throw .paceMissing }
+            guard let pace else {
+                let invalid = lines.reduce(0) { $0 + $1.count(where: \.isTimeInvalid) }
+                throw invalid > 0 ? .timesInvalid(invalid) : .paceMissing
+            }
             guard pace > 0, pace.isFinite else { throw .paceInvalid(pace) }
             takePace(lines, pace, start)
         }

@@ -198,7 +198,14 @@ import Glibc
     private func endText(_ name: String) {
         switch name {
         case "time":
-            if let time = GPXTime.parse(text) { point?.time = time } else { note("a time that is none") }
+            if let time = GPXTime.parse(text) {
+                point?.time = time
+            } else {
+                point?.isTimeInvalid = !Self.trimmed(text).isEmpty
+                note(
+                    "a time is \(Self.quoted(text)); must be such as 2026-11-21T07:46:27Z, exist, and be within 1970…2100"
+                )
+            }
         case "ele":
             if let altitude = Self.number(text) {
                 point?.altitude = altitude
@@ -231,14 +238,23 @@ import Glibc
         return String(name[name.index(after: colon)...])
     }
 
+    private static func quoted(_ text: [UInt8]) -> String {
+        let text = String(decoding: trimmed(text), as: UTF8.self)
+        return "“\(text.prefix(40))\(text.count > 40 ? "…" : "")”"
+    }
+
+    private static func trimmed(_ text: [UInt8]) -> [UInt8] {
+        Array(text.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
+    }
+
     /// A decimal number (xsd:decimal; an exponent is let pass), finite.
     private static func number(_ text: [UInt8]) -> Double? {
-        let digits = text.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        let digits = trimmed(text)
         guard !digits.isEmpty,
             digits.allSatisfy({
                 (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
                     || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E")
-            }), let number = Double(String(decoding: Array(digits), as: UTF8.self)), number.isFinite
+            }), let number = Double(String(decoding: digits, as: UTF8.self)), number.isFinite
         else { return nil }
         return number
     }

@@ -52,8 +52,8 @@ struct TrackSource {
             plan = try GPXPlan(opened.file, pace: pace, start: start)
         } catch {
             let hint = error == .paceMissing ? " Use --pace, for example --pace 14 for 50 km/h." : ""
-            let damage = opened.file.damages.first.map { " \($0)" } ?? ""
-            throw ExitFailure(.dataInvalid, "\(opened.name): \(error).\(hint)\(damage)")
+            let damages = opened.file.damages.map { "\n\(opened.name):\($0)" }.joined()
+            throw ExitFailure(.dataInvalid, "\(opened.name): \(error).\(hint)\(damages)")
         }
         player = GPXPlayer(plan)
         head = player.next()

@@ -62,6 +62,15 @@ import Testing
         #expect(throws: GPXPlan.Problem.paceMissing) { try GPXPlan(file) }
         #expect(throws: GPXPlan.Problem.paceInvalid(0)) { try GPXPlan(file, pace: 0) }
         #expect(throws: GPXPlan.Problem.empty) { try GPXPlan(GPXFile(), pace: 1) }
+        // A file whose times cannot be used is not one without times, unless they are of points that are not played.
+        var invalid = file
+        invalid.segments[0][2].isTimeInvalid = true
+        #expect(throws: GPXPlan.Problem.timesInvalid(1)) { try GPXPlan(invalid) }
+        #expect(
+            try GPXPlan(invalid, pace: 10, start: at(0)).stretches == GPXPlan(file, pace: 10, start: at(0)).stretches)
+        invalid.waypoints = invalid.segments[0]
+        invalid.segments = file.segments
+        #expect(throws: GPXPlan.Problem.paceMissing) { try GPXPlan(invalid) }
         let plan = try GPXPlan(file, pace: 10, start: at(0))
         #expect(!plan.hasTimes)
         #expect(abs(((plan.end - plan.start) - .seconds(10)).nanoseconds) < 1000)

@@ -37,6 +37,31 @@ import Testing
         #expect(try Gateway.replay(["--config", config, "--speed", "1000", ride]).lines == lines)
     }
 
+    @Test(arguments: ["2101-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2025-09-31T10:00:00Z", "1763971200"])
+    func `a track whose times cannot be used is refused with the times, unless there is a pace`(time: String) throws {
+        func track(_ time: String) throws -> String {
+            try scratch.write(
+                "ride.gpx",
+                "<gpx version='1.1' xmlns='http://www.topografix.com/GPX/1/1'><wpt lat='x' lon='1'/><trk><trkseg>"
+                    + "<trkpt lat='48.2' lon='16.3'><time> \(time) </time></trkpt></trkseg></trk></gpx>")
+        }
+        let (ride, config) = (try track(time), try scratch.write("c.yaml", Self.configuration))
+        let ending = try Gateway.run("replay", "--config", config, ride)
+        #expect(ending.status == 65 && ending.text == "")
+        let damages = """
+            \(ride):1:62: a point without a latitude and a longitude in −90…90 and −180…180 is left out
+            \(ride):1:\(time == "1763971200" ? 144 : 154): a time is “\(time)”; must be such as 2026-11-21T07:46:27Z, exist, and be \
+            within 1970…2100
+
+            """
+        #expect(ending.errors == "\(ride): the file has 1 time, which cannot be used.\n\(damages)")
+        let paced = try Gateway.run("replay", "--config", config, "--pace", "10", "--lenient", ride)
+        #expect(paced.status == 0 && paced.errors == damages && !paced.lines.isEmpty)
+        // An empty element is not a time.
+        let empty = try Gateway.run("replay", "--config", config, track(""))
+        #expect(empty.status == 65 && empty.errors.contains("the file has no times; say how fast"), "\(empty.errors)")
+    }
+
     @Test func `a capture and a track on one timeline, whichever is named first`() throws {
         let ride = try scratch.write("ride.gpx", Fixtures.ride)
         let log = try scratch.log("log", [Log.sighting("1795247254"), Log.report("1795247320", adapter: "hci1")])
