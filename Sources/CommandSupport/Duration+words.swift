@@ -25,6 +25,13 @@ extension Duration {
         return "\(milliseconds / 1000)" + (fraction.isEmpty ? "" : ".\(fraction)") + " s"
     }
 
+    /// ``inExactWords``, rounded up to the unit that is written: a millisecond, or a minute from an hour on.
+    package var inExactWordsRoundedUp: String {
+        let unit: Int64 = nanoseconds < 3_600_000_000_000 ? 1_000_000 : 60_000_000_000
+        let (rounded, overflow) = nanoseconds.addingReportingOverflow(unit - 1)
+        return Duration.nanoseconds(overflow ? nanoseconds : rounded / unit * unit).inExactWords
+    }
+
     /// As hours, minutes and seconds, always all three, so that minutes are not taken for hours: `0:25:34`, `3:12:07`,
     /// `2d 04:10:00`.
     package var asClock: String {

@@ -205,7 +205,7 @@ struct ExplainText {
         lines.append(
             "It came back at \(time.preciseText(next.date)), \(Duration.microseconds(away).inExactWords) later. "
                 + "\(finding.weakSightings.isEmpty ? "What would have avoided it" : "Or")"
-                + ": an exit_timeout above \(timeout.inExactWords).")
+                + ": an exit_timeout above \(timeout.inExactWordsRoundedUp).")
     }
 
     private mutating func tellOutage(_ event: BeaconMonitor.Event) {

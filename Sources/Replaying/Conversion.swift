@@ -56,10 +56,14 @@ package struct Conversion {
             }
             progress.end()
             try writer.close()
-            return Outcome(
+            var outcome = Outcome(
                 records: converter.records, losses: converter.losses.map(\.description),
                 remarks: Replay.describe(reader.localTimes, of: reader.name),
                 damages: Replay.describe(reader.damages, of: reader.name))
+            if !converter.hasBeacon, let misplaced = reader.misplacedAdvertisement {
+                outcome.damages.append("\(reader.name): \(misplaced)")
+            }
+            return outcome
         } catch {
             throw ExitFailure(error)
         }

@@ -15,10 +15,11 @@ extension Replay.Outcome {
         return text
     }
 
-    /// Messages about the captures that `--stats` has in numbers: times that go back, unless ``summary`` is written, and
-    /// captures with malformed reports and no iBeacons.
+    /// Messages about the captures that `--stats` has in numbers: times that go back and captures without iBeacons. If
+    /// ``summary`` is written they are left out as far as it has them.
     package func warnings(withSummary: Bool) -> [String] {
-        (withSummary ? [] : [clockWarning].compactMap { $0 }) + malformed
+        (withSummary ? [] : [clockWarning].compactMap { $0 }) + faulty
+            + (withSummary && statistics.sightings == 0 ? [] : withoutBeacons)
     }
 
     private var clockWarning: String? {
@@ -32,11 +33,8 @@ extension Replay.Outcome {
         return "warning: \(subject) dated earlier than a record before, by up to \(latestBy)\(effect)\(advice)"
     }
 
-    /// Rounded up to the unit that is written, a millisecond or from an hour on a minute: a `--reorder` of it is enough.
-    private var latestBy: String {
-        let unit: Int64 = statistics.latestBy < 3_600_000_000_000 ? 1_000_000 : 60_000_000_000
-        return Duration.nanoseconds((statistics.latestBy + unit - 1) / unit * unit).inExactWords
-    }
+    /// Rounded up: a `--reorder` of it is enough.
+    private var latestBy: String { Duration.nanoseconds(statistics.latestBy).inExactWordsRoundedUp }
 
     private var result: String? {
         if statistics.events > 0 { return PlainText.count(statistics.events, "event") }

@@ -26,8 +26,10 @@ package struct Replay {
         let hasClockChange: Bool
         /// What it counted.
         package var statistics: ReplayStatistics
-        /// The captures in which there are malformed reports and no iBeacons.
-        let malformed: [String]
+        /// The captures without iBeacons for which there is a reason.
+        let faulty: [String]
+        /// The other captures without iBeacons.
+        let withoutBeacons: [String]
         /// What was wrong with the captures, each with its file.
         package var damages: [String]
         /// What the operator should know besides.
@@ -36,6 +38,7 @@ package struct Replay {
 
     // Records between two looks at the clock, for progress and pace: some hundred thousandths of a second.
     private static let batch = 4096
+    private static let adaptersListed = 8
 
     private let options: ReplayOptions
 
@@ -63,7 +66,10 @@ package struct Replay {
         var statistics = ReplayStatistics()
         var damages: [String] = []
         var remarks: [String] = []
-        var malformed: [String] = []
+        var faulty: [String] = []
+        var withoutBeacons: [String] = []
+        /// The captures without the adapter whose records count, if only one's do.
+        var withoutAdapter: [String] = []
     }
 
     /// A source that can stand in an array beside others.
@@ -130,10 +136,20 @@ package struct Replay {
             counts.damages += box.source.damages
             counts.remarks += box.source.remarks
             counts.hasClockChange = counts.hasClockChange || box.source.hasClockChange
-            if box.sightings == 0 {
-                counts.malformed += box.source.malformed(of: options.adapter)
-                counts.damages += box.source.manufacturerDataAlone
-            }
+            guard box.sightings == 0 else { continue }
+            let withoutAdapter = box.source.withoutAdapter(options.adapter)
+            counts.withoutAdapter += withoutAdapter
+            guard withoutAdapter.isEmpty else { continue }
+            let malformed = box.source.malformed(of: options.adapter)
+            counts.faulty += malformed
+            if malformed.isEmpty { counts.withoutBeacons += box.source.withoutBeacons(of: options.adapter) }
+            counts.damages += box.source.misplacedAdvertisement
+        }
+        if counts.withoutAdapter.count == tracks.count(where: { $0 == nil }) {
+            // The option names none at all.
+            counts.damages += counts.withoutAdapter
+        } else {
+            counts.faulty += counts.withoutAdapter.map { "warning: \($0)" }
         }
         return counts
     }
@@ -221,6 +237,21 @@ package struct Replay {
             }
         }
 
+        /// That the adapter whose records count is not in a capture, and the adapters that are.
+        func withoutAdapter(_ adapter: String?) -> [String] {
+            switch self {
+            case .capture(let capture):
+                guard let adapter, let others = capture.otherAdapters else { return [] }
+                let listed = others.prefix(Replay.adaptersListed).joined(separator: ", ")
+                let more = others.count > Replay.adaptersListed ? ", …" : ""
+                return [
+                    "\(capture.name) has no \(capture.damages.total > 0 ? "valid " : "")records of the adapter \(adapter)"
+                        + (others.isEmpty ? "" : "; its adapters are \(listed)\(more)")
+                ]
+            case .track: return []
+            }
+        }
+
         /// The malformed reports in it, for a capture without iBeacons.
         func malformed(of adapter: String?) -> [String] {
             switch self {
@@ -234,10 +265,23 @@ package struct Replay {
             }
         }
 
-        /// The fault of a log without iBeacons whose `data` are manufacturer data.
-        var manufacturerDataAlone: [String] {
+        /// That a capture has no iBeacons. It is empty if damage, or an advertisement under the wrong key, explains it.
+        func withoutBeacons(of adapter: String?) -> [String] {
             switch self {
-            case .capture(let capture): capture.manufacturerDataAlone.map { ["\(capture.name): \($0)"] } ?? []
+            case .capture(let capture):
+                guard capture.damages.total == 0, capture.misplacedAdvertisement == nil else { return [] }
+                let records = capture.counts.records
+                guard records > 0 else { return ["warning: \(capture.name) has no records"] }
+                let of = adapter.map { " of \($0)" } ?? ""
+                return ["warning: \(capture.name) has no iBeacons\(of) in \(PlainText.count(records, "record"))"]
+            case .track: return []
+            }
+        }
+
+        /// The first advertisement under the wrong key of a log.
+        var misplacedAdvertisement: [String] {
+            switch self {
+            case .capture(let capture): capture.misplacedAdvertisement.map { ["\(capture.name): \($0)"] } ?? []
             case .track: []
             }
         }
@@ -338,7 +382,8 @@ package struct Replay {
         }
         return Outcome(
             aim: aim, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,
-            statistics: statistics, malformed: counts.malformed,
+            statistics: statistics, faulty: counts.faulty,
+            withoutBeacons: counts.withoutBeacons,
             damages: counts.damages, remarks: remarks)
     }
 }

@@ -60,8 +60,8 @@ struct ReplaySource: ~Copyable {
             throw ExitFailure(
                 .dataInvalid,
                 """
-                \(refused)\(reader.name) has no times, so it gives sightings but no events. Say how far apart its records are \
-                with --interval, for example --interval 100ms, or use --sightings.
+                \(refused)\(reader.name) has no times: its first valid record is without one. So it gives sightings but no events. \
+                Say how far apart its records are with --interval, for example --interval 100ms, or use --sightings.
                 """)
         }
         try advance()
@@ -72,8 +72,19 @@ struct ReplaySource: ~Copyable {
     var size: Int? { reader.size }
     var damages: CaptureDamages { reader.damages }
     var localTimes: LocalTimes { reader.localTimes }
-    var manufacturerDataAlone: CaptureDamage? { reader.manufacturerDataAlone }
+    var misplacedAdvertisement: CaptureDamage? { reader.misplacedAdvertisement }
     var hasEnded: Bool { head == nil }
+    /// The adapters of all records that were read, if ``ReplayOptions/adapter`` is none of them; `nil` otherwise.
+    var otherAdapters: [String]? {
+        guard adapter != nil, !counted.contains(true) else { return nil }
+        let start = prefix.map { "\($0)/" } ?? ""
+        let (names, addresses) = (reader.adapters, reader.adapterAddresses)
+        return names.indices.map { index in
+            // The addresses too, if the option is one.
+            let address = adapterAddress == nil || index >= addresses.count ? nil : addresses[index]
+            return start + names[index] + (address.map { " (\($0))" } ?? "")
+        }
+    }
 
     /// What this capture counted.
     var counts: ReplayStatistics {

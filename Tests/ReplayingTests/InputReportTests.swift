@@ -157,7 +157,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
     @Test(arguments: [
         #""4C00\#(beacon)""#, #""\#(beacon.lowercased())""#, #"{"76":"\#(beacon)"}"#, #"{ "0x004c" : "\#(beacon)" }"#,
         #"{"89":"01","76":"\#(beacon)"}"#, #""4C00\#(beacon)64""#, #""\#(beacon)64""#, #"{"76":"4C00\#(beacon)"}"#,
-        #""\u0034C00\#(beacon)""#,
+        #""\u0034C00\#(beacon)""#, #""004C\#(beacon)""#,
     ])
     func `manufacturer data are read with and without the company identifier`(value: String) throws {
         for (key, arguments) in [
@@ -233,6 +233,17 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                     with --fields manufacturerData=\(key)
 
                     """)
+            // A conversion keeps the bytes, so it reports them as well.
+            let alone = try scratch.write("alone.jsonl", log)
+            let conversion = try Gateway.run(["convert"] + fields + [alone, scratch.path("alone.btsnoop")])
+            #expect(conversion.status == 65)
+            #expect(
+                conversion.errors == """
+                    not held by the result: 1 malformed report or AD structure was left out
+                    \(alone): record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it with \
+                    --fields manufacturerData=\(key)
+
+                    """)
             // A transmitter can send such bytes: a log that has iBeacons is not at fault, nor is its conversion.
             let recording = try scratch.write(
                 "recording.jsonl", log.replacing(key, with: "data") + "\n" + Self.sighting)
@@ -241,6 +252,60 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(try Gateway.run("convert", recording, converted).status == 0)
             #expect(try Gateway.replay(["--sightings", converted]).text == Self.sighting)
         }
+    }
+
+    @Test(arguments: ["0201061AFF4C00\(beacon)", "1aff4c00\(beacon)", "1AFF4C00\(beacon)0000"])
+    func
+        `manufacturer data that are AD structures are refused with the option that reads them, if the log has no iBeacon`(
+            data: String
+        ) throws
+    {
+        for (key, fields) in [("manufacturerData", []), ("payload", ["--fields", "manufacturerData=payload"])] {
+            let log = #"{"time":1763971200,"rssi":-60,"\#(key)":"\#(data)"}"#
+            let advice =
+                "record 1 at line 1, byte 0: \(key) is AD structures, each with length and type; read it with --fields data=\(key)\n"
+            let ending = try Gateway.run(["replay", "--sightings"] + fields + ["-"], input: Array(log.utf8))
+            #expect(ending.status == 65 && ending.text == "" && ending.errors == "standard input: \(advice)")
+            let alone = try scratch.write("alone.jsonl", log)
+            let conversion = try Gateway.run(["convert"] + fields + [alone, scratch.path("alone.btsnoop")])
+            #expect(conversion.status == 65 && conversion.errors == "\(alone): \(advice)")
+            let read = try Gateway.replay(["--sightings", "--fields", "data=\(key)", "-"], input: Array(log.utf8))
+            #expect(read.lines.count == 1 && read.errors == "")
+            let recording = try scratch.write("recording.jsonl", log + "\n" + Self.sighting)
+            #expect(try Gateway.replay(["--sightings"] + fields + [recording]).text == Self.sighting)
+        }
+    }
+
+    @Test func `a capture without iBeacons, or without records, is named with a warning`() throws {
+        let none = try scratch.write("none", #"{"time":1,"data":"020106"}{"time":2,"adapter":"hci0"}"#)
+        let empty = try scratch.write("empty", "HCI sniffer - Bluetooth packet analyzer ver 5.66\n")
+        let some = try scratch.write("some", Self.sighting)
+        let warnings = ["warning: \(none) has no iBeacons in 2 records\n", "warning: \(empty) has no records\n"]
+        for arguments in [[], ["--sightings"]] {
+            #expect(try Gateway.replay(arguments + [none]).errors == warnings[0])
+            #expect(try Gateway.replay(arguments + [empty]).errors == warnings[1])
+        }
+        #expect(try Gateway.replay([empty, some, none]).errors == warnings[1] + warnings[0])
+        // A summary says so, unless another capture has some.
+        #expect(
+            try Gateway.replay(["--summary", none]).errors == "2 records, 1 report, 0 iBeacons: nothing to monitor\n")
+        #expect(try Gateway.replay(["--summary", none, some]).errors.hasSuffix(" events\n" + warnings[0]))
+    }
+
+    @Test func `an adapter of which no capture has a record is an error with the adapters that are there`() throws {
+        let first = try scratch.log("a", [Log.sighting("1"), Log.sighting("2", adapter: "hci1")])
+        let second = try scratch.log("b", [Log.sighting("1", adapter: "desk")])
+        let absent = "\(first) has no records of the adapter desk; its adapters are hci0, hci1\n"
+        let ending = try Gateway.run("replay", "--sightings", "--adapter", "desk", first)
+        #expect(ending.status == 65 && ending.text == "" && ending.errors == absent)
+        // In several files one that has it is enough.
+        let both = try Gateway.replay(["--sightings", "--adapter", "desk", first, second])
+        #expect(both.lines.count == 1 && both.errors == "warning: \(absent)")
+        let named = try Gateway.run("replay", "--adapter", "hci0", "lobby=\(first)")
+        #expect(named.status == 65)
+        #expect(
+            named.errors == "\(first) has no records of the adapter hci0; its adapters are lobby/hci0, lobby/hci1\n")
+        #expect(try Gateway.replay(["--sightings", "--adapter", "lobby/hci0", "lobby=\(first)"]).lines.count == 1)
     }
 
     @Test func `a key that is given to a field is read as that field alone, and metadata keep their keys`() throws {
@@ -276,7 +341,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                 """
                 standard input: record 1 at line 1, byte 0: time is "2025-11-24 09:00:00", without an offset; name its zone \
                 with --zone, or append Z
-                standard input has no times, so it gives sightings but no events.
+                standard input has no times: its first valid record is without one. So it gives sightings but no events.
                 """), "\(ending.errors)")
     }
 

@@ -82,7 +82,6 @@ import Testing
         ]
         #expect(try replay(others, "--adapter", "a") == replay(mine))
         #expect(try replay(others, "--adapter", "a", "--settle") == replay(mine, "--settle"))
-        #expect(try replay(others, "--adapter", "absent") == [])
         let named = try scratch.log("f", others)
         let lines = try Gateway.replay(["--sightings", "--adapter", "x/a", "x=\(named)"]).lines
         #expect(lines.count == 2)

@@ -128,7 +128,7 @@ extension CaptureReader {
             return CaptureRecord(time: time, adapter: adapter, content: .beacon(beacon, report), payload: head..<head)
         }
         if let data = log.value(.manufacturerData, window) {
-            return report(try manufacturerData(data), time, adapter, address, rssi)
+            return report(try manufacturerData(data, firstLine, start), time, adapter, address, rssi)
         }
         // A report without AD structures.
         if let data { return report(try decoded(data, .data), time, adapter, address, rssi) }
@@ -234,17 +234,20 @@ extension CaptureReader {
         _ value: LogValue, _ line: Int, _ start: Int
     ) throws(LogProblem) -> Range<Int> {
         let payload = try decoded(value, .data)
-        if ManufacturerData.isAlone(window.span.extracting(payload)) { noteManufacturerDataAlone(line, start) }
+        if ManufacturerData.isAlone(window.span.extracting(payload)) {
+            noteMisplaced(.data, "manufacturer data without length and type", for: .manufacturerData, line, start)
+        }
         return payload
     }
 
-    @inline(never) private mutating func noteManufacturerDataAlone(_ line: Int, _ start: Int) {
-        guard manufacturerDataAlone == nil else { return }
-        let key = log.key(of: .data) ?? "data"
-        manufacturerDataAlone = CaptureDamage(
+    @inline(never) private mutating func noteMisplaced(
+        _ field: LogField, _ content: String, for right: LogField, _ line: Int, _ start: Int
+    ) {
+        guard misplacedAdvertisement == nil else { return }
+        let key = log.key(of: field) ?? field.name
+        misplacedAdvertisement = CaptureDamage(
             offset: base + start, record: recordCount, line: line,
-            reason: "\(key) is manufacturer data without length and type; read it with --fields manufacturerData=\(key)"
-        )
+            reason: "\(key) is \(content); read it with --fields \(right.name)=\(key)")
     }
 
     /// The bytes of a string of hexadecimal digits, written in their place.
@@ -261,11 +264,18 @@ extension CaptureReader {
     private static var notHexadecimal: String { "has a character that is not a hexadecimal digit" }
 
     /// The AD structures that manufacturer data make, put where its text was: one of a string, one for each company of an
-    /// object such as `{"76": "0215…"}`.
-    private mutating func manufacturerData(_ value: LogValue) throws(LogProblem) -> Range<Int> {
+    /// object such as `{"76": "0215…"}`. They are of the object from `start` on.
+    private mutating func manufacturerData(
+        _ value: LogValue, _ line: Int, _ start: Int
+    ) throws(LogProblem) -> Range<Int> {
         guard value.kind == .composite, window[value.start] == UInt8(ascii: "{") else {
             let payload = try decoded(value, .manufacturerData)
             guard !payload.isEmpty else { return payload }
+            if ManufacturerData.isStructures(window.span.extracting(payload)) {
+                noteMisplaced(.manufacturerData, "AD structures, each with length and type", for: .data, line, start)
+            } else if ManufacturerData.isBeaconWithSwappedCompany(window.span.extracting(payload)) {
+                window.swapAt(payload.lowerBound, payload.lowerBound + 1)
+            }
             let hasCompany = !ManufacturerData.isBeaconWithoutCompany(window.span.extracting(payload))
             let company = hasCompany ? nil : ManufacturerData.apple
             let end = try ManufacturerData.write(payload, of: company, to: payload.lowerBound, in: &window)

@@ -26,6 +26,18 @@ enum ManufacturerData {
         bytes.count >= 4 && bytes[0] == 0x4C && bytes[1] == 0x00 && bytes[2] == 0x02 && bytes[3] == 0x15
     }
 
+    /// Whether `bytes` are an iBeacon's with its company identifier in the wrong byte order. No company has 0x4C00.
+    static func isBeaconWithSwappedCompany(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= IBeacon.manufacturerDataLength && bytes[0] == 0x00 && bytes[1] == 0x4C && bytes[2] == 0x02
+            && bytes[3] == 0x15
+    }
+
+    /// Whether `bytes` are AD structures with an iBeacon in one, and not manufacturer data.
+    static func isStructures(_ bytes: Span<UInt8>) -> Bool {
+        var structures = ADStructures()
+        return (try? structures.nextBeacon(in: bytes)) != nil
+    }
+
     /// The company identifier in a key: decimal digits, or hexadecimal ones after `0x`.
     static func company(_ key: [UInt8]) -> UInt16? {
         let text = String(decoding: key, as: UTF8.self)

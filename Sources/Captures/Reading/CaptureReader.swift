@@ -59,9 +59,9 @@ public struct CaptureReader: ~Copyable {
 
     /// The times without a zone that were read; see ``CaptureOptions/zone``.
     public internal(set) var localTimes: LocalTimes
-    /// The first object of an advertisement log whose `data` are an iBeacon's manufacturer data without their AD structure.
-    /// It was read as a malformed report: a transmitter can send such bytes.
-    public internal(set) var manufacturerDataAlone: Optional<CaptureDamage>
+    /// The first object of an advertisement log with an iBeacon under the wrong key: manufacturer data as `data`, or AD
+    /// structures as `manufacturerData`. It was read as the key says, because a transmitter can send such bytes.
+    public internal(set) var misplacedAdvertisement: Optional<CaptureDamage>
 
     enum Layout {
         case btsnoopMonitor, btsnoopH4, btsnoopH1, pcap, pcapng, hcidump, log
@@ -96,7 +96,7 @@ public struct CaptureReader: ~Copyable {
         // All is set here: the compiler takes no default values where the public initialiser assigns `self`.
         hasTimes = true
         localTimes = LocalTimes(zone: options.zone)
-        manufacturerDataAlone = nil
+        misplacedAdvertisement = nil
         damages = CaptureDamages()
         malformations = MalformationCounts()
         adapterTable = AdapterTable()

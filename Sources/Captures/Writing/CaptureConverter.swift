@@ -75,6 +75,8 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
 public struct CaptureConverter {
     /// How many records were read.
     public private(set) var records = 0
+    /// Whether an iBeacon was met; only if the capture is an advertisement log.
+    package var hasBeacon: Bool { reports.hasBeacon }
     private let interval: Duration?
     private var decoder = ReportDecoder()
     private var reports = ReportBuffer()
@@ -180,6 +182,7 @@ public struct CaptureConverter {
             try before(time, adapter, &writer)
             try writer.write(timeOnly: seen[adapter].name, time: time)
         case .beacon(let beacon, let report):
+            reports.hasBeacon = true
             guard let adapter = record.adapter else { return lose(.reportsWithoutAdapter) }
             try before(time, adapter, &writer)
             try writer.write(beacon, report: report, adapter: seen[adapter].name, time: time)
@@ -344,6 +347,7 @@ private struct ReportBuffer: ReportHandler {
 
     var items: [Item] = []
     var bytes: [UInt8] = []
+    var hasBeacon = false
 
     mutating func report(_ report: AdvertisingReport, data: Span<UInt8>, adapter: Int?, time: Instant?) {
         let start = bytes.count
@@ -351,7 +355,9 @@ private struct ReportBuffer: ReportHandler {
         items.append(Item(report: report, data: start..<bytes.count, adapter: adapter, time: time))
     }
 
-    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {}
+    mutating func beacon(_ beacon: IBeacon, report: AdvertisingReport, adapter: Int?, time: Instant?) {
+        hasBeacon = true
+    }
 
     mutating func clear() {
         items.removeAll(keepingCapacity: true)
