@@ -104,11 +104,13 @@ package struct Explain {
     }
 
     /// That there is no such line, in the words that other reports have for it, and what may have been meant.
-    private func absence(_ named: Set<String>, _ range: (first: WallDate, last: WallDate)?) -> String {
+    private func absence(
+        _ named: Set<String>, hasEvents: Bool, _ range: (first: WallDate, last: WallDate)?
+    ) -> String {
         guard case .subject(let name, let date) = target else {
             return "\(missing) in \(paths.map(\.string).joined(separator: ", "))"
         }
-        if !named.contains(name) {
+        if !hasEvents, !named.contains(name) {
             let lines = NothingFound.near(name, among: named)
             // A condition that is nearly called so is meant rather than one of the names.
             let isNear = NameSuggestion.nearest(to: name, among: named) != nil
@@ -130,6 +132,8 @@ package struct Explain {
         var finding: Finding?
         var contexts: [String: Context] = [:]
         var named: Set<String> = []
+        // Whether the subject has an event at any time.
+        var hasEvents = false
         var range: (first: WallDate, last: WallDate)?
         // A number stands once in the files of each gateway.
         var owners: [String] = []
@@ -142,6 +146,7 @@ package struct Explain {
             if let beacon = line.refinement, named.count < Self.namesMax {
                 named.insert("\(beacon.major)/\(beacon.minor)")
             }
+            if !hasEvents, case .event(let event) = line.entry { hasEvents = subject.contains(event) }
             range = (range?.first ?? line.date, line.date)
             if isMatch(line) {
                 var found = Finding(line: line)
@@ -171,7 +176,7 @@ package struct Explain {
             )
         }
         guard let finding else {
-            throw ExitFailure(.dataInvalid, absence(named, range))
+            throw ExitFailure(.dataInvalid, absence(named, hasEvents: hasEvents, range))
         }
         if case .sequence(let number, nil) = target, owners.count > 1 {
             throw ExitFailure(

@@ -22,6 +22,25 @@ import Testing
         #expect(found.errors == report ?? none ?? "")
     }
 
+    @Test func `the silence that led to an exit is not in its evidence, also if two reports of one record ended it`()
+        throws
+    {
+        let report =
+            "00 00 01 00 00 00 00 C0 1E 02 01 06 1A FF 4C 00 02 15 F7 82 6D A6 4F A2 4E 98 80 24 BC 5B 71 E0 89 3E 00 01 00 02 C5 C0 "
+        let before = (0..<10).map { "170000000\($0).0 > 04 3E 2A 02 01 \(report)\n" }.joined()
+        for ending in ["> 04 3E 2A 02 01 \(report)", "> 04 3E 52 02 02 \(report)\(report)"] {
+            // The exit is due at 39 s; at that time, and later.
+            for second in ["39", "99"] {
+                let text = before + "17000000\(second).0 \(ending)\n"
+                let lines = try Gateway.replay(["--evidence", "-"], input: Array(text.utf8)).lines
+                let evidence = try #require(lines.first { $0.contains(#""type":"evidence""#) })
+                #expect(
+                    evidence.contains(#""gaps":{"count":9,"#) && evidence.contains(#"{"count":0,"total":9}"#),
+                    "\(evidence)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("android-multi-report.btsnoop", 32, 59, 0), ("android-gym-bike.btsnoop", 412, 412, 11),
         ("hcidump-gimbal.raw", 242, 242, 113),

@@ -30,12 +30,19 @@ public struct EvidenceRecorder {
         var gaps = GapSketch()
         /// For each of ``timeouts``, how many silences were longer, and how many there had been before they were counted.
         var longer = InlineArray<4, (count: UInt32, start: UInt32)>(repeating: (0, 0))
-        /// The silence before the last sighting: it counts from the next one on. An exit may be told of only after the
-        /// sighting that ended its silence came in, and that one is not among the silences before it.
+        /// The silence before the last sighting. It is counted at the next sighting, because an exit can be reported after
+        /// the sighting that ended its silence, which is not one of the silences before the exit.
         var lastGap: Int64 = -1
         // The list that it is in, from the one heard last to the one heard longest ago.
         var newer: Int32 = -1
         var older: Int32 = -1
+
+        mutating func countLastGap(_ timeouts: InlineArray<4, Int64>) {
+            guard (0..<absence).contains(lastGap) else { return }
+            gaps.add(lastGap)
+            for index in timeouts.indices where lastGap > timeouts[index] { longer[index].count &+= 1 }
+            lastGap = -1
+        }
     }
 
     private struct List {
@@ -125,6 +132,7 @@ public struct EvidenceRecorder {
         guard timeout < Self.absence, place(of: timeout) == nil,
             let place = timeouts.indices.first(where: { uses[timeouts[$0]] == nil })
         else { return }
+        for slot in slots.indices { slots[slot].countLastGap(timeouts) }
         timeouts[place] = timeout
         for slot in slots.indices { slots[slot].longer[place] = (0, UInt32(clamping: slots[slot].gaps.count)) }
     }
@@ -142,21 +150,17 @@ public struct EvidenceRecorder {
         let count = slots[place].count
         if count > 0 {
             let last = slots[place].sightings[(count - 1) % Self.sightingsMax]
-            if (0..<Self.absence).contains(slots[place].lastGap) { add(slots[place].lastGap, to: place) }
-            slots[place].lastGap = listened(last) ? max(0, time.nanoseconds - last.time) : -1
+            // Reports of one record are the end of one silence.
+            if time.nanoseconds > last.time {
+                slots[place].countLastGap(timeouts)
+                slots[place].lastGap = listened(last) ? time.nanoseconds - last.time : -1
+            }
         }
         slots[place].sightings[count % Self.sightingsMax] = Heard(
             time: time.nanoseconds, adapter: adapter.index, rssi: RSSI.octet(rssi))
         unlink(place)
         slots[place].count = count + 1
         link(place)
-    }
-
-    private mutating func add(_ gap: Int64, to place: Int) {
-        slots[place].gaps.add(gap)
-        for timeout in 0..<Self.timeoutsMax where gap > timeouts[timeout] {
-            slots[place].longer[timeout].count &+= 1
-        }
     }
 
     /// Whether the adapter that heard somebody has listened since: what it did not hear meanwhile is no silence.
@@ -215,18 +219,20 @@ public struct EvidenceRecorder {
         var heard: [Heard] = []
         var gaps = Evidence.Gaps(count: 0)
         if let place = places[event.refinement ?? sighting.beacon].map({ Int($0) }) {
-            let count = slots[place].count
+            var slot = slots[place]
+            let count = slot.count
             for index in max(0, count - Self.sightingsMax)..<count {
-                let sighting = slots[place].sightings[index % Self.sightingsMax]
+                let sighting = slot.sightings[index % Self.sightingsMax]
                 // One that carries the exit's own time came behind it (rule T3).
                 if sighting.time < now { heard.append(sighting) }
             }
-            let sketch = slots[place].gaps
+            if count > 0, slot.sightings[(count - 1) % Self.sightingsMax].time < now { slot.countLastGap(timeouts) }
+            let sketch = slot.gaps
             gaps = Evidence.Gaps(
                 count: sketch.count, median: sketch.quantile(perMille: 500).map { .nanoseconds($0) },
                 p99: sketch.quantile(perMille: 990).map { .nanoseconds($0) },
                 maximum: sketch.count > 0 ? .nanoseconds(sketch.maximum) : nil,
-                longerThanTimeout: condition.flatMap { longer(than: $0.exitTimeout.nanoseconds, in: slots[place]) })
+                longerThanTimeout: condition.flatMap { longer(than: $0.exitTimeout.nanoseconds, in: slot) })
         }
         var refreshes: [UInt16: Int64] = [sighting.adapter.index: lastSeen.nanoseconds]
         for one in heard where one.time <= lastSeen.nanoseconds && Self.reaches(one.rssi, threshold) {
