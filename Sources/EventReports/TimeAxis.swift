@@ -7,7 +7,7 @@ struct TimeAxis {
     struct Tick: Hashable {
         /// Seconds since 1970.
         var second: Int64
-        /// `11-23` or `2026-11` of a day; `06:00` of an hour.
+        /// `11-23` or `2026-11` of a day; `06:00` of an hour, or `06:00 +0100` after a change of the offset from UTC.
         var label: String
         /// Whether a day, or more, begins there.
         var isDay: Bool
@@ -31,21 +31,35 @@ struct TimeAxis {
         return days(from, to)
     }
 
-    /// At whole multiples of a step since each local midnight, as clocks on the wall show them.
+    /// At whole multiples of a step since each local midnight, as clocks on the wall show them: none in an hour that clocks
+    /// skip, two for a time that they show twice.
     private func hours(every step: Int64, _ from: Int64, _ to: Int64) -> [Tick] {
         var ticks: [Tick] = []
         for day in localDays(from, to) {
             for offset in stride(from: 0, to: Int(Self.day), by: Int(step)) {
-                // An hour that clocks skip has no tick; one that they repeat has one, at its first occurrence.
-                guard let second = second(of: day, hour: offset / 3600, minute: offset / 60 % 60), second > from,
-                    second < to, second > ticks.last?.second ?? .min
-                else { continue }
-                let isDay = offset == 0
-                let label = isDay ? String(day.dropFirst(5)) : clock(offset)
-                ticks.append(Tick(second: second, label: label, isDay: isDay))
+                let label = String(day.dropFirst(5))
+                for (place, second) in seconds(of: day, clock(offset)).enumerated()
+                where second > from && second < to && !ticks.contains(where: { $0.second == second }) {
+                    // A midnight that clocks show twice is in the day the second time.
+                    let isDay = offset == 0 && place == 0
+                    ticks.append(Tick(second: second, label: isDay ? label : clock(offset), isDay: isDay))
+                }
             }
         }
+        ticks.sort { $0.second < $1.second }
+        if time.offset(atSecond: from) != time.offset(atSecond: to) { addOffsets(to: &ticks) }
         return ticks
+    }
+
+    /// Adds the offset from UTC to the first label of an hour, and to each one after a change.
+    private func addOffsets(to ticks: inout [Tick]) {
+        var last: Int64?
+        for index in ticks.indices where !ticks[index].isDay {
+            let offset = time.offset(atSecond: ticks[index].second)
+            guard offset != last else { continue }
+            ticks[index].label += " " + time.zone(at: WallDate(microseconds: ticks[index].second * 1_000_000))
+            last = offset
+        }
     }
 
     /// At local midnights: of each day, of every few, of the first of months or of years.
@@ -65,7 +79,7 @@ struct TimeAxis {
     }
 
     private func tick(_ day: String, _ from: Int64, _ to: Int64, label: Substring) -> Tick? {
-        guard let second = second(of: day, hour: 0, minute: 0), second > from, second < to else { return nil }
+        guard let second = seconds(of: day, "00:00").first, second > from, second < to else { return nil }
         return Tick(second: second, label: String(label), isDay: true)
     }
 
@@ -82,10 +96,11 @@ struct TimeAxis {
         return days
     }
 
-    private func second(of day: String, hour: Int, minute: Int) -> Int64? {
-        // A day has a start even if it has no midnight.
-        let text = hour == 0 && minute == 0 ? day : "\(day)T\(VisitsTime.two(hour)):\(VisitsTime.two(minute))"
-        return (try? GivenDate(text, in: time)).map { $0.first.microseconds / 1_000_000 }
+    /// The instants at which clocks show a time; for midnight at least the start of the day, which may have no midnight.
+    private func seconds(of day: String, _ clock: String) -> [Int64] {
+        let date = try? GivenDate("\(day)T\(clock)", in: time)
+        let start = clock == "00:00" ? try? GivenDate(day, in: time) : nil
+        return [start?.first ?? date?.first, date?.second].compactMap { $0.map { $0.microseconds / 1_000_000 } }
     }
 
     private func text(_ second: Int64) -> String { time.plainText(WallDate(microseconds: second * 1_000_000)) }

@@ -72,6 +72,20 @@ import Testing
         #expect(page.contains("+0100 · +0200, from 2025-10-26 02:00:00 on +0100 ·"))
     }
 
+    @Test func `the axis has ticks in both of the hours, and the offset at the first tick of each`() throws {
+        func ticks(_ arguments: String...) throws -> [String] {
+            let ending = try Gateway.run(["visits", "--zone", "Europe/Vienna", "--html=-"] + arguments + [night()])
+            return ending.text.matches(of: /<span class="hour[^>]*>([^<]*)</).map { String($0.1) }
+        }
+        #expect(try ticks("--to", "2025-10-26T02:15") == ["02:15 +0200", "02:30", "02:45", "02:00 +0100"])
+        #expect(try ticks() == ["02:00 +0100", "03:00"])
+        // In the Azores clocks show midnight twice, and the day starts with the first.
+        let azores = try Gateway.run("visits", "--zone", "Atlantic/Azores", "--html=-", night())
+        let labels = azores.text.matches(of: /<span class="(?:hour|day)[^>]*>([^<]*)</).map { String($0.1) }
+        #expect(labels == ["00:00 -0100", "01:00"])
+        #expect(try ticks("--from", "2025-10-26T01:30Z") == ["02:45", "03:00", "03:15", "03:30", "03:45"])
+    }
+
     @Test(arguments: ["an empty file first", "an empty file last", "zeros at the end", "a long line at the end"])
     func `the table has the offsets of the page, whatever the first and the last file hold`(damage: String) throws {
         var writer = LineWriter()
