@@ -30,7 +30,7 @@ package struct PresentFold: Sendable {
         _ proof: LogReader.Proof?, now: WallDate, _ directory: BeaconDirectory
     ) -> PresentReport {
         var books = books
-        if let proof { books.note(proof) }
+        if let proof { books.note(proof, at: now) }
         var goingOn = books.finish(at: now)
         goingOn.removeAll { $0.end != .open }
         let finder = PresenceFinder(books, now: now)

@@ -53,8 +53,11 @@ package struct PresentWriter {
 
     /// What is to be said of a gateway: how new what it told is, and who of its adapters does not listen.
     package func remarks(_ gateway: PresentReport.Gateway) -> [String] {
-        let age = Duration.microseconds(max(0, report.made.microseconds - gateway.asOf.microseconds))
-        var remarks = ["As of \(moment(gateway.asOf)), \(age.inWords) ago: \(gateway.name)"]
+        let age = Duration.microseconds(report.made.microseconds - gateway.asOf.microseconds)
+        // A little is a difference between two clocks.
+        let isAhead = age + PresentReport.livelyFor < .zero
+        let distance = isAhead ? "\((.zero - age).inWords) in the future" : "\(max(.zero, age).inWords) ago"
+        var remarks = ["As of \(moment(gateway.asOf)), \(distance): \(gateway.name)"]
         if gateway.isStopped {
             remarks[0] += " was stopped; not known since."
         } else if gateway.isAlive {

@@ -81,16 +81,29 @@ struct StayReader {
             return true
         }
         try NothingFound.check(afterReading: reader, options.paths)
-        for proof in reader.proofs { books.note(proof) }
+        var void: [String] = []
+        for proof in reader.proofs where !books.note(proof, at: options.made) {
+            void.append(
+                "the file alive of \(proof.gateway) has the time \(options.time.plainText(proof.date)), which is in the future"
+            )
+        }
         let last = books.finish(at: options.made).filter { isWanted($0.subject) }
         for stay in last { try body(stay) }
-        try NothingFound.check(options, books, named, untilMade: untilMade)
+        let proofs = (reader.proofTroubles + void).map {
+            "\($0); the last line is the newest proof that the gateway was alive"
+        }
+        do throws(ExitFailure) {
+            try NothingFound.check(options, books, named, untilMade: untilMade)
+        } catch {
+            throw ExitFailure(error.code, ([error.message] + proofs).joined(separator: "\n"))
+        }
         progress.end()
-        return Found(books: books, goingOn: last.filter { $0.end == .open }, remarks: remarks(reader, books))
+        return Found(
+            books: books, goingOn: last.filter { $0.end == .open }, remarks: proofs + remarks(reader, books))
     }
 
     private func remarks(_ reader: LogReader, _ books: VisitsBooks) -> [String] {
-        var remarks = reader.proofTroubles.map { "\($0); the last line is the newest proof that the gateway was alive" }
+        var remarks: [String] = []
         if let remark = reader.newerRemark { remarks.append(remark) }
         if let remark = reader.damagedRemark { remarks.append(remark) }
         if reader.repeatedLines > 0 {

@@ -25,9 +25,16 @@ struct VisitsBooks: Sendable {
         books[place].notePassing(line)
     }
 
-    /// Takes in when a gateway was alive beside its lines; one that has told no line is none of them.
-    mutating func note(_ proof: LogReader.Proof) {
+    /// Takes in when a gateway with lines was alive, for a report made at `now`.
+    ///
+    /// - Returns: Whether it proves anything: a date more than ``PresentReport/livelyFor`` after `now` is of another clock.
+    @discardableResult
+    mutating func note(_ proof: LogReader.Proof, at now: WallDate?) -> Bool {
+        if let now, .microseconds(proof.date.microseconds - now.microseconds) > PresentReport.livelyFor {
+            return false
+        }
         if let place = places[proof.gateway] { books[place].note(proof: proof.date) }
+        return true
     }
 
     private mutating func place(of gateway: String) -> Int {

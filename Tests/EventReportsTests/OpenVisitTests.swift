@@ -49,6 +49,39 @@ import Testing
         #expect(page.contains(": g was last known to be alive then.</p>") != isHere)
     }
 
+    @Test func `a proof that is more than two minutes in the future lengthens no visit and no interval`() throws {
+        var writer = LineWriter()
+        writer.offset = Date().timeIntervalSince1970.rounded() - 3900
+        writer.started(10)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        // A year from now, as from a clock that was wrong.
+        let future = try scratch.folder(writer, aliveAt: 31_540_000)
+        let day = writer.date(31_540_000).prefix(19).replacing("T", with: " ")
+        let remark =
+            "the file alive of g has the time \(day), which is in the future; the last line is the newest proof that the "
+            + "gateway was alive\n"
+        let visits = try Gateway.run("visits", "--json", "--utc", future)
+        #expect(visits.errors == remark)
+        #expect(try visits.lines.map(object).first.map { number($0, "duration") } == 0)
+        let occupancy = try Gateway.run("occupancy", "--every", "1h", "--utc", future)
+        #expect(occupancy.errors == remark && occupancy.lines.count < 20, "\(occupancy.text)")
+        // A range after the last line is not known, and the remark says why.
+        let range = try Gateway.run("visits", "--utc", "--from", writer.date(2000), future)
+        #expect(range.status == 65 && range.errors.hasPrefix("nothing is known of the time from"), "\(range.errors)")
+        #expect(range.errors.hasSuffix("\n\(remark)"))
+        let now = try Gateway.run("visits", "--now", "--utc", future)
+        #expect(now.text.contains(" ago: g was last known to be alive then; not known since."), "\(now.text)")
+    }
+
+    @Test func `visits --now of lines in the future does not call them old`() throws {
+        var writer = LineWriter()
+        writer.offset = Date().timeIntervalSince1970.rounded() + 86_400
+        writer.started(10)
+        writer.event("staff", "satisfied", 100, minor: 1, seen: 100)
+        let now = try Gateway.run("visits", "--now", "--utc", scratch.folder(writer))
+        #expect(now.text.contains(" in the future: g was last known to be alive then; not known since."), "\(now.text)")
+    }
+
     @Test(arguments: [(5030, true), (5060, false), (4990, true)])
     func `a range that starts after the last proof has the people who are present when the report is made`(
         from: Double, isKnown: Bool
