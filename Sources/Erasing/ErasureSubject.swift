@@ -20,16 +20,23 @@ package enum ErasureSubject {
         seen: (UInt16, UInt16) throws(ExitFailure) -> Set<ProximityUUID>? = { (_, _) throws(ExitFailure) in nil }
     ) throws(ExitFailure) -> BeaconIdentity {
         let named = configuration?.beacons.all.filter { $0.name == text } ?? []
-        if named.count == 1 { return named[0].beacon }
+        let numbers = numbers(text)
+        if named.count == 1 {
+            let beacon = named[0].beacon
+            guard let numbers,
+                (numbers.uuid ?? beacon.uuid, numbers.major, numbers.minor) != (beacon.uuid, beacon.major, beacon.minor)
+            else { return beacon }
+            // Reports take the numbers.
+            throw ExitFailure(
+                .usage,
+                "\(text) is the name of \(beacon.uuid)/\(beacon.major)/\(beacon.minor) and the numbers of another beacon: "
+                    + (numbers.uuid == nil ? "give UUID/MAJOR/MINOR" : "change that name"))
+        }
         if named.count > 1 {
             let all = named.map { "\($0.beacon.uuid)/\($0.beacon.major)/\($0.beacon.minor)" }.joined(separator: ", ")
             throw ExitFailure(.usage, "\(text) is what \(named.count) beacons are called: name one of \(all)")
         }
-        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let uuid = parts.count == 3 ? ProximityUUID(parts.removeFirst()) : nil
-        guard parts.count == 2, let major = UInt16(parts[0]), let minor = UInt16(parts[1]),
-            uuid != nil || text.split(separator: "/", omittingEmptySubsequences: false).count == 2
-        else {
+        guard let (uuid, major, minor) = numbers else {
             // Erased lines cannot be restored, so a part of a name is not completed.
             let lowered = text.lowercased()
             let similar = (configuration?.beacons.all ?? []).filter { $0.name.lowercased().contains(lowered) }
@@ -49,6 +56,18 @@ package enum ErasureSubject {
             throw ExitFailure(.usage, "\(text): \(why); say UUID/\(text)")
         }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
+    }
+
+    /// Returns the numbers that `MAJOR/MINOR` or `UUID/MAJOR/MINOR` spells; `nil` if `text` is anything else.
+    private static func numbers(_ text: String) -> (uuid: ProximityUUID?, major: UInt16, minor: UInt16)? {
+        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        var uuid: ProximityUUID?
+        if parts.count == 3 {
+            uuid = ProximityUUID(parts.removeFirst())
+            guard uuid != nil else { return nil }
+        }
+        guard parts.count == 2, let major = UInt16(parts[0]), let minor = UInt16(parts[1]) else { return nil }
+        return (uuid, major, minor)
     }
 
     /// The one beacon of those that the files name so.

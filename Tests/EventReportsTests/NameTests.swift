@@ -123,6 +123,45 @@ import Testing
         }
     }
 
+    @Test func `explain of a name before its first event reports that, and that no line names it only if none does`()
+        throws
+    {
+        let world = try world()
+        let early = ["--utc", "--at", "2026-11-21T02:00Z"]
+        for name in ["Grace 1/3", "staff 1/3", "1/3", "\(Log.uuid)/1/3"] {
+            let ending = try Gateway.run(["explain", name] + early + world)
+            #expect(ending.status == 65)
+            #expect(
+                ending.errors.hasPrefix("there is no event of “\(name)” at or before 2026-11-21 02:00:00 UTC in "),
+                "\(ending.errors)")
+        }
+        let absent = try Gateway.run(["explain", "1/4"] + early + world)
+        #expect(absent.errors.hasPrefix("no line names “1/4”; "), "\(absent.errors)")
+    }
+
+    @Test func `a name that is also the numbers of another beacon is not erased`() throws {
+        let world = try world()
+        let config = try scratch.write(
+            "c.yaml",
+            """
+            conditions: [{identifier: staff, uuid: \(Log.uuid), per_beacon: true}]
+            beacons: [{major: 1, minor: 3, name: 1/2}, {major: 1, minor: 1, name: 1/1}, {major: 1, minor: 9, name: a/1/2},
+              {major: 1, minor: 2, name: 00000000-0000-0000-0000-000000000001/1/2}]
+            """)
+        let ending = try Gateway.run("erase", "1/2", "--config", config, world[2])
+        #expect(ending.status == 64)
+        #expect(
+            ending.errors.hasPrefix(
+                "1/2 is the name of \(Log.uuid)/1/3 and the numbers of another beacon: give UUID/MAJOR/MINOR\n"))
+        let other = "00000000-0000-0000-0000-000000000001/1/2"
+        #expect(
+            try Gateway.run("erase", other, "--config", config, world[2]).errors.hasPrefix(
+                "\(other) is the name of \(Log.uuid)/1/2 and the numbers of another beacon: change that name\n"))
+        for name in ["1/1", "a/1/2"] {
+            #expect(try Gateway.run("erase", name, "--dry-run", "--config", config, world[2]).status == 0)
+        }
+    }
+
     @Test func `a condition comes before a part of a name, also one that is nearly called so`() throws {
         var writer = LineWriter()
         writer.stay("ad", 100, 200)

@@ -157,8 +157,8 @@ import Testing
         let circle = "- {identifier: b, center: [1, 2], radius: 90}"
         let named = "beacons: [{\(Self.uuid), major: 1, minor: 7, name: N0}]"
         #expect(
-            try warnings("location: {source: gpsd}\n\(named)", circle).contains(
-                "g.yaml:2:11: the beacon N0 matches no condition" + hint))
+            try warnings("location: {source: gpsd}\n\(named)", circle)
+                == ["g.yaml:2:11: the beacon N0 matches no condition" + hint])
         #expect(
             try warnings(names([2]), condition + "\n- {identifier: b, \(Self.uuid), major: 2}") == [
                 "g.yaml:2:5: the beacon N0 matches only conditions without per_beacon; "

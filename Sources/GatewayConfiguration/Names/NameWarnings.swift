@@ -79,6 +79,8 @@ extension Configuration {
                     hint: "correct uuid, major or minor, add a condition, or remove the name"))
         }
         guard !perBeacon.isEmpty else {
+            // A circle cannot have it.
+            if all.isEmpty { return warnings }
             return warnings + [
                 NameWarning(
                     place: .names, message: "no condition has per_beacon, so no visit shows a name",
