@@ -1,6 +1,7 @@
 import BluetoothLE
-import Captures
 import Testing
+
+@testable import Captures
 
 private func records(_ text: String, fields: String? = nil, windowSize: Int = 128 * 1024) throws -> Contents {
     let options = CaptureOptions(fields: try fields.map { try FieldMap($0) } ?? FieldMap(), windowSize: windowSize)
@@ -77,6 +78,43 @@ private func time(_ value: String) throws -> Int64? {
             found.damages.map(\.description) == [
                 "record 1 at line 1, byte 0: time is \"\(text)\"; must be a time such as 2026-11-21T07:46:27.123456Z (RFC 3339)"
             ])
+    }
+
+    @Test(arguments: [
+        "0", "-0", "7", "-7", "42", "99999", "-99999", "100000", "65535", "00", "07", "-07", "", "-", "--1", "+1",
+        "1.0", "1e2",
+        "1a", "a", " 1", "1 ",
+    ])
+    func `a small whole number is read as any number is, or not at all`(text: String) {
+        let bytes = Array("x\(text)x".utf8)
+        let end = bytes.count - 1
+        let exact = DecimalNumber(bytes.span, 1, end)?.integer(in: -1_000_000...1_000_000)
+        let small = LogText.smallInteger(bytes.span, 1, end)
+        #expect(small == exact || small == nil)
+        #expect(
+            (small != nil)
+                == (exact != nil && text.count(where: \.isNumber) <= 5 && text.allSatisfy { $0.isNumber || $0 == "-" }))
+    }
+
+    @Test func `an adapter's address is read from each record, also if it is nearly that of the record before`() throws
+    {
+        let first = "00:AA:01:2B:00:0F"
+        var addresses = [first, first, first.lowercased(), first.replacing(":", with: "-"), "00AA012B000F"]
+        for place in stride(from: 0, to: 17, by: 3) {
+            var other = Array(first)
+            other[place] = "C"
+            addresses += [first, String(other), String(other), first.lowercased()]
+            other[place + 1] = "D"
+            addresses.append(String(other))
+        }
+        let log = addresses.enumerated().map { #"{"time":\#($0.offset),"adapterAddress":"\#($0.element)","data":""}"# }
+        var reader = try CaptureReader(.bytes(Array(log.joined().utf8), name: "test"))
+        var found: [UInt64?] = []
+        while let record = try reader.next() {
+            found.append(reader.adapterAddresses[try #require(record.adapter)]?.value)
+        }
+        #expect(found == addresses.map { UInt64($0.filter { $0 != ":" && $0 != "-" }, radix: 16) })
+        #expect(reader.damages.total == 0)
     }
 
     @Test func `a since outside 1970…2100 is refused as time is`() throws {

@@ -170,6 +170,11 @@ extension CaptureReader {
         -> Int?
     {
         guard let value = log.value(field, window) else { return nil }
+        if value.kind == .number, let integer = LogText.smallInteger(window.span, value.start, value.end),
+            range.contains(integer)
+        {
+            return integer
+        }
         guard value.kind == .number, let number = DecimalNumber(window.span, value.start, value.end) else {
             throw LogProblem(field, "is no number")
         }
@@ -194,8 +199,19 @@ extension CaptureReader {
     private mutating func controllerAddress() throws(LogProblem) -> DeviceAddress? {
         guard let value = log.value(.adapterAddress, window) else { return nil }
         let end = try string(value, .adapterAddress)
+        // Most records have the address of the record before.
+        let isLong = end - value.start == 17
+        if isLong, let last = log.lastAdapterAddress, last.start == load(value.start, as: UInt64.self),
+            last.middle == load(value.start + 8, as: UInt64.self), last.end == window[value.start + 16]
+        {
+            return last.address
+        }
+        let (start, middle) =
+            isLong ? (load(value.start, as: UInt64.self), load(value.start + 8, as: UInt64.self)) : (0, 0)
         let address = try address(value, end, .adapterAddress, .unspecified)
-        return address.value == 0 ? nil : address
+        guard address.value != 0 else { return nil }
+        if isLong { log.lastAdapterAddress = (start, middle, window[value.start + 16], address) }
+        return address
     }
 
     private mutating func address(

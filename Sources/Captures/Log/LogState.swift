@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// Why an object of an advertisement log is not a record.
 struct LogProblem: Error {
     let description: String
@@ -26,6 +28,8 @@ struct LogState {
     private let contentKeys: String
     /// The keys that a record without these fields can have.
     private let keysOfTimes: Set<String>
+    /// The last address of an adapter, and the 17 bytes that spell it.
+    var lastAdapterAddress: (start: UInt64, middle: UInt64, end: UInt8, address: DeviceAddress)?
 
     init(fields: FieldMap) {
         scanner = LogScanner(fields)

@@ -173,6 +173,21 @@ enum LogText {
         return text[start] == UInt8(ascii: "-") ? -seconds : seconds
     }
 
+    /// The whole number that at most five digits spell, with or without a minus; `nil` if the text is anything else.
+    @inline(__always) static func smallInteger(_ text: Span<UInt8>, _ start: Int, _ end: Int) -> Int? {
+        let isNegative = start < end && text[start] == UInt8(ascii: "-")
+        var place = isNegative ? start + 1 : start
+        guard end > place, end - place <= 5, end - place == 1 || text[place] != UInt8(ascii: "0") else { return nil }
+        var number = 0
+        while place < end {
+            let digit = text[place] &- 0x30
+            guard digit < 10 else { return nil }
+            number = number &* 10 &+ Int(digit)
+            place += 1
+        }
+        return isNegative ? -number : number
+    }
+
     /// The number that exactly `count` decimal digits spell. The caller has checked that so many bytes stand there.
     @inline(__always) static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int? {
         var value = 0
