@@ -21,14 +21,18 @@
    if that memory is full, the library closes the connection without an answer. */
 enum { cmicrohttpd_query_max = 100, cmicrohttpd_query_bytes_max = 10240 };
 
-/* The state that the first call of `answers` finds if a query has more: not the address of an object. */
-static inline void *cmicrohttpd_query_is_long(void) {
-    return (void *)(uintptr_t)1;
+/* The state that the first call of `answers` gets: the length of the target, and these flags below it. It is not the address
+   of an object. */
+enum { cmicrohttpd_long_query_flag = 1, cmicrohttpd_control_flag = 2, cmicrohttpd_flags = 4 };
+
+/* Whether the query of a target has more. */
+static inline bool cmicrohttpd_query_is_long(const void *found) {
+    return ((uintptr_t)found & cmicrohttpd_long_query_flag) != 0;
 }
 
-/* The same if the target has a NUL: the library's texts end there. */
-static inline void *cmicrohttpd_has_nul(void) {
-    return (void *)(uintptr_t)2;
+/* Whether a target has a space, a control character, or %00, which the library decodes to the end of a text. */
+static inline bool cmicrohttpd_has_control(const void *found) {
+    return ((uintptr_t)found & cmicrohttpd_control_flag) != 0;
 }
 
 /* Called with the target of each request, in the library's memory, before its query is taken apart. A query that is too long
@@ -36,18 +40,24 @@ static inline void *cmicrohttpd_has_nul(void) {
 static inline void *cmicrohttpd_look_at_target(void *context, const char *target, struct MHD_Connection *connection) {
     (void)context;
     (void)connection;
-    if (target != NULL && strstr(target, "%00") != NULL)
-        return cmicrohttpd_has_nul();
-    const char *query = target == NULL ? NULL : strchr(target, '?');
-    if (query == NULL)
+    if (target == NULL)
         return NULL;
-    size_t members = 1;
-    for (const char *place = query + 1; *place != 0; place++)
-        members += *place == '&';
-    if (members <= cmicrohttpd_query_max && strlen(query) + 64 * members <= cmicrohttpd_query_bytes_max)
-        return NULL;
-    ((char *)(uintptr_t)query)[1] = 0;
-    return cmicrohttpd_query_is_long();
+    uintptr_t flags = strstr(target, "%00") == NULL ? 0 : cmicrohttpd_control_flag;
+    const char *end = target;
+    for (; *end != 0; end++)
+        if ((unsigned char)*end <= ' ' || *end == 0x7F)
+            flags |= cmicrohttpd_control_flag;
+    const char *query = strchr(target, '?');
+    if (query != NULL) {
+        size_t members = 1;
+        for (const char *place = query + 1; *place != 0; place++)
+            members += *place == '&';
+        if (members > cmicrohttpd_query_max || (size_t)(end - query) + 64 * members > cmicrohttpd_query_bytes_max) {
+            ((char *)(uintptr_t)query)[1] = 0;
+            flags |= cmicrohttpd_long_query_flag;
+        }
+    }
+    return (void *)((uintptr_t)(end - target) * cmicrohttpd_flags + flags);
 }
 
 /* Whether an octet may be in the name of a header (RFC 9110, 5.6.2). */
@@ -57,17 +67,19 @@ static inline bool cmicrohttpd_is_token(unsigned char octet) {
 }
 
 /* Whether a request's head is as RFC 9112 has it: lines that end with CR LF, none of them folded, no white space before a
-   colon, no control character.
+   colon, no control character. `found` is the state after the look at the target.
 
    Before 0.9.76 the library takes all these, and makes other headers of them than a proxy may have: of a length that stands on
    a folded line it knows nothing, and the body is the next request. Its memory still has the lines then, each colon and line
    end replaced by zeros. Later versions refuse them by themselves (MHD_OPTION_STRICT_FOR_CLIENT). */
 static inline bool cmicrohttpd_is_strict(
-    struct MHD_Connection *connection, const char *method, const char *target, const char *version) {
+    struct MHD_Connection *connection, const char *method, const char *target, const char *version, const void *found) {
 #if MHD_VERSION < 0x00097600
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (info == NULL || target != method + strlen(method) + 1)
+    // The version follows the target, unless a NUL in the target cuts off the rest of it.
+    if (info == NULL || target != method + strlen(method) + 1 ||
+        version != target + (uintptr_t)found / cmicrohttpd_flags + 1)
         return false;
     const unsigned char *place = (const unsigned char *)version + strlen(version);
     const unsigned char *end = (const unsigned char *)method + info->header_size - 2;
@@ -90,7 +102,7 @@ static inline bool cmicrohttpd_is_strict(
     }
     return false;
 #else
-    (void)connection, (void)method, (void)target, (void)version;
+    (void)connection, (void)method, (void)target, (void)version, (void)found;
     return true;
 #endif
 }

@@ -7,8 +7,8 @@ struct HTTPHead {
     let isStrict: Bool
     /// Whether its query has more members than are read.
     let isQueryLong: Bool
-    /// Whether its target has a NUL.
-    let hasNUL: Bool
+    /// Whether its target has a control character.
+    let hasControl: Bool
     let headers: HTTPFields
 
     init(
@@ -16,9 +16,9 @@ struct HTTPHead {
         _ version: UnsafePointer<CChar>, found: UnsafeMutableRawPointer?
     ) {
         self.method = unsafe String(cString: method)
-        isStrict = unsafe cmicrohttpd_is_strict(connection, method, target, version)
-        isQueryLong = unsafe found == cmicrohttpd_query_is_long()
-        hasNUL = unsafe found == cmicrohttpd_has_nul()
+        isStrict = unsafe cmicrohttpd_is_strict(connection, method, target, version, found)
+        isQueryLong = unsafe cmicrohttpd_query_is_long(found)
+        hasControl = unsafe cmicrohttpd_has_control(found)
         headers = unsafe HTTPFields(connection, .HEADER_KIND)
     }
 }
@@ -33,8 +33,9 @@ extension HTTPServerSettings {
                 400, "the head of the request is not as RFC 9112 requires",
                 hint: "end its lines with CR LF, and write no white space before a colon")
         }
-        guard !head.hasNUL else {
-            return HTTPProblem(400, "the address has a NUL character (%00)", hint: "write it without")
+        guard !head.hasControl else {
+            return HTTPProblem(
+                400, "the address has a control character, or a NUL character (%00)", hint: "write it without")
         }
         guard !head.isQueryLong else {
             return HTTPProblem(

@@ -47,6 +47,14 @@ import Testing
     @Test(arguments: [
         "GET /first HTTP/1.1\nHost: localhost\n\n", "GET  /first HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET /first HTTP/1.1\r\n Host: localhost\r\nHost: localhost\r\n\r\n",
+        "GET /first\u{0}/x HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first\u{0} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /first\u{0}HTTP/1.1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /first?a=b\u{0}c HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET \u{0}/first HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /first\u{1} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /first?a=\u{7F} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /fi\trst HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first\t HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /first\r HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /first?a=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ])
     func `neither does a line of the request`(head: String) async throws {
         let world = try ServerWorld()
