@@ -17,6 +17,8 @@ package import SystemPackage
     package var access: BasicAccess?
     /// Makes the answer to a request for a path that has a problem; the server sets its status.
     package var form: (HTTPProblem, _ path: String) -> HTTPResponse = { problem, _ in problem.text }
+    /// Called once a second while there are connections.
+    package var everySecond: () -> Void = {}
     /// How many connections there are.
     package var connectionCount: Int { connections.count }
     /// How many of them are streams.
@@ -180,6 +182,7 @@ package import SystemPackage
 
     /// Once a second, while there are connections: drops those whose time is over.
     private func look(_ now: Instant) {
+        everySecond()
         for (connection, entry) in connections {
             if let stream = entry.stream {
                 let silence = now - stream.lastAsked

@@ -379,9 +379,19 @@ extension MessageKind {
             (
                 .warning, "a06009723dee43448a0df8448b8c3bc4",
                 """
-                The certificate ends soon, or has ended: put a new one there, and `systemctl reload beacon- \
-                gateway-serve`.
+                The certificate ends soon, or has ended: put a new one there, and \
+                `systemctl reload beacon-gateway-serve`.
                 """
+            )
+        case .eventFilesNotRead:
+            (
+                .warning, "10fa099eb33f4cd2b00ffac1da073c27",
+                "The server can't read the event files. Until it can, results are errors, or have the reason with them."
+            )
+        case .eventFilesReadAgain:
+            (
+                .notice, "7fe3053a2e304366b5e08346a813ebe0",
+                "The server reads the event files again."
             )
         }
     }

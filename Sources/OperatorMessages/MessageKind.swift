@@ -23,5 +23,5 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
     case brokerTrouble, brokerNews, brokerExposed, linesShipped
     // Listing, recording, serving.
     case recordingBegins, reportsNotListed, reportsNotTaken, serving, servingReloaded, servingNotReloaded,
-        certificateEnds
+        certificateEnds, eventFilesNotRead, eventFilesReadAgain
 }

@@ -20,6 +20,8 @@ final class ChangeStreams {
         var missed = 0
         /// Lines that can't be made sense of.
         var damaged = 0
+        /// Another number after all was read again: lines that were shown can be erased.
+        var reading = 0
     }
 
     private let loop: EventLoop

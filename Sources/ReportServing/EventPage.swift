@@ -11,14 +11,14 @@ enum EventPage {
     private static let linesPerPiece = 64
     private static let window = 16_384
 
-    /// A page of lines of `directory`.
+    /// A page of lines.
     ///
     /// - Parameters:
     ///   - request: `limit`, `after` and `types`.
-    ///   - directory: the folder.
-    ///   - counts: whose lines these are, and the number of the last.
+    ///   - following: whose lines these are.
     /// - Returns: the answer, at its beginning.
-    static func open(_ request: HTTPRequest, directory: FilePath, _ counts: LineCounts) -> HTTPAnswer {
+    static func open(_ request: HTTPRequest, _ following: Following) -> HTTPAnswer {
+        let (directory, counts, folder) = (following.directory, following.state.counts, following.folder)
         var place = 0
         let limit: Int
         do throws(HTTPProblem) {
@@ -42,8 +42,8 @@ enum EventPage {
         let payloads = LinePayload()
         var (told, known, missed) = (0, 0, 0)
         var array = LinesAsArray()
-        weak var open: HTTPStream?
-        let stream = HTTPStream { octets in
+        var (isAtEnd, failure): (Bool, EventLogError?) = (false, nil)
+        let write: (inout [UInt8]) -> Void = { octets in
             func element(_ line: [UInt8]) {
                 if missed > 0 {
                     let element = LinePayload.line { json in
@@ -58,15 +58,14 @@ enum EventPage {
             func end() {
                 element([])
                 octets += array.end
-                open?.finish()
+                isAtEnd = true
             }
-            guard open?.isFinished != true else { return }
+            guard !isAtEnd, failure == nil else { return }
             for _ in 0..<linesPerPiece where octets.count < HTTPStream.pieceMax {
                 do throws(Errno) {
                     guard try follower.next(into: &line, upTo: lastNumber, &message) else { return end() }
                 } catch {
-                    // A part is not to be taken for the whole.
-                    open?.finish(isWhole: false)
+                    failure = follower.failure(error)
                     return
                 }
                 guard let sequence = message.sequence else { continue }
@@ -90,6 +89,23 @@ enum EventPage {
             }
             // There is more, of what nobody asked for perhaps: the connection stays awake for it.
             if octets.isEmpty { octets = [0x0A] }
+        }
+        // If the first piece can't be read, that is the answer. Later the answer breaks off.
+        var first: [UInt8] = []
+        write(&first)
+        if let failure { return .problem(HTTPProblem(failure)) }
+        weak var open: HTTPStream?
+        let stream = HTTPStream { [weak following] octets in
+            // The files of another folder have other lines.
+            guard following?.folder == folder else {
+                open?.finish(isWhole: false)
+                return
+            }
+            if first.isEmpty { write(&octets) }
+            octets += first
+            first = []
+            // An answer that breaks off is known to be a part.
+            if isAtEnd || failure != nil { open?.finish(isWhole: failure == nil) }
         }
         stream.contentType = "application/json"
         stream.hasHeartbeat = false

@@ -5,7 +5,8 @@ import OperatorMessages
 import SystemPackage
 
 /// The lines as server-sent events (HTML, 9.2), each client with a place of its own in them: whoever was away goes on behind
-/// the last that he has, as long as the files hold it. Who is near the end is told what was read for all.
+/// the last that he has, as long as the files hold it. Who is near the end is told what was read for all. A stream breaks off
+/// if the folder is gone: the lines of another one have other numbers.
 final class EventStream {
     // Lines that nobody asked for are read too; so many are a piece, whatever is in them.
     private static let linesPerPiece = 64
@@ -19,6 +20,8 @@ final class EventStream {
     private var position: LinePosition
     private var files: FileLines?
     private var isBegun = false
+    // The folder that it was opened for.
+    private let folder: Int
 
     /// Where one reads who is behind.
     private final class FileLines {
@@ -38,6 +41,7 @@ final class EventStream {
         let gateway = following.state.counts.gateway
         self.gateway = Self.stem(gateway)
         types = Self.types(request)
+        folder = following.folder
         let end = following.end
         let last = request.lastEventID ?? request["lastEventID"]
         let number = last.flatMap { Self.sequence($0, of: gateway) }
@@ -54,8 +58,16 @@ final class EventStream {
     /// - Returns: the stream, at its beginning.
     static func open(_ request: HTTPRequest, _ following: Following) -> HTTPStream {
         let events = EventStream(request, following)
-        let stream = HTTPStream { octets in events.write(&octets) }
+        weak var open: HTTPStream?
+        let stream = HTTPStream { octets in
+            if events.following.folder == events.folder {
+                events.write(&octets)
+            } else {
+                open?.finish(isWhole: false)
+            }
+        }
         stream.isWokenForLines = true
+        open = stream
         return stream
     }
 

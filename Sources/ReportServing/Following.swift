@@ -2,6 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import EventReports
+import HTTPServing
 import Polling
 import SystemPackage
 
@@ -27,7 +28,7 @@ final class Following {
     /// Whether all that the files hold has been read once.
     private(set) var isCurrent = false
     /// Why they can't be read; absent while they can.
-    private(set) var trouble: String?
+    private(set) var trouble: EventLogError?
     /// Numbers whose lines are missing, and lines that could not be made sense of.
     private(set) var missed = 0
     private(set) var damaged = 0
@@ -43,6 +44,10 @@ final class Following {
     private let loop: EventLoop
     private var follower: LineFollower
     private var dating = LineDating()
+    /// Another number whenever the path leads to another folder, or to none.
+    private(set) var folder = 0
+    // Whether a file or the folder is gone; false again once that was looked at.
+    private var (isFileGone, isFolderGone) = (false, false)
     // What is read anew, since a `clock` line put dates right; what was read before is shown meanwhile.
     private var anew: State?
     // The lines that came last, since all was read for the first time.
@@ -98,39 +103,76 @@ final class Following {
         ((try? AliveFile.read(in: directory)) ?? nil).map { dating.proof($0) }
     }
 
+    /// Has all read again if the path does not lead to the folder that is watched any more. The kernel does not report every
+    /// such change.
+    func checkFolder() {
+        guard !isFolderGone, let watch, !watch.isStill(directory) else { return }
+        note(.gone)
+        if let timer { loop.set(timer, at: loop.now) }
+    }
+
+    private func note(_ changes: DirectoryWatch.Changes) {
+        if changes.contains(.removed) { isFileGone = true }
+        if changes.contains(.gone) {
+            isFolderGone = true
+            folder += 1
+        }
+        if !changes.isDisjoint(with: [.replaced, .gone]) { begin() }
+    }
+
     private func read() {
         guard let timer else { return }
-        var (count, isAtEnd) = (0, false)
+        let known = trouble
+        do throws(EventLogError) {
+            try watchFolder()
+            let isAtEnd = try readLines()
+            trouble = nil
+            if isAtEnd { finish() }
+            if !isAtEnd || anew != nil { loop.set(timer, at: loop.now) }
+        } catch {
+            trouble = error
+            loop.set(timer, at: loop.now + Self.retry)
+        }
+        version += 1
+        if isCurrent || trouble != known { changed() }
+    }
+
+    private func watchFolder() throws(EventLogError) {
+        if isFolderGone { (isFolderGone, watch) = (false, nil) }
         do throws(Errno) {
             if watch == nil {
-                watch = try DirectoryWatch(directory, on: loop) { [unowned self] isReplaced in
-                    if isReplaced { begin() }
+                watch = try DirectoryWatch(directory, on: loop) { [unowned self] changes in
+                    note(changes)
                     soon()
                 }
             }
-            while count < Self.linesPerTurn {
+        } catch {
+            throw .readFailed(directory.string, error)
+        }
+    }
+
+    /// Reads the lines of a turn.
+    ///
+    /// - Returns: whether there are no more.
+    private func readLines() throws(EventLogError) -> Bool {
+        do throws(Errno) {
+            // Files are deleted by age, but never the last one.
+            if isFileGone, try !follower.hasFile() { begin() }
+            isFileGone = false
+            for _ in 0..<Self.linesPerTurn {
                 let (before, missed, damaged) = (follower.position.sequence, follower.missed, follower.damaged)
-                guard try follower.next(into: &line, upTo: LinePosition.sequenceMax, &message) else {
-                    isAtEnd = true
-                    break
-                }
+                guard try follower.next(into: &line, upTo: LinePosition.sequenceMax, &message) else { return true }
                 if follower.position.segment != segment {
                     // What is missing or damaged between two files counts for neither.
                     noteEnd(before, isClean: (missed, damaged) == (follower.missed, follower.damaged))
                 }
                 note()
                 if isCurrent { latest.note(line, message, missed: follower.missed - missed) }
-                count += 1
             }
-            trouble = nil
-            if isAtEnd { finish() }
-            if !isAtEnd || anew != nil { loop.set(timer, at: loop.now) }
+            return false
         } catch {
-            trouble = "\(directory) can't be read: \(error)"
-            loop.set(timer, at: loop.now + Self.retry)
+            throw follower.failure(error)
         }
-        version += 1
-        if isCurrent { changed() }
     }
 
     private func note() {
@@ -217,7 +259,18 @@ final class Following {
     }
 
     private func soon() {
-        guard let timer, loop.time(of: timer) == nil else { return }
-        loop.set(timer, at: loop.now + Self.gathering)
+        guard let timer else { return }
+        let time = loop.now + Self.gathering
+        if loop.time(of: timer).map({ $0 > time }) ?? true { loop.set(timer, at: time) }
+    }
+}
+
+extension HTTPProblem {
+    /// The answer while event files can't be read.
+    init(_ error: EventLogError) {
+        self.init(
+            503, "\(error)",
+            hint: "check that the folder is there, and that the server can read it; then it continues by itself",
+            retryAfter: 2)
     }
 }

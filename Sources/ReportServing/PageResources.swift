@@ -53,7 +53,8 @@ enum PageResources {
               local();
               say(isLive ? "It changes by itself." : "The connection is lost: this is how it was.");
             } catch (problem) {
-              say("The server does not answer: this is how it was.");
+              say(/^\\d+$/.test(problem.message) ? "The server has an error (" + problem.message + "): this is how it was."
+                : "The server does not answer: this is how it was.");
               // A login is not tried again: the browser would ask for it each time.
               if (problem.message !== "401") retry = setTimeout(load, 5000 + 5000 * Math.random());
             }

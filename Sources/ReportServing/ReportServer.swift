@@ -39,6 +39,9 @@ final class ReportServer {
     private(set) var server: HTTPServer?
     /// What is followed.
     let following: Following
+    /// Called with why the event files can't be read, and with `nil` when they can be read again.
+    var troubleChanged: (EventLogError?) -> Void = { _ in }
+    private var toldTrouble: EventLogError?
     /// What makes the reports that are not held.
     let runner: ReportRunner
     /// What the gateway says of itself; absent where it is not asked.
@@ -82,8 +85,9 @@ final class ReportServer {
             server?.wakeStreams()
             changes.note(
                 ChangeStreams.Shown(
-                    sequence: following.state.counts.sequence, trouble: following.trouble, missed: following.missed,
-                    damaged: following.damaged))
+                    sequence: following.state.counts.sequence, trouble: following.trouble?.description,
+                    missed: following.missed, damaged: following.damaged, reading: following.reading))
+            tellTrouble(following.trouble)
         }
     }
 
@@ -94,6 +98,7 @@ final class ReportServer {
         _ listener: FileDescriptor, _ settings: HTTPServerSettings, _ access: BasicAccess?
     ) throws(Errno) {
         let next = try HTTPServer(listener, settings, on: loop) { [unowned self] in answer($0) }
+        next.everySecond = { [unowned self] in following.checkFolder() }
         next.access = access
         next.form = { ProblemForm.response($0, path: $1) }
         if let server {
@@ -108,6 +113,12 @@ final class ReportServer {
         runner.stop()
         server?.stop()
         renderer?.stop()
+    }
+
+    private func tellTrouble(_ trouble: EventLogError?) {
+        guard trouble != toldTrouble, trouble != nil || following.isCurrent else { return }
+        toldTrouble = trouble
+        troubleChanged(trouble)
     }
 
     private static let style = HTTPResponse(
@@ -129,6 +140,7 @@ final class ReportServer {
     }
 
     private func checkedAnswer(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
+        following.checkFolder()
         try ReportQuery(time: orders.time, directory: directory).check(request)
         switch request.path {
         case "/style.css":
@@ -146,6 +158,8 @@ final class ReportServer {
         default:
             if let path = SnapshotPath(rawValue: request.path) {
                 try checkCurrent()
+                if !path.hasWarnings { try checkReadable() }
+                if path == .presentJSON { try checkBegun() }
                 return answer(path)
             }
             return runner.answer(try orders.order(request, now: wall()))
@@ -155,7 +169,7 @@ final class ReportServer {
     private func events(_ request: HTTPRequest) throws(HTTPProblem) -> HTTPAnswer {
         // With a number of lines, the answer ends.
         if request["limit"] != nil || request["after"] != nil {
-            return EventPage.open(request, directory: following.directory, following.state.counts)
+            return EventPage.open(request, following)
         }
         let gateway = following.state.counts.gateway
         if let id = request["lastEventID"], !gateway.isEmpty, EventStream.sequence(id, of: gateway) == nil {
@@ -177,13 +191,22 @@ final class ReportServer {
 
     private func checkCurrent() throws(HTTPProblem) {
         guard !following.isCurrent else { return }
+        try checkReadable()
         throw HTTPProblem(
-            503,
-            following.trouble
-                ?? "the event files are still being read: up to line \(following.state.counts.sequence) so far",
-            hint: following.trouble == nil
-                ? "try again in a second" : "check that the folder is there and that the server can read it",
-            retryAfter: 1)
+            503, "the event files are still being read: up to line \(following.state.counts.sequence) so far",
+            hint: "try again in a second", retryAfter: 1)
+    }
+
+    private func checkReadable() throws(HTTPProblem) {
+        if let trouble = following.trouble { throw HTTPProblem(trouble) }
+    }
+
+    /// Throws if there is no line yet: an empty array would mean that no beacon is present.
+    private func checkBegun() throws(HTTPProblem) {
+        guard following.state.counts.sequence == 0 else { return }
+        throw HTTPProblem(
+            503, "no line stands in \(following.directory) yet",
+            hint: "start the gateway, or set output.directory to the folder that it writes to", retryAfter: 2)
     }
 
     private var inputs: SnapshotRenderer.Inputs {

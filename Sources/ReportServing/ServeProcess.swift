@@ -51,6 +51,13 @@ package enum ServeProcess {
             shown.identity = files.identity
             let server = try ReportServer(
                 source, listener: ServeReload.copy(listener.socket), shown, access: access, on: loop)
+            server.troubleChanged = { trouble in
+                if let trouble {
+                    log.write(.eventFilesNotRead, "\(trouble); it is tried again every 2 s")
+                } else {
+                    log.write(.eventFilesReadAgain, "\(configuration.output.directory) is read again")
+                }
+            }
             let reloading = ServeReload(
                 path: path, serve: serve, settings: settings, files: files, listener: listener.socket, access: access,
                 server: server, log: log)

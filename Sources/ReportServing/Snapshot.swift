@@ -33,7 +33,7 @@ struct Snapshot {
 
         /// The state of `following` at `now`.
         init(_ following: Following, _ directory: BeaconDirectory, _ time: VisitsTime, now: WallDate) {
-            (state, proof, trouble) = (following.state, following.proof, following.trouble)
+            (state, proof, trouble) = (following.state, following.proof, following.trouble?.description)
             (missed, damaged) = (following.missed, following.damaged)
             var options = VisitsOptions(paths: [following.directory])
             options.directory = directory

@@ -7,6 +7,9 @@ enum SnapshotPath: String, Sendable {
     case metrics = "/metrics"
     case presentJSON = "/api/v1/present"
     case gatewaysJSON = "/api/v1/gateways"
+
+    /// Whether the answer has the warnings too, and so says itself that files can't be read.
+    var hasWarnings: Bool { self != .metrics && self != .presentJSON }
 }
 
 /// The answers for some paths, made of one snapshot.

@@ -30,7 +30,7 @@ import Testing
             .hearingObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsHeldBack,
             .uuidReversed,
             .locationRemark, .eventFilesRemark, .aliveNotTold, .brokerTrouble, .brokerExposed, .reportsNotListed,
-            .reportsNotTaken, .servingNotReloaded, .certificateEnds,
+            .reportsNotTaken, .servingNotReloaded, .certificateEnds, .eventFilesNotRead,
         ]
         #expect(Set(MessageKind.allCases.filter { $0.level == .error }) == errors)
         #expect(Set(MessageKind.allCases.filter { $0.level == .warning }) == warnings)

@@ -35,6 +35,8 @@ final class ServedWorld {
     var names = BeaconNames()
     /// What makes reports.
     var program = Gateway.path
+    /// The folder that is served, for ``start()``.
+    var directory: String
     /// Where the gateway answers; it is not asked where empty.
     var statusSocket = ""
     private(set) var served: ReportServer!
@@ -45,6 +47,7 @@ final class ServedWorld {
 
     init(_ lines: (inout LineWriter) -> Void = { _ in }, names: BeaconNames = BeaconNames()) throws {
         scratch = try Scratch()
+        directory = scratch.url.path
         let clock = PatientClock()
         loop = try EventLoop(clock: { clock.now })
         self.names = names
@@ -85,7 +88,7 @@ final class ServedWorld {
         port = listener.port
         served = try ReportServer(
             ReportServer.Source(
-                directory: FilePath(scratch.url.path), names: names, configuration: scratch.path("gateway.yaml"),
+                directory: FilePath(directory), names: names, configuration: scratch.path("gateway.yaml"),
                 program: program, statusSocket: statusSocket, time: VisitsTime(isUTC: true)), listener: listener.socket,
             settings,
             on: loop,
@@ -123,6 +126,11 @@ final class ServedWorld {
         try await turn(until: "all is read") {
             served.following.isCurrent && served.following.state.counts.sequence == writer.sequence
         }
+        return try await ask(path)
+    }
+
+    /// The whole answer, whatever has been read.
+    func ask(_ path: String) async throws -> (head: String, body: String) {
         let peer = try open(path)
         try await turn(until: "\(path) is answered") { peer.isAnswered }
         let parts = peer.text.split(separator: "\r\n\r\n", maxSplits: 1)

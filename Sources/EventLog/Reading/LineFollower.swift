@@ -28,6 +28,8 @@ public struct LineFollower: ~Copyable {
     private var readsSeen = 0
     // The line that a copy of a segment was looked for: what is damaged in one may be whole in the other.
     private var copyReadAfter: Int?
+    // The segment that was opened last, or could not be; absent if the folder could not be listed since.
+    private var openedName: String?
 
     /// Reads on from a position in `directory`, which need not be there yet.
     public init(_ directory: FilePath, from position: LinePosition) {
@@ -127,6 +129,19 @@ public struct LineFollower: ~Copyable {
         return false
     }
 
+    /// The same error as one of the file that could not be read, or of the folder if that could not be listed.
+    package func failure(_ error: Errno) -> EventLogError {
+        .readFailed((openedName.map { directory.appending($0) } ?? directory).string, error)
+    }
+
+    /// Whether the file that is being read still has its name; `true` if none is.
+    ///
+    /// - Throws: `Errno` of stat(2).
+    package func hasFile() throws(Errno) -> Bool {
+        guard let segment, let isStill = try reader?.isStill(directory.appending(segment.name)) else { return true }
+        return isStill
+    }
+
     private mutating func note(_ line: [UInt8]) {
         octets += line.count + 1
         position.segment = segment?.name ?? ""
@@ -152,6 +167,7 @@ public struct LineFollower: ~Copyable {
     }
 
     private mutating func open(_ chosen: Segment, at offset: Int) throws(Errno) {
+        openedName = chosen.name
         let opened = try SegmentReader(directory.appending(chosen.name), files: files, from: offset, window: window)
         // What is shorter than it was has been cut.
         let isCut = try opened.size() < offset
@@ -222,8 +238,9 @@ public struct LineFollower: ~Copyable {
             return try list.read(directory, files)
         } catch {
             // A journal makes its folder with its first line.
-            guard error == .noSuchFileOrDirectory else { throw error }
-            return []
+            if error == .noSuchFileOrDirectory { return [] }
+            openedName = nil
+            throw error
         }
     }
 }

@@ -140,6 +140,14 @@ final class LineShipper {
 
     // MARK: Lines
 
+    private func readNext() throws(EventLogError) -> Bool {
+        do throws(Errno) {
+            return try follower.next(into: &line, upTo: durable, &message)
+        } catch {
+            throw follower.failure(error)
+        }
+    }
+
     /// Sends what there is and what there is room for.
     func ship() -> Turn {
         guard let client = connection.client else { return .interrupted }
@@ -163,7 +171,7 @@ final class LineShipper {
                 guard room > 0 else { break }
                 if !isHeld {
                     readAfter = follower.position
-                    guard try follower.next(into: &line, upTo: durable, &message) else {
+                    guard try readNext() else {
                         hasCaughtUp = true
                         break
                     }
@@ -177,6 +185,10 @@ final class LineShipper {
                 try send(with: client)
             }
             report.note(.events, nil)
+        } catch let error as EventLogError {
+            report.note(.events, "\(error)")
+            wake(at: loop.now + Self.retryFiles)
+            return .interrupted
         } catch let error as Errno {
             report.note(.events, "\(options.directory) can't be read: \(error)")
             wake(at: loop.now + Self.retryFiles)

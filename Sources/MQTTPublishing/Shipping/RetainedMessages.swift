@@ -116,7 +116,7 @@ final class RetainedMessages {
             }
         } catch {
             report.note(
-                true, "\(directory) can't be read: \(error); present states may lack what stands there")
+                true, "\(reader.failure(error)); present states may lack the lines there")
         }
         if !hasAdopted, let kept = options.kept {
             state.adopt(kept.snapshot, at: kept.sequence, offset: kept.offset)
