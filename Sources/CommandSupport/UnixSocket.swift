@@ -153,6 +153,8 @@ package enum UnixSocket {
         case busy
         /// All that he said until the end.
         case octets([UInt8])
+        /// The answer was longer than the limit.
+        case tooLong
     }
 
     /// How many seconds a daemon may be silent before it is taken for one that is busy, or hangs.
@@ -164,7 +166,7 @@ package enum UnixSocket {
     ///   - path: the socket's.
     ///   - limit: how many octets are taken in at most.
     ///   - patience: for how many seconds nothing may come; all has to come within three times as many.
-    /// - Returns: what was said, and whether that was all.
+    /// - Returns: the whole answer, or why there is none.
     /// - Throws: `Errno` of socket(2), connect(2) and read(2).
     package static func ask(_ path: String, atMost limit: Int, patience: Int = patience) throws(Errno) -> Answer {
         let descriptor = try make(isBlocking: true)
@@ -186,7 +188,7 @@ package enum UnixSocket {
         }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
-        while bytes.count < limit {
+        while true {
             let count = unsafe part.withUnsafeMutableBytes {
                 unsafe Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count)
             }
@@ -198,6 +200,7 @@ package enum UnixSocket {
                 case let error: throw error
                 }
             }
+            if bytes.count + count > limit { return .tooLong }
             bytes += part[..<count]
             // One that sends a byte now and then would not end.
             if clock.now >= end { return .busy }

@@ -19,12 +19,12 @@ package struct Status: Sendable {
     package var note: String?
 
     // A gateway of 100,000 conditions says some 20 MiB.
-    private static let octetsMax = 256 << 20
+    private static let octetsMax = 64 << 20
 
     /// Asks the daemon whose configuration is at `path`, also while that file has mistakes: what runs is what it had before.
     ///
-    /// - Throws: ``ExitFailure`` where the file can't be read, the socket may not be asked, or nobody is there and nobody
-    ///   was; where nobody is there and the file has mistakes, those.
+    /// - Throws: ``ExitFailure`` if the file can't be read, the socket may not be asked, the answer is not a gateway's, or no
+    ///   gateway answers and none has left its state. If no gateway answers and the file has mistakes, the error lists them.
     package static func ask(configuration path: String) throws(ExitFailure) -> Status {
         let (output, configuration) = try ConfigurationFile.output(of: path)
         let socket = output.statusSocket
@@ -44,7 +44,7 @@ package struct Status: Sendable {
 
     /// Asks the daemon that answers at `socket`.
     ///
-    /// - Throws: ``ExitFailure`` where the socket may not be asked, or nobody is there.
+    /// - Throws: ``ExitFailure`` if the socket may not be asked, no gateway answers, or the answer is not a gateway's.
     package static func ask(socket: String) throws(ExitFailure) -> Status {
         guard let status = try running(at: socket) else {
             throw ExitFailure(.serviceUnavailable, "no gateway answers at \(socket)")
@@ -66,18 +66,26 @@ package struct Status: Sendable {
             var page = octets[end...]
             // The empty line that says that it is whole.
             if isWhole(octets) { page.removeLast() }
+            var text = JSONText(Array(octets[..<end]))
+            guard text.parse(), text.isText("status", at: text.find("type", in: 0)),
+                page.contains(where: { $0 != 0x0A })
+            else { throw strange(socket, "is not the status of a gateway") }
             return Status(
-                json: harmless(octets[..<end]),
-                page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
+                json: harmless(text, size: end), page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
+        case .tooLong: throw strange(socket, "has more than \(octetsMax >> 20) MiB")
         }
     }
 
+    private static func strange(_ socket: String, _ what: String) -> ExitFailure {
+        ExitFailure(
+            .dataInvalid,
+            "the answer at \(socket) \(what): see which program listens there (ss -xlp src \(socket)), and name the "
+                + "socket of the gateway (output.status_socket, or --socket)")
+    }
+
     /// Returns a JSON object, and the line feed after it, with escapes for terminals.
-    private static func harmless(_ json: ArraySlice<UInt8>) -> String {
-        var text = JSONText(Array(json))
-        // An answer that is cut off, or is not JSON, is not made into another one.
-        guard text.parse() else { return PlainText.safe(lines: String(decoding: json, as: UTF8.self)) }
-        var buffer = LineBuffer(forTerminals: json.count)
+    private static func harmless(_ text: JSONText, size: Int) -> String {
+        var buffer = LineBuffer(forTerminals: size)
         buffer.append(text, at: 0)
         buffer.append(octet: 0x0A)
         return buffer.text
@@ -92,7 +100,7 @@ package struct Status: Sendable {
             asking: for _ in 0..<attempts {
                 answer = try UnixSocket.ask(socket, atMost: octetsMax)
                 switch answer {
-                case .nobody: return answer
+                case .nobody, .tooLong: return answer
                 case .octets(let octets) where isWhole(octets): return answer
                 case .busy, .octets: if clock.now - start >= .seconds(UnixSocket.patience) { break asking }
                 }

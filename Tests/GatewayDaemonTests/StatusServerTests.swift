@@ -278,9 +278,20 @@ private final class Desk {
         #expect(whole.status == 0)
         #expect(whole.text == "{\"type\":\"status\"}\n")
         // Texts of a gateway do nothing to a terminal.
-        let hostile = try answer(["{\"a\":\"\u{9B}31m\u{202E}ü\",\"b\":[1,-0.5]}\npage\n\n"])
+        let hostile = try answer(["{\"type\":\"status\",\"a\":\"\u{9B}31m\u{202E}ü\",\"b\":[1,-0.5]}\npage\n\n"])
         #expect(hostile.status == 0)
-        #expect(hostile.text == #"{"a":"\u009B31m\u202Eü","b":[1,-0.5]}"# + "\n")
+        #expect(hostile.text == #"{"type":"status","a":"\u009B31m\u202Eü","b":[1,-0.5]}"# + "\n")
+        let socket = folder + "/status.sock"
+        for strange in ["{}\n\n", "{\"type\":\"event\"}\npage\n\n", "{\"type\":\"status\"}\n\n", "page\n\n", "\n\n"] {
+            let ending = try answer([strange])
+            #expect(ending.status == 65 && ending.text.isEmpty, "\(strange)")
+            #expect(
+                ending.errors.hasPrefix("the answer at \(socket) is not the status of a gateway: see which program"),
+                "\(ending.errors)")
+        }
+        let flood = try answer([String(repeating: "x", count: 70 << 20)])
+        #expect(flood.status == 65 && flood.text.isEmpty)
+        #expect(flood.errors.hasPrefix("the answer at \(socket) has more than 64 MiB: "), "\(flood.errors)")
         withExtendedLifetime(listener) {}
     }
 
