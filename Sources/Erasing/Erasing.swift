@@ -49,6 +49,8 @@ package struct Erasing {
     private static let program = "beacon-gateway erase"
     // What a publisher keeps; it is the publisher's to change.
     private static let presentStates = "mqtt-state.json"
+    // The totals that serve keeps, and the temporary file that a power cut leaves.
+    private static let foldNames = ["fold", ".fold.new"]
 
     private let options: Options
 
@@ -99,24 +101,40 @@ package struct Erasing {
             words: report(erasure, state: state, running: running) + notReached)
     }
 
-    /// Lists the event files; fails if one of them, or a file of the state, is a symbolic link.
+    /// Lists the event files; fails if one of them, or a file of the state or of the cache, is a symbolic link.
     private func prepare() throws(ExitFailure) -> EventFilesErasure {
         do throws(EventLogError) {
             if let stateDirectory = options.stateDirectory {
                 try StateErasure(stateDirectory, options.request).check()
             }
+            try checkFold()
             return try EventFilesErasure(options.directory, options.request)
         } catch {
             throw ExitFailure(error)
         }
     }
 
-    /// Deletes the cached totals of `serve`, and the temporary file that a power cut left.
+    /// Throws ``EventLogError/linked(_:target:)`` if a file of the cache is a symbolic link. The folder can be
+    /// open to root only.
+    private func checkFold() throws(EventLogError) {
+        guard let folder = options.cacheDirectory else { return }
+        let link: EventLogError? = FolderOwner.asRealUser {
+            do throws(EventLogError) {
+                try EventFilesErasure.check(Self.foldNames, in: folder)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let link { throw link }
+    }
+
+    /// Deletes the cached totals of `serve`.
     ///
     /// - Returns: whether none are left.
     private func dropFold() -> Bool {
         guard let folder = options.cacheDirectory else { return true }
-        let left = ["fold", ".fold.new"].filter { name in
+        let left = Self.foldNames.filter { name in
             unsafe folder.appending(name).withPlatformString { unsafe unlink($0) } != 0
                 && ![ENOENT, ENOTDIR].contains(errno)
         }

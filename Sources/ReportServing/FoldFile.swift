@@ -93,7 +93,8 @@ struct FoldFile {
         do {
             // Who was here is nobody else's. It need not be on the disk: half of it is known by the digest.
             let file = try FileDescriptor.open(
-                temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+                temporary, .writeOnly, options: [.create, .truncate, .closeOnExec, .noFollow],
+                permissions: .ownerReadWrite)
             _ = try file.closeAfter { try file.writeAll(octets) }
             let renamed = unsafe temporary.withPlatformString { from in
                 unsafe path.withPlatformString { unsafe Glibc.rename(from, $0) }

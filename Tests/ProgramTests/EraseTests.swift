@@ -88,7 +88,7 @@ import Testing
     /// A folder of events and a state directory that name a beacon, and their configuration.
     private func gateway(_ scratch: Scratch) throws -> (configuration: String, folder: String) {
         let manager = FileManager.default
-        for folder in ["events", "state"] {
+        for folder in ["events", "state", "cache"] {
             try manager.createDirectory(atPath: scratch.path(folder), withIntermediateDirectories: true)
         }
         var writer = LineWriter()
@@ -100,12 +100,18 @@ import Testing
             """
             conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}]
             output: {directory: \(scratch.path("events")), state_directory: \(scratch.path("state"))}
+            serve: {cache_directory: \(scratch.path("cache"))}
 
             """)
         return (configuration, scratch.path("events"))
     }
 
-    @Test(arguments: ["events/\(segment)", "state/state.json", "state/state.json.damaged"], ["kept", "missing"])
+    @Test(
+        arguments: [
+            "events/\(segment)", "state/state.json", "state/state.json.damaged", "state/.state.json.new",
+            "state/mqtt-state.json", "state/.mqtt-state.json.new", "state/mqtt-forget.json", "state/.erase.json.new",
+            "cache/fold", "cache/.fold.new",
+        ], ["kept", "missing"])
     func `a file that is a symbolic link is refused by name, and nothing is changed`(name: String, target: String)
         throws
     {

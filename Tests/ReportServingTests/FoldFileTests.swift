@@ -140,6 +140,18 @@ import Testing
         #expect(following.state.counts.sequence == world.last)
     }
 
+    @Test func `nothing is written through a symbolic link in the cache`() async throws {
+        var generator = SeededGenerator(state: 6)
+        let world = try FoldedWorld(&generator)
+        for file in world.files { try world.write(file) }
+        let (link, target) = ("\(world.cache)/.fold.new", "\(world.directory)/elsewhere")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let following = try await world.follow(keeping: true)
+        try await world.keep(following)
+        #expect(!FileManager.default.fileExists(atPath: target))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: world.cache.string).isEmpty)
+    }
+
     @Test func `what is kept nowhere changes nothing`() async throws {
         var generator = SeededGenerator(state: 5)
         let world = try FoldedWorld(&generator)

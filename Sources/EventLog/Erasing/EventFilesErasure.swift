@@ -105,14 +105,24 @@ package struct EventFilesErasure {
     /// Throws ``EventLogError/linked(_:target:)`` if an event file of a folder is a symbolic link.
     package static func check(_ directory: FilePath) throws(EventLogError) {
         // Readers report the errors of a path that cannot be listed.
-        let system = SystemFiles()
-        for name in (try? system.names(in: directory)) ?? [] where Segment(name: name) != nil {
-            try checkIsFile(directory.appending(name), system)
-        }
+        let names = (try? SystemFiles().names(in: directory)) ?? []
+        try check(names.filter { Segment(name: $0) != nil }, in: directory)
     }
 
-    /// Throws ``EventLogError/linked(_:target:)`` if `path` is a symbolic link.
-    static func checkIsFile(_ path: FilePath, _ system: any FileSystemCalls) throws(EventLogError) {
+    /// Checks that no file of a folder is a symbolic link.
+    ///
+    /// - Parameters:
+    ///   - names: the names of the files, of which some or all can be missing.
+    ///   - directory: the folder.
+    ///   - system: the file system.
+    /// - Throws: ``EventLogError/linked(_:target:)``.
+    package static func check(
+        _ names: [String], in directory: FilePath, _ system: any FileSystemCalls = SystemFiles()
+    ) throws(EventLogError) {
+        for name in names { try checkIsFile(directory.appending(name), system) }
+    }
+
+    private static func checkIsFile(_ path: FilePath, _ system: any FileSystemCalls) throws(EventLogError) {
         guard let target = try? system.target(of: path) else { return }
         throw .linked(path.string, target: target)
     }

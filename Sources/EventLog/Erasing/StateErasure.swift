@@ -72,10 +72,9 @@ extension RecordBuilder.StoredRecord {
 package struct StateErasure {
     // A start renames a state file that it can't read to this.
     private static let asideName = StateFile.name + ".damaged"
+    private static let names = [StateFile.name, ErasureOrder.fileName, ForgottenBeacon.fileName, "mqtt-state.json"]
     // A power cut during a write leaves one of these.
-    private static let temporaryNames = [
-        StateFile.name, ErasureOrder.fileName, ForgottenBeacon.fileName, "mqtt-state.json",
-    ].map { ".\($0).new" }
+    private static let temporaryNames = names.map { ".\($0).new" }
 
     private let directory: FilePath
     private let request: ErasureRequest
@@ -92,9 +91,7 @@ package struct StateErasure {
     ///
     /// - Throws: ``EventLogError/linked(_:target:)``.
     package func check() throws(EventLogError) {
-        for name in [StateFile.name, Self.asideName] {
-            try EventFilesErasure.checkIsFile(directory.appending(name), files)
-        }
+        try EventFilesErasure.check(Self.names + Self.temporaryNames + [Self.asideName], in: directory, files)
     }
 
     /// Erases the beacon, or only finds out whether a file names it.
