@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -13,10 +14,12 @@ import Testing
         var message = LineMessage(prefix: "p")
         var line: [UInt8] = []
 
+        let files = FailingFiles()
+
         init(from position: LinePosition = LinePosition(sequence: 0)) throws {
             folder = try Folder()
             try FileManager.default.createDirectory(atPath: folder.path + "/events", withIntermediateDirectories: true)
-            follower = LineFollower(FilePath(folder.path + "/events"), from: position)
+            follower = LineFollower(FilePath(folder.path + "/events"), from: position, files: files)
         }
 
         static func name(_ first: Int) -> String { String(format: "events-%012d-20261121T074627Z.jsonl", first) }
@@ -53,6 +56,37 @@ import Testing
         try world.write(9, World.line(9))
         #expect(try world.take() == [8, 9])
         #expect(world.follower.missed == 0)
+    }
+
+    @Test func `a segment that is deleted just before it is opened is passed over`() throws {
+        let world = try World()
+        // The list reads the first line of each; then they are opened.
+        world.files.deletions = [World.name(1): 2, World.name(5): 2]
+        for first in [1, 3, 5, 7] { try world.write(first, World.lines(first...first + 1)) }
+        #expect(try world.take() == [3, 4, 7, 8])
+        #expect(world.files.deletions.values.allSatisfy { $0 <= 0 })
+        #expect(world.follower.missed == 2)
+    }
+
+    @Test func `an error names the file or folder that can't be opened, and later the one that is read`() throws {
+        let world = try World()
+        let manager = FileManager.default
+        try world.write(1, World.lines(1...2))
+        #expect(try world.take() == [1, 2])
+        let link = world.folder.path + "/events/" + World.name(3)
+        try manager.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
+        #expect(throws: Errno.noSuchFileOrDirectory) { try world.take() }
+        #expect(world.follower.failure(.ioError) == .readFailed(link, .ioError))
+        try manager.removeItem(atPath: link)
+        #expect(try world.take() == [])
+        let segment = world.folder.path + "/events/" + World.name(1)
+        #expect(world.follower.failure(.ioError) == .readFailed(segment, .ioError))
+        let folder = world.folder.path + "/events"
+        try manager.moveItem(atPath: folder, toPath: folder + ".old")
+        try Data().write(to: URL(fileURLWithPath: folder))
+        world.follower.move(to: LinePosition(sequence: 0))
+        #expect(throws: Errno.notDirectory) { try world.take() }
+        #expect(world.follower.failure(.ioError) == .readFailed(folder, .ioError))
     }
 
     @Test func `a segment that is a symbolic link is read once, and again if its target is replaced`() throws {

@@ -17,6 +17,7 @@ package final class FailingFiles: FileSystemCalls, Sendable {
         var names: [Handle: String] = [:]
         var synchronized: [String: Int] = [:]
         var octetsRead = 0
+        var deletions: [String: Int] = [:]
     }
 
     private let state = Mutex(State())
@@ -39,6 +40,11 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     package var partial: Int {
         get { state.withLock { $0.partial } }
         set { state.withLock { $0.partial = newValue } }
+    }
+    /// Files, by their last names, that are deleted just before they are opened for reading, and at which opening, from 1.
+    package var deletions: [String: Int] {
+        get { state.withLock { $0.deletions } }
+        set { state.withLock { $0.deletions = newValue } }
     }
     /// How often each was called.
     package var counts: [Call: Int] { state.withLock { $0.counts } }
@@ -67,7 +73,13 @@ package final class FailingFiles: FileSystemCalls, Sendable {
     }
 
     package func openForReading(_ path: FilePath) throws(Errno) -> Handle {
-        note(try files.openForReading(path), path)
+        let name = path.lastComponent?.string ?? ""
+        let left = state.withLock { state in
+            state.deletions[name]? -= 1
+            return state.deletions[name]
+        }
+        if left == 0 { try files.remove(path) }
+        return note(try files.openForReading(path), path)
     }
 
     package func size(of file: Handle) throws(Errno) -> Int { try files.size(of: file) }

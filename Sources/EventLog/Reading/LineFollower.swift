@@ -28,8 +28,10 @@ public struct LineFollower: ~Copyable {
     private var readsSeen = 0
     // The line that a copy of a segment was looked for: what is damaged in one may be whole in the other.
     private var copyReadAfter: Int?
-    // The segment that was opened last, or could not be; absent if the folder could not be listed since.
-    private var openedName: String?
+    // The file or folder that could not be opened in the last call.
+    private var failedPath: FilePath?
+    // Each further listing means that a segment was deleted since the last one.
+    private static let listingsMax = 100
 
     /// Reads on from a position in `directory`, which need not be there yet.
     public init(_ directory: FilePath, from position: LinePosition) {
@@ -85,6 +87,7 @@ public struct LineFollower: ~Copyable {
     public mutating func next(
         into line: inout [UInt8], upTo limit: Int, _ message: inout LineMessage
     ) throws(Errno) -> Bool {
+        if failedPath != nil { failedPath = nil }
         while try openSegment() {
             guard let offset = reader?.offset else { return false }
             guard try reader?.next(into: &line) ?? false else {
@@ -131,7 +134,8 @@ public struct LineFollower: ~Copyable {
 
     /// The same error as one of the file that could not be read, or of the folder if that could not be listed.
     package func failure(_ error: Errno) -> EventLogError {
-        .readFailed((openedName.map { directory.appending($0) } ?? directory).string, error)
+        let path = failedPath ?? segment.map { directory.appending($0.name) } ?? directory
+        return .readFailed(path.string, error)
     }
 
     /// Whether the file that is being read still has its name; `true` if none is.
@@ -151,8 +155,18 @@ public struct LineFollower: ~Copyable {
     /// Opens the segment that the next line stands in, where none is open.
     private mutating func openSegment() throws(Errno) -> Bool {
         if reader != nil { return true }
+        for _ in 0..<Self.listingsMax {
+            guard let (chosen, offset) = try nextSegment() else { return false }
+            isInPlace = offset > 0 || position.sequence < chosen.begins
+            if try openIfThere(chosen, at: offset) { return true }
+        }
+        throw .noSuchFileOrDirectory
+    }
+
+    /// The segment that the next line stands in, and where to read it from.
+    private mutating func nextSegment() throws(Errno) -> (Segment, Int)? {
         let segments = try segments()
-        guard let first = segments.first else { return false }
+        guard let first = segments.first else { return nil }
         let next = segments.last { $0.begins <= position.sequence + 1 } ?? first
         // Of those that begin alike, one is a copy of the other as it was: neither is left out.
         var chosen = segments.first { $0.begins == next.begins } ?? next
@@ -161,14 +175,34 @@ public struct LineFollower: ~Copyable {
             chosen = known
             offset = position.offset
         }
-        isInPlace = offset > 0 || position.sequence < chosen.begins
-        try open(chosen, at: offset)
-        return true
+        return (chosen, offset)
+    }
+
+    /// Opens a segment that was listed.
+    ///
+    /// - Returns: `false` if it was deleted since.
+    private mutating func openIfThere(_ chosen: Segment, at offset: Int) throws(Errno) -> Bool {
+        do throws(Errno) {
+            try open(chosen, at: offset)
+            return true
+        } catch {
+            guard error == .noSuchFileOrDirectory, try !segments().contains(where: { $0.name == chosen.name }) else {
+                throw error
+            }
+            failedPath = nil
+            return false
+        }
     }
 
     private mutating func open(_ chosen: Segment, at offset: Int) throws(Errno) {
-        openedName = chosen.name
-        let opened = try SegmentReader(directory.appending(chosen.name), files: files, from: offset, window: window)
+        let path = directory.appending(chosen.name)
+        let opened: SegmentReader
+        do throws(Errno) {
+            opened = try SegmentReader(path, files: files, from: offset, window: window)
+        } catch {
+            failedPath = path
+            throw error
+        }
         // What is shorter than it was has been cut.
         let isCut = try opened.size() < offset
         reader = consume opened
@@ -229,7 +263,7 @@ public struct LineFollower: ~Copyable {
         // It was closed before the later one was begun: to its end once more.
         reader?.resume()
         if try reader?.hasMore() ?? false { return true }
-        try open(later, at: 0)
+        _ = try openIfThere(later, at: 0)
         return true
     }
 
@@ -239,7 +273,7 @@ public struct LineFollower: ~Copyable {
         } catch {
             // A journal makes its folder with its first line.
             if error == .noSuchFileOrDirectory { return [] }
-            openedName = nil
+            failedPath = directory
             throw error
         }
     }
