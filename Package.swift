@@ -10,6 +10,8 @@ let ours: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
 let package = Package(
     name: "beacon-gateway",
     // Of the libraries: `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` ask for nothing of Linux.
@@ -74,60 +76,40 @@ let package = Package(
             name: "BeaconMonitoringTesting", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BackgroundActivity",
-            dependencies: ["BeaconMonitoring", "CDBus", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: ["BeaconMonitoring", "CDBus", systemPackage],
             swiftSettings: ours),
-        .target(
-            name: "Polling",
-            dependencies: ["BluetoothLE", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
-            swiftSettings: ours),
-        .target(
-            name: "OperatorMessages", dependencies: [.product(name: "SystemPackage", package: "swift-system")],
-            swiftSettings: ours),
+        .target(name: "Polling", dependencies: ["BluetoothLE", "CLinux", systemPackage], swiftSettings: ours),
+        .target(name: "OperatorMessages", dependencies: [systemPackage], swiftSettings: ours),
         .target(
             name: "BeaconScanning", dependencies: ["BluetoothLE", "OperatorMessages", "Polling"], swiftSettings: ours),
         .target(
             name: "BlueZ",
-            dependencies: [
-                "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling", systemPackage],
             swiftSettings: ours),
         // How a monitor hears: what a program needs, and what the gateway's own programs stand on.
         .target(
             name: "BeaconHearing",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "Captures", "OperatorMessages", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures", "OperatorMessages",
+                "Polling", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Captures",
-            dependencies: [
-                "JSON", "BluetoothLE", "CZlib", "CZstd", .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "CZlib", "CZstd", "JSON", systemPackage],
             swiftSettings: ours),
         .target(
             name: "EventLog",
-            dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CLinux",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "CLinux", "JSON", systemPackage],
             swiftSettings: ours),
         // No library of a network's is below it: it is mapped where hearing is.
         .target(
-            name: "Shipping",
-            dependencies: [
-                "BluetoothLE", "CLinux", "Polling", .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: ours),
+            name: "Shipping", dependencies: ["BluetoothLE", "CLinux", "Polling", systemPackage], swiftSettings: ours),
         .target(
             name: "MQTTPublishing",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "Polling",
-                "Shipping",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "JSON", "Polling",
+                "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -136,68 +118,53 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "Location",
-            dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CExpat", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "CExpat", "Polling", systemPackage],
             swiftSettings: ours),
         .target(
             name: "CommandSupport",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "OperatorMessages",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "JSON",
+                "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         .target(
-            name: "CaptureSupport",
-            dependencies: ["Captures", "CommandSupport", .product(name: "SystemPackage", package: "swift-system")],
-            swiftSettings: ours),
+            name: "CaptureSupport", dependencies: ["Captures", "CommandSupport", systemPackage], swiftSettings: ours),
         .target(
             name: "ConfiguredScanning",
             dependencies: [
                 "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "GatewayConfiguration",
-                "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Polling", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "ConfiguredShipping",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "CommandSupport", "GatewayConfiguration", "OperatorMessages",
-                "Polling",
-                "Shipping",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "Polling", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "GatewayDaemon",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport",
-                "ConfiguredScanning", "JSON",
-                "ConfiguredShipping", "EventLog", "GatewayConfiguration", "Location", "OperatorMessages", "Polling",
-                "Shipping",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "CommandSupport",
+                "ConfiguredScanning", "ConfiguredShipping", "EventLog", "GatewayConfiguration", "JSON", "Location",
+                "OperatorMessages", "Polling", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Replaying",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "Location", "OperatorMessages",
-                .product(name: "HeapModule", package: "swift-collections"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "JSON", "Location", "OperatorMessages",
+                .product(name: "HeapModule", package: "swift-collections"), systemPackage,
             ],
             swiftSettings: ours),
         // Told from the event files alone: what could hear, or read a capture, is not below it.
         .target(
             name: "EventReports",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "OperatorMessages",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration", "JSON",
+                "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         // What a site's log is asked, whatever keeps it: no network, no file, no clock.
@@ -207,16 +174,11 @@ let package = Package(
         // The one target with libnats below it; no process that hears has it.
         .target(
             name: "SiteLogNATS",
-            dependencies: [
-                "BluetoothLE", "CNATS", "JSON", "Polling", "SiteLog",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "CNATS", "JSON", "Polling", "SiteLog", systemPackage],
             swiftSettings: ours),
         .target(
             name: "SiteLogFiles",
-            dependencies: [
-                "BluetoothLE", "EventLog", "SiteLog", .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "EventLog", "SiteLog", systemPackage],
             swiftSettings: ours),
         // In which order a site's engine is told of what its gateways heard: a value, and no more below it.
         .target(
@@ -228,10 +190,7 @@ let package = Package(
         // From a gateway to its site's log, whatever keeps that: bounded, on the disk where it lasts.
         .target(
             name: "SiteSending",
-            dependencies: [
-                "BluetoothLE", "EventLog", "SiteBatch", "SiteLog",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "EventLog", "SiteBatch", "SiteLog", systemPackage],
             swiftSettings: ours),
         // Computes a site's lines from its log: a value.
         .target(
@@ -245,86 +204,71 @@ let package = Package(
             name: "Erasing",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "OperatorMessages", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "OperatorMessages", "Polling", systemPackage,
             ],
             swiftSettings: ours),
         // Only what serves has a library for HTTP below it.
         .target(
             name: "HTTPServing",
-            dependencies: [
-                "BluetoothLE", "CCrypt", "CMicrohttpd", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "CCrypt", "CMicrohttpd", "Polling", systemPackage],
             swiftSettings: ours),
         .target(
             name: "ReportServing",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog", "EventReports",
                 "GatewayConfiguration", "HTTPServing", "JSON", "OperatorMessages", "Polling", "Shipping",
-                .product(name: "SystemPackage", package: "swift-system"),
+                systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Listening",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CLinux",
-                "CaptureSupport", "Captures", "JSON",
-                "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "OperatorMessages", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
+                "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "JSON",
+                "OperatorMessages", "Polling", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Diagnosis",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BlueZ", "BluetoothLE", "CLinux", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "OperatorMessages", "Shipping",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "BlueZ", "CLinux", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "JSON", "OperatorMessages", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "CaptureSupport", "Captures", "CommandSupport", "ConfiguredShipping",
+                "BeaconScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
                 "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
                 "Listening", "OperatorMessages", "Replaying", "Shipping",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
-        .executableTarget(
-            name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
-        .executableTarget(
-            name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
-        .testTarget(
-            name: "PollingTests",
-            dependencies: ["Polling", "BluetoothLE", .product(name: "SystemPackage", package: "swift-system")]),
+        .executableTarget(name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
+        .executableTarget(name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
+        .testTarget(name: "PollingTests", dependencies: ["BluetoothLE", "Polling", systemPackage]),
         .testTarget(
             name: "BeaconHearingTests",
             dependencies: [
-                "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "TestSupport", "beacon-gateway",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "TestSupport",
+                systemPackage,
             ]),
-        .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "Polling", "BluetoothLE"]),
+        .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "BluetoothLE", "Polling"]),
         .executableTarget(
             name: "journal-writer",
-            dependencies: [
-                "EventLog", "BeaconMonitoring", "BluetoothLE",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ], path: "Tests/JournalWriter"),
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
+            path: "Tests/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
-            dependencies: [
-                "BeaconScanning", "BluetoothLE", "GatewayDaemon", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ], path: "Tests/Benchmark/Cost"),
+            dependencies: ["BeaconScanning", "BluetoothLE", "GatewayDaemon", "Polling", systemPackage],
+            path: "Tests/Benchmark/Cost"),
         .executableTarget(
-            name: "settings-manual", dependencies: ["GatewayConfiguration", "OperatorMessages"],
+            name: "settings-manual",
+            dependencies: ["GatewayConfiguration", "OperatorMessages"],
             path: "Tests/SettingsManual"),
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "BluetoothLE", "TestSupport"]),
+        .testTarget(name: "JSONTests", dependencies: ["BluetoothLE", "JSON", "TestSupport"]),
         .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "Examples",
@@ -334,44 +278,35 @@ let package = Package(
             path: "docs/library.docc/Examples"),
         .testTarget(
             name: "BlueZTests",
-            dependencies: [
-                "BlueZ", "BeaconScanning", "BluetoothLE", "Polling", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ]),
+            dependencies: ["BeaconScanning", "BluetoothLE", "BlueZ", "Polling", "TestSupport", systemPackage]),
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
                 "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "JSON", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                systemPackage,
             ]),
         .testTarget(
             name: "BeaconMonitoringFoundationTests",
-            dependencies: ["BeaconMonitoringFoundation", "BeaconMonitoring", "BluetoothLE"]),
-        .testTarget(name: "CapturesTests", dependencies: ["Captures", "BluetoothLE", "TestSupport"]),
+            dependencies: ["BeaconMonitoring", "BeaconMonitoringFoundation", "BluetoothLE"]),
+        .testTarget(name: "CapturesTests", dependencies: ["BluetoothLE", "Captures", "TestSupport"]),
         .testTarget(
             name: "EventLogTests",
-            dependencies: [
-                "JSON",
-                "EventLog", "BeaconMonitoring", "BluetoothLE", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ]),
+            dependencies: ["BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "TestSupport", systemPackage]),
         .testTarget(
             name: "LocationTests",
             dependencies: [
-                "BrokerSupport", "Location", "BeaconMonitoring", "BluetoothLE", "Polling", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BeaconMonitoring", "BluetoothLE", "BrokerSupport", "Location", "Polling", "TestSupport",
+                systemPackage,
             ]),
         .target(
             name: "TestSupport",
-            dependencies: [
-                "BluetoothLE", "CLinux", "EventLog", "Polling",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            dependencies: ["BluetoothLE", "CLinux", "EventLog", "Polling", systemPackage],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         // A site's log in memory, and what every log of a site has to do.
         .target(
-            name: "SiteLogSupport", dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
+            name: "SiteLogSupport",
+            dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
         .testTarget(
             name: "SiteBatchTests",
@@ -383,15 +318,11 @@ let package = Package(
             name: "SiteSendingTests",
             dependencies: [
                 "BluetoothLE", "BrokerSupport", "EventLog", "SiteBatch", "SiteLog", "SiteLogSupport", "SiteSending",
-                "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "SiteLogFilesTests",
-            dependencies: [
-                "BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ]),
+            dependencies: ["BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport", systemPackage]),
         .testTarget(
             name: "SiteOrderingTests",
             dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
@@ -399,8 +330,7 @@ let package = Package(
             name: "SiteEvaluationTests",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteEvaluation", "SiteLog",
-                "SiteLogSupport",
-                "SiteOrdering", "TestSupport",
+                "SiteLogSupport", "SiteOrdering", "TestSupport",
             ]),
         // The fuzzer has a package of its own, for its instrumentation; the tests have its targets read their seeds.
         .target(
@@ -412,42 +342,37 @@ let package = Package(
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
-                "JSON",
-                "BrokerSupport", "MQTTPublishing", "EventLog", "BeaconMonitoring", "BluetoothLE", "Polling",
-                "Shipping", "TestSupport",
-                "beacon-gateway-publisher",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport", "EventLog", "JSON",
+                "MQTTPublishing", "Polling", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "BluetoothLE", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "BluetoothLE", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReportServingTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration",
-                "HTTPServing", "JSON", "Polling", "ProgramSupport", "ReportServing", "TestSupport", "beacon-gateway",
-                "beacon-gateway-serve",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "CommandSupport",
+                "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing", "JSON", "Polling", "ProgramSupport",
+                "ReportServing", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "GatewayConfigurationTests",
-            dependencies: ["GatewayConfiguration", "BeaconMonitoring", "BluetoothLE", "settings-manual", "TestSupport"]),
+            dependencies: [
+                "BeaconMonitoring", "BluetoothLE", "GatewayConfiguration", "settings-manual", "TestSupport",
+            ]),
         // What tests of the program have in common: they run it as it is shipped, and what it talks to.
         .target(
             name: "ProgramSupport",
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ], path: "Tests/ProgramSupport"),
+                systemPackage,
+            ],
+            path: "Tests/ProgramSupport"),
         .testTarget(
             name: "OperatorMessagesTests",
-            dependencies: [
-                "OperatorMessages", "ProgramSupport", "settings-manual",
-                .product(name: "SystemPackage", package: "swift-system"),
-            ]),
+            dependencies: ["OperatorMessages", "ProgramSupport", "settings-manual", systemPackage]),
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
@@ -457,51 +382,45 @@ let package = Package(
         .testTarget(
             name: "ConfiguredShippingTests",
             dependencies: [
-                "BrokerSupport", "ProgramSupport", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
+                "beacon-gateway", "beacon-gateway-publisher", "BrokerSupport", "ProgramSupport", "TestSupport",
             ]),
         .testTarget(
             name: "GatewayDaemonTests",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BlueZ", "BluetoothLE", "CommandSupport",
-                "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages", "Polling", "ProgramSupport",
-                "Shipping", "TestSupport", "beacon-gateway", "beacon-gateway-publisher",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning", "BluetoothLE",
+                "BlueZ", "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages",
+                "Polling", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
             dependencies: [
-                "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayConfiguration", "ProgramSupport",
-                "Replaying", "beacon-gateway", "TestSupport",
+                "beacon-gateway", "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "ProgramSupport", "Replaying", "TestSupport",
             ]),
         .testTarget(
             name: "EventReportsTests",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "EventReports", "OperatorMessages", "ProgramSupport",
-                "beacon-gateway", "beacon-gateway-serve", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
+                "EventReports", "JSON", "OperatorMessages", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ListeningTests",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "GatewayDaemon", "Listening", "OperatorMessages", "Polling", "ProgramSupport",
-                "beacon-gateway", "TestSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport",
+                "EventLog", "GatewayConfiguration", "GatewayDaemon", "JSON", "Listening", "OperatorMessages",
+                "Polling", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "DiagnosisTests",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "Diagnosis", "GatewayConfiguration", "ProgramSupport",
-                .product(name: "SystemPackage", package: "swift-system"),
+                systemPackage,
             ]),
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "JSON",
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "ProgramSupport", "beacon-gateway",
-                "beacon-gateway-publisher", "journal-writer", "TestSupport",
+                "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "EventLog",
+                "journal-writer", "JSON", "ProgramSupport", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]
