@@ -14,9 +14,10 @@ let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "s
 
 let package = Package(
     name: "beacon-gateway",
-    // Of the libraries: `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` ask for nothing of Linux.
+    // Of the libraries, `BaseTypes`, `BluetoothLE`, `BeaconMonitoring` and `BeaconMonitoringTesting` need nothing of Linux.
     platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
     products: [
+        .library(name: "BaseTypes", targets: ["BaseTypes"]),
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
         .library(name: "BeaconHearing", targets: ["BeaconHearing"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
@@ -57,12 +58,13 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        .target(name: "BluetoothLE", swiftSettings: ours),
-        .target(name: "JSON", dependencies: ["BluetoothLE"], swiftSettings: ours),
+        .target(name: "BaseTypes", swiftSettings: ours),
+        .target(name: "BluetoothLE", dependencies: ["BaseTypes"], swiftSettings: ours),
+        .target(name: "JSON", dependencies: ["BaseTypes", "BluetoothLE"], swiftSettings: ours),
         .target(
             name: "BeaconMonitoring",
             dependencies: [
-                "BluetoothLE", .product(name: "HeapModule", package: "swift-collections"),
+                "BaseTypes", "BluetoothLE", .product(name: "HeapModule", package: "swift-collections"),
                 .product(
                     name: "ServiceLifecycle", package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])),
@@ -73,57 +75,66 @@ let package = Package(
             name: "BeaconMonitoringFoundation", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
         // For tests of whoever uses the libraries; no product that runs has it.
         .target(
-            name: "BeaconMonitoringTesting", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
+            name: "BeaconMonitoringTesting",
+            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE"],
+            swiftSettings: ours),
         .target(
             name: "BackgroundActivity",
             dependencies: ["BeaconMonitoring", "CDBus", systemPackage],
             swiftSettings: ours),
-        .target(name: "Polling", dependencies: ["BluetoothLE", "CLinux", systemPackage], swiftSettings: ours),
+        .target(name: "Polling", dependencies: ["BaseTypes", "CLinux", systemPackage], swiftSettings: ours),
         .target(name: "OperatorMessages", dependencies: [systemPackage], swiftSettings: ours),
         .target(
-            name: "BeaconScanning", dependencies: ["BluetoothLE", "OperatorMessages", "Polling"], swiftSettings: ours),
+            name: "BeaconScanning",
+            dependencies: ["BaseTypes", "BluetoothLE", "OperatorMessages", "Polling"],
+            swiftSettings: ours),
         .target(
             name: "BlueZ",
-            dependencies: ["BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling", systemPackage],
+            dependencies: [
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling",
+                systemPackage,
+            ],
             swiftSettings: ours),
         // How a monitor hears: what a program needs, and what the gateway's own programs stand on.
         .target(
             name: "BeaconHearing",
             dependencies: [
-                "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures", "OperatorMessages",
-                "Polling", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
+                "OperatorMessages", "Polling", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Captures",
-            dependencies: ["BluetoothLE", "CZlib", "CZstd", "JSON", systemPackage],
+            dependencies: ["BaseTypes", "BluetoothLE", "CZlib", "CZstd", "JSON", systemPackage],
             swiftSettings: ours),
         .target(
             name: "EventLog",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "CLinux", "JSON", systemPackage],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "JSON", systemPackage],
             swiftSettings: ours),
         // No library of a network's is below it: it is mapped where hearing is.
         .target(
-            name: "Shipping", dependencies: ["BluetoothLE", "CLinux", "Polling", systemPackage], swiftSettings: ours),
+            name: "Shipping",
+            dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "Polling", systemPackage],
+            swiftSettings: ours),
         .target(
             name: "MQTTPublishing",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "JSON", "Polling",
-                "Shipping", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "JSON",
+                "Polling", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "GatewayConfiguration",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "CYAML"],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "CYAML"],
             swiftSettings: ours),
         .target(
             name: "Location",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "CExpat", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "CExpat", "Polling", systemPackage],
             swiftSettings: ours),
         .target(
             name: "CommandSupport",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "JSON",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "JSON",
                 "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
@@ -139,23 +150,23 @@ let package = Package(
         .target(
             name: "ConfiguredShipping",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "GatewayConfiguration", "OperatorMessages",
+                "BaseTypes", "BeaconMonitoring", "CommandSupport", "GatewayConfiguration", "OperatorMessages",
                 "Polling", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "GatewayDaemon",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "CommandSupport",
-                "ConfiguredScanning", "ConfiguredShipping", "EventLog", "GatewayConfiguration", "JSON", "Location",
-                "OperatorMessages", "Polling", "Shipping", systemPackage,
+                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ",
+                "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "GatewayConfiguration",
+                "JSON", "Location", "OperatorMessages", "Polling", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Replaying",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "JSON", "Location", "OperatorMessages",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport",
+                "EventLog", "GatewayConfiguration", "JSON", "Location", "OperatorMessages",
                 .product(name: "HeapModule", package: "swift-collections"), systemPackage,
             ],
             swiftSettings: ours),
@@ -163,59 +174,61 @@ let package = Package(
         .target(
             name: "EventReports",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration", "JSON",
-                "OperatorMessages", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "JSON", "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         // What a site's log is asked, whatever keeps it: no network, no file, no clock.
-        .target(name: "SiteLog", dependencies: ["BluetoothLE"], swiftSettings: ours),
+        .target(name: "SiteLog", dependencies: ["BaseTypes"], swiftSettings: ours),
         // What gateways send to it: no network, no file, no clock.
-        .target(name: "SiteBatch", dependencies: ["BluetoothLE", "SiteLog"], swiftSettings: ours),
+        .target(name: "SiteBatch", dependencies: ["BaseTypes", "BluetoothLE", "SiteLog"], swiftSettings: ours),
         // The one target with libnats below it; no process that hears has it.
         .target(
             name: "SiteLogNATS",
-            dependencies: ["BluetoothLE", "CNATS", "JSON", "Polling", "SiteLog", systemPackage],
+            dependencies: ["BaseTypes", "CNATS", "JSON", "Polling", "SiteLog", systemPackage],
             swiftSettings: ours),
         .target(
             name: "SiteLogFiles",
-            dependencies: ["BluetoothLE", "EventLog", "SiteLog", systemPackage],
+            dependencies: ["BaseTypes", "EventLog", "SiteLog", systemPackage],
             swiftSettings: ours),
         // In which order a site's engine is told of what its gateways heard: a value, and no more below it.
         .target(
             name: "SiteOrdering",
             dependencies: [
-                "BluetoothLE", "SiteBatch", "SiteLog", .product(name: "HeapModule", package: "swift-collections"),
+                "BaseTypes", "BluetoothLE", "SiteBatch", "SiteLog",
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: ours),
         // From a gateway to its site's log, whatever keeps that: bounded, on the disk where it lasts.
         .target(
             name: "SiteSending",
-            dependencies: ["BluetoothLE", "EventLog", "SiteBatch", "SiteLog", systemPackage],
+            dependencies: ["BaseTypes", "EventLog", "SiteBatch", "SiteLog", systemPackage],
             swiftSettings: ours),
         // Computes a site's lines from its log: a value.
         .target(
             name: "SiteEvaluation",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteLog", "SiteOrdering",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteLog",
+                "SiteOrdering",
             ],
             swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
         .target(
             name: "Erasing",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
                 "OperatorMessages", "Polling", systemPackage,
             ],
             swiftSettings: ours),
         // Only what serves has a library for HTTP below it.
         .target(
             name: "HTTPServing",
-            dependencies: ["BluetoothLE", "CCrypt", "CMicrohttpd", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "CCrypt", "CMicrohttpd", "Polling", systemPackage],
             swiftSettings: ours),
         .target(
             name: "ReportServing",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog", "EventReports",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog", "EventReports",
                 "GatewayConfiguration", "HTTPServing", "JSON", "OperatorMessages", "Polling", "Shipping",
                 systemPackage,
             ],
@@ -223,7 +236,7 @@ let package = Package(
         .target(
             name: "Listening",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
+                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
                 "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "JSON",
                 "OperatorMessages", "Polling", systemPackage,
             ],
@@ -246,17 +259,18 @@ let package = Package(
             swiftSettings: ours),
         .executableTarget(name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
         .executableTarget(name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
-        .testTarget(name: "PollingTests", dependencies: ["BluetoothLE", "Polling", systemPackage]),
+        .testTarget(name: "PollingTests", dependencies: ["BaseTypes", "Polling", systemPackage]),
         .testTarget(
             name: "BeaconHearingTests",
             dependencies: [
                 "beacon-gateway", "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "TestSupport",
                 systemPackage,
             ]),
-        .testTarget(name: "BeaconScanningTests", dependencies: ["BeaconScanning", "BluetoothLE", "Polling"]),
+        .testTarget(
+            name: "BeaconScanningTests", dependencies: ["BaseTypes", "BeaconScanning", "BluetoothLE", "Polling"]),
         .executableTarget(
             name: "journal-writer",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
             path: "Tests/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
@@ -269,105 +283,111 @@ let package = Package(
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
         .testTarget(name: "JSONTests", dependencies: ["BluetoothLE", "JSON", "TestSupport"]),
-        .testTarget(name: "BluetoothLETests", dependencies: ["BluetoothLE", "TestSupport"]),
+        .testTarget(name: "BaseTypesTests", dependencies: ["BaseTypes"]),
+        .testTarget(name: "BluetoothLETests", dependencies: ["BaseTypes", "BluetoothLE", "TestSupport"]),
         .testTarget(
             name: "Examples",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "Location",
+                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog",
+                "Location",
             ],
             path: "docs/library.docc/Examples"),
         .testTarget(
             name: "BlueZTests",
-            dependencies: ["BeaconScanning", "BluetoothLE", "BlueZ", "Polling", "TestSupport", systemPackage]),
+            dependencies: [
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "BlueZ", "Polling", "TestSupport", systemPackage,
+            ]),
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
-                "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "JSON", "TestSupport",
-                systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog", "JSON",
+                "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "BeaconMonitoringFoundationTests",
             dependencies: ["BeaconMonitoring", "BeaconMonitoringFoundation", "BluetoothLE"]),
-        .testTarget(name: "CapturesTests", dependencies: ["BluetoothLE", "Captures", "TestSupport"]),
+        .testTarget(name: "CapturesTests", dependencies: ["BaseTypes", "BluetoothLE", "Captures", "TestSupport"]),
         .testTarget(
             name: "EventLogTests",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "TestSupport", systemPackage]),
+            dependencies: [
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "TestSupport", systemPackage,
+            ]),
         .testTarget(
             name: "LocationTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "BrokerSupport", "Location", "Polling", "TestSupport",
-                systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BrokerSupport", "Location", "Polling", "TestSupport", systemPackage,
             ]),
         .target(
             name: "TestSupport",
-            dependencies: ["BluetoothLE", "CLinux", "EventLog", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "CLinux", "EventLog", "Polling", systemPackage],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         // A site's log in memory, and what every log of a site has to do.
         .target(
             name: "SiteLogSupport",
-            dependencies: ["BluetoothLE", "SiteLog", "TestSupport"],
+            dependencies: ["BaseTypes", "SiteLog", "TestSupport"],
             path: "Tests/SiteLogSupport"),
         .testTarget(
             name: "SiteBatchTests",
-            dependencies: ["BeaconMonitoring", "BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
+            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
         .testTarget(
             name: "SiteLogNATSTests",
-            dependencies: ["BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogNATS", "SiteLogSupport", "TestSupport"]),
+            dependencies: ["BaseTypes", "BrokerSupport", "SiteLog", "SiteLogNATS", "SiteLogSupport", "TestSupport"]),
         .testTarget(
             name: "SiteSendingTests",
             dependencies: [
-                "BluetoothLE", "BrokerSupport", "EventLog", "SiteBatch", "SiteLog", "SiteLogSupport", "SiteSending",
-                "TestSupport", systemPackage,
+                "BaseTypes", "BluetoothLE", "BrokerSupport", "EventLog", "SiteBatch", "SiteLog", "SiteLogSupport",
+                "SiteSending", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "SiteLogFilesTests",
-            dependencies: ["BluetoothLE", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport", systemPackage]),
+            dependencies: ["BaseTypes", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport", systemPackage]),
         .testTarget(
             name: "SiteOrderingTests",
-            dependencies: ["BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
+            dependencies: ["BaseTypes", "BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
         .testTarget(
             name: "SiteEvaluationTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteEvaluation", "SiteLog",
-                "SiteLogSupport", "SiteOrdering", "TestSupport",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteEvaluation",
+                "SiteLog", "SiteLogSupport", "SiteOrdering", "TestSupport",
             ]),
         // The fuzzer has a package of its own, for its instrumentation; the tests have its targets read their seeds.
         .target(
             name: "FuzzTargets",
-            dependencies: ["BluetoothLE", "Captures", "GatewayConfiguration", "SiteBatch", "SiteLog"],
+            dependencies: ["BaseTypes", "BluetoothLE", "Captures", "GatewayConfiguration", "SiteBatch", "SiteLog"],
             path: "Tests/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"]),
-        .testTarget(name: "SiteLogTests", dependencies: ["BluetoothLE", "SiteLog", "SiteLogSupport"]),
+        .testTarget(name: "SiteLogTests", dependencies: ["BaseTypes", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [
-                "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport", "EventLog", "JSON",
-                "MQTTPublishing", "Polling", "Shipping", "TestSupport", systemPackage,
+                "BaseTypes", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport",
+                "EventLog", "JSON", "MQTTPublishing", "Polling", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "BluetoothLE", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport", systemPackage,
+                "BaseTypes", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReportServingTests",
             dependencies: [
-                "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "CommandSupport",
-                "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing", "JSON", "Polling", "ProgramSupport",
-                "ReportServing", "TestSupport", systemPackage,
+                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE",
+                "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing", "JSON", "Polling",
+                "ProgramSupport", "ReportServing", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "GatewayConfiguration", "settings-manual", "TestSupport",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "GatewayConfiguration", "settings-manual",
+                "TestSupport",
             ]),
         // What tests of the program have in common: they run it as it is shipped, and what it talks to.
         .target(
             name: "ProgramSupport",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling", "TestSupport",
-                systemPackage,
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling",
+                "TestSupport", systemPackage,
             ],
             path: "Tests/ProgramSupport"),
         .testTarget(
@@ -387,28 +407,28 @@ let package = Package(
         .testTarget(
             name: "GatewayDaemonTests",
             dependencies: [
-                "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning", "BluetoothLE",
-                "BlueZ", "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon", "OperatorMessages",
-                "Polling", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
+                "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning",
+                "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon",
+                "OperatorMessages", "Polling", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
             dependencies: [
-                "beacon-gateway", "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "ProgramSupport", "Replaying", "TestSupport",
+                "BaseTypes", "beacon-gateway", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "ProgramSupport", "Replaying", "TestSupport",
             ]),
         .testTarget(
             name: "EventReportsTests",
             dependencies: [
-                "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
+                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
                 "EventReports", "JSON", "OperatorMessages", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ListeningTests",
             dependencies: [
-                "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures", "CommandSupport",
-                "EventLog", "GatewayConfiguration", "GatewayDaemon", "JSON", "Listening", "OperatorMessages",
-                "Polling", "ProgramSupport", "TestSupport", systemPackage,
+                "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
+                "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon", "JSON", "Listening",
+                "OperatorMessages", "Polling", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "DiagnosisTests",
@@ -419,8 +439,8 @@ let package = Package(
         .testTarget(
             name: "ProgramTests",
             dependencies: [
-                "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "EventLog",
-                "journal-writer", "JSON", "ProgramSupport", "TestSupport",
+                "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE",
+                "EventLog", "journal-writer", "JSON", "ProgramSupport", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
 // Whoever hears monitors: `import BeaconHearing` is all that a program needs.
+@_exported public import BaseTypes
 @_exported public import BeaconMonitoring
 @_exported public import BluetoothLE

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// The reports of one turn of the loop, as a monitor takes them: each with its iBeacons, or as one that was heard.

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 import Glibc
 
 /// The machine's own clocks: the timeline is CLOCK_BOOTTIME, the wall clock CLOCK_REALTIME (rule T1).

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 import Synchronization
 
 /// A clock whose hands a test turns, so that a day passes in no time and nobody sleeps in earnest.

@@ -1,3 +1,4 @@
+import BaseTypes
 public import BeaconMonitoring
 public import BluetoothLE
 import Synchronization

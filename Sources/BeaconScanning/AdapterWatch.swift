@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What a supervisor keeps of one adapter.

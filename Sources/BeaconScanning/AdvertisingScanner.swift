@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// One way to hear the advertising reports of a machine's Bluetooth adapters.

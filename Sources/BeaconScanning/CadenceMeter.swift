@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// Learns how long each beacon is silent between its reports: what tells which exit timeout is safe.

@@ -1,3 +1,4 @@
+import BaseTypes
 package import BluetoothLE
 
 /// A beacon that is always there: whoever does not hear it is deaf, whatever else is heard.

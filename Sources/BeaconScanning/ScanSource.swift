@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What one way of hearing tells, with which way it is: a supervisor has several at times.

@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// What a supervisor knows at a moment: a value, for `status`, for `doctor` and for tests.

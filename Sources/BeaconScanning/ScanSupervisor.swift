@@ -1,3 +1,4 @@
+import BaseTypes
 package import BluetoothLE
 package import OperatorMessages
 package import Polling

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// Finds out that the machine was suspended: then CLOCK_BOOTTIME has grown and CLOCK_MONOTONIC has not (rule L6).
 ///

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// Finds out that an adapter's reports are thinned out to one per scan (`accuracyLimited`).

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// The watchdog of one adapter: what is to be done, and when, while it should hear something and hears nothing.
 ///

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// Decides which ways of hearing are begun, which one is used, and when that changes.
 ///

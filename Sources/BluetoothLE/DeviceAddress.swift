@@ -1,3 +1,5 @@
+import BaseTypes
+
 /// An advertiser's device address, with its type.
 ///
 /// Source: Bluetooth Core Vol 6 Part B §1.3; the types' numbers are those of the Address_Type field,

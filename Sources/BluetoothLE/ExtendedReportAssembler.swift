@@ -1,3 +1,5 @@
+public import BaseTypes
+
 /// Puts the fragments of extended advertising data together: one report per (adapter, address, SID), with the time and
 /// RSSI of the last fragment (rule B5).
 ///

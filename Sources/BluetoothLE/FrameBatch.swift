@@ -1,3 +1,5 @@
+public import BaseTypes
+
 /// What was heard in one HCI event, and one after another, as a monitor takes it: a fixed piece of memory that is filled
 /// and emptied again and again.
 ///

@@ -1,3 +1,5 @@
+import BaseTypes
+
 /// The 128 bits that beacons of one deployment share, in the order in which they go over the air.
 ///
 /// Source: Apple, "Proximity Beacon Specification" R1: the proximity UUID field, big endian.

@@ -1,3 +1,5 @@
+public import BaseTypes
+
 /// Who takes the advertising reports of a source: a capture, or a scanner.
 public protocol ReportHandler: ~Copyable {
     /// One advertising report, with its AD structures; fragments come as one (rule B5).

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // How durations are told to people: each way once.
 extension Duration {

@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BeaconMonitoring
 package import BluetoothLE
 package import GatewayConfiguration

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 package import CommandSupport
 import GatewayConfiguration
 import Glibc

@@ -1,5 +1,4 @@
 package import BeaconMonitoring
-import BluetoothLE
 package import CommandSupport
 package import EventLog
 import Glibc

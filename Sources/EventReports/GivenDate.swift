@@ -1,5 +1,5 @@
+import BaseTypes
 package import BeaconMonitoring
-import BluetoothLE
 
 /// A date that a person gave, and the one or two instants that it means.
 package struct GivenDate: Sendable, Hashable {

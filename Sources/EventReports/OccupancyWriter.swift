@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import CommandSupport
 import EventLog
 package import JSON

@@ -1,5 +1,4 @@
 package import BeaconMonitoring
-import BluetoothLE
 import Glibc
 
 /// Dates as people read and write them: in the machine's zone (localtime(3), `TZ`) or in UTC.

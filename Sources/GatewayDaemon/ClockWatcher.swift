@@ -1,6 +1,6 @@
+import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
-import BluetoothLE
 import ConfiguredScanning
 import EventLog
 import Polling

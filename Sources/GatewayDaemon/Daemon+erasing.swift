@@ -1,6 +1,5 @@
 import BeaconMonitoring
 import BeaconScanning
-import BluetoothLE
 import CommandSupport
 import EventLog
 import GatewayConfiguration

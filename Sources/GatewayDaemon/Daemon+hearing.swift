@@ -1,3 +1,4 @@
+package import BaseTypes
 import BeaconMonitoring
 package import BeaconScanning
 package import BluetoothLE

@@ -1,7 +1,6 @@
 import BeaconHearing
 import BeaconMonitoring
 import BeaconScanning
-import BluetoothLE
 import CommandSupport
 import ConfiguredScanning
 import GatewayConfiguration

@@ -1,3 +1,4 @@
+import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
 import BeaconScanning

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What a server knows of a connection.
 struct HTTPConnection {

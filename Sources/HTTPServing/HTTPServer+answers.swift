@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import CMicrohttpd
 import Glibc
 import Polling

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import CMicrohttpd
 
 /// An answer that goes on: octets are asked for when the client has taken those before, so that one that reads slowly costs

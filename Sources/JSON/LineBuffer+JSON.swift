@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // JSON, in the order in which it is written (RFC 8259): braces, brackets, commas and quotation marks are put here, and
 // nowhere else. Whoever opens something gives what stands in it, so nothing is left open.

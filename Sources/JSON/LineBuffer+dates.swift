@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // Dates as RFC 3339 has them, in UTC.
 extension LineBuffer {

@@ -1,3 +1,4 @@
+package import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
 package import BeaconScanning

@@ -2,7 +2,6 @@ import BeaconHearing
 import BeaconMonitoring
 import BeaconScanning
 import BlueZ
-import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning
 package import GatewayConfiguration

@@ -1,4 +1,3 @@
-import BluetoothLE
 import Glibc
 import Polling
 import SystemPackage

@@ -1,4 +1,3 @@
-import BluetoothLE
 import CommandSupport
 
 /// Text for terminals, put into columns.

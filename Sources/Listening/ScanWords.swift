@@ -1,5 +1,3 @@
-import BluetoothLE
-
 /// The companies that most advertisers belong to.
 ///
 /// Source: Bluetooth Assigned Numbers §7.1 (company identifiers). Others are shown by their number.

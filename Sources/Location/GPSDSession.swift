@@ -1,5 +1,5 @@
+package import BaseTypes
 package import BeaconMonitoring
-package import BluetoothLE
 
 /// A conversation with gpsd: octets and time in, what is to be done out.
 ///

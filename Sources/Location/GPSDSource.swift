@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Glibc
 package import Polling
 import SystemPackage

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// A point of a GPX file.
 public struct GPXPoint: Sendable, Hashable {

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// A GPX file as it is played: stretches without a break, each point with its time.
 public struct GPXPlan: Sendable, Hashable {

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// Plays a plan: fix after fix, at each point and once a second between two, along the shortest line between them as
 /// Xcode's simulator does.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 package import Polling
 
 /// Where this gateway would be, as a GPX file says: played from the start on, on the thread of a loop.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// A time as GPX writes it (xsd:dateTime, ISO 8601): `2026-11-21T07:46:27.5Z`; without a zone it is UTC.
 enum GPXTime {

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 
 /// A plan's times as they are played: from a beginning on, as fast as was asked for.
 struct GPXTimeline: Sendable {

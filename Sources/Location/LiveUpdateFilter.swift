@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// Turns fixes into updates: a value; fixes and time go in, updates come out.
 public struct LiveUpdateFilter: Sendable {

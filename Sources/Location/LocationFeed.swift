@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 import Synchronization
 
 /// Where subscribers get updates from, and whoever has fixes puts them: safe from any thread.

@@ -1,5 +1,5 @@
+package import BaseTypes
 package import BeaconMonitoring
-package import BluetoothLE
 package import Polling
 
 /// Hands what sources tell on to a feed, and tells it the time: on the thread of their loop.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Synchronization
 
 /// What waits on its way from where it became known to a monitor and a feed.

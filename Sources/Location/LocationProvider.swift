@@ -1,5 +1,5 @@
+import BaseTypes
 public import BeaconMonitoring
-import BluetoothLE
 import SystemPackage
 
 /// Where fixes come from: gpsd, a GPX file, a script.

@@ -1,5 +1,5 @@
+package import BaseTypes
 package import BeaconMonitoring
-package import BluetoothLE
 
 /// One way to know where this gateway is: gpsd, a GPX file.
 ///

@@ -1,5 +1,5 @@
+import BaseTypes
 public import BeaconMonitoring
-import BluetoothLE
 
 extension LocationUpdate {
     /// Live updates of a feed: each iteration is a subscription of its own, from when it begins.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Polling
 
 /// The number of records, and of bytes, that are read from a source in 100 ms. The rest is read after them.

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 import Synchronization
 
 /// Fixes that somebody gives by hand, from any thread: a test, or a program that has them from elsewhere.

@@ -1,5 +1,5 @@
+import BaseTypes
 public import BeaconMonitoring
-import BluetoothLE
 
 /// Passes on what is far from the last that it passed on, and not too often: a value.
 ///

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 import Glibc
 
 /// The machine's clocks, as clock_gettime(2) gives them.

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 import CLinux
 import Glibc
 package import SystemPackage

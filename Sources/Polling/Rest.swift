@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// Decides when a loop that is woken again and again had better leave what comes where it is for a while, and find more
 /// of it to do at once.

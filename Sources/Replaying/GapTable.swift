@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// How long each beacon was silent between its sightings: what tells which exit timeout is safe.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import CommandSupport
 import Glibc
 import JSON

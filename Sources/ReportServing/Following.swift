@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import EventLog
 import EventReports
 import HTTPServing

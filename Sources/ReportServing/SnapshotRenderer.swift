@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import HTTPServing
 import Polling
 import Synchronization

@@ -1,3 +1,4 @@
+import BaseTypes
 package import BluetoothLE
 import Glibc
 package import Polling

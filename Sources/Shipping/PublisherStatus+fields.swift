@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // As it goes through the pair.
 extension PublisherStatus {

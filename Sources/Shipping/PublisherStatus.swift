@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// How a publisher stands: what `status` shows.
 package struct PublisherStatus: Sendable, Hashable {

@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 extension Batch {

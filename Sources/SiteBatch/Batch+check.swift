@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 extension Batch {
     /// Looks at whether the parts fit each other.

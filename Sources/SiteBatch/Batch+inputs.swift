@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 extension Batch {
     /// What a batch says to an engine, one thing at a time.

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 package import SiteLog
 
 /// What one gateway heard from one moment up to another, as it goes into a site's log: one message, also where it heard

@@ -1,3 +1,4 @@
+internal import BaseTypes
 package import BeaconMonitoring
 internal import BluetoothLE
 internal import EventLog

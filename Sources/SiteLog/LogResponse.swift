@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// What a site's log says to a request that it understood.
 package enum LogResponse: Sendable, Hashable {

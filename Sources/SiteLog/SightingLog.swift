@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// The log of a site as one process uses it: the batches of the gateways, the lease of the process that publishes, snapshots
 /// and small values.

@@ -1,4 +1,3 @@
-import BluetoothLE
 import EventLog
 import SiteLog
 import SystemPackage

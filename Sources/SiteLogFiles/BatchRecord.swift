@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import SiteLog
 
 /// A batch as it stands in a file.

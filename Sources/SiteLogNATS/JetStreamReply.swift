@@ -1,4 +1,3 @@
-import BluetoothLE
 import JSON
 import SiteLog
 

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import CNATS
 import Glibc
 import Polling

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 package import SiteLog
 
 extension NATSLog {

@@ -1,4 +1,4 @@
-internal import BluetoothLE
+internal import BaseTypes
 package import SiteBatch
 
 extension Batch {

@@ -1,4 +1,4 @@
-internal import BluetoothLE
+internal import BaseTypes
 internal import SiteBatch
 internal import SiteLog
 

@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 internal import HeapModule
 package import SiteBatch
 internal import SiteLog

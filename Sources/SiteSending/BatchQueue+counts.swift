@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 import SiteBatch
 import SiteLog
 

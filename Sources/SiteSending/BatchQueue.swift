@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 package import EventLog
 package import SiteBatch
 package import SiteLog

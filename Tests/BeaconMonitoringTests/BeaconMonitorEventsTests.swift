@@ -1,4 +1,3 @@
-import BluetoothLE
 import TestSupport
 import Testing
 

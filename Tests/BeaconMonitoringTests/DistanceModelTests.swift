@@ -1,4 +1,3 @@
-import BluetoothLE
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoringTesting
-import BluetoothLE
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoringTesting
-import BluetoothLE
 import TestSupport
 import Testing
 

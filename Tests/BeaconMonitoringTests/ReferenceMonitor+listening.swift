@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 @testable import BeaconMonitoring
 

@@ -1,3 +1,4 @@
+import BaseTypes
 import BeaconMonitoringTesting
 import BluetoothLE
 import EventLog

@@ -1,3 +1,4 @@
+import BaseTypes
 import BeaconScanning
 import BluetoothLE
 import Foundation

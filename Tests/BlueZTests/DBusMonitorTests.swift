@@ -1,5 +1,4 @@
 import BeaconScanning
-import BluetoothLE
 import Testing
 
 @testable import BlueZ

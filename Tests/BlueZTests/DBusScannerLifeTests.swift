@@ -1,5 +1,4 @@
 import BeaconScanning
-import BluetoothLE
 import Foundation
 import Polling
 import TestSupport

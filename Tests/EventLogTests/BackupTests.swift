@@ -1,10 +1,10 @@
+import BaseTypes
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import BluetoothLE
 @testable import EventLog
 
 /// A copy that is made as the manual says, while the gateway runs: state first, then event files, without `current`.

@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import BluetoothLE
 @testable import EventLog
 
 /// `BEACON_ERASURES` sets the number of worlds in which an erasure is killed at every call that changes a file; they are

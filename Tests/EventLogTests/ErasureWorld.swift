@@ -1,3 +1,4 @@
+import BaseTypes
 import Foundation
 import SystemPackage
 import TestSupport

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import SystemPackage
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Foundation
 import JSON
 import SystemPackage

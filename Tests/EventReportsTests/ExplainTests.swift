@@ -1,3 +1,4 @@
+import BaseTypes
 import Foundation
 import JSON
 import ProgramSupport

@@ -17,6 +17,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
+                .product(name: "BaseTypes", package: "beacon-gateway"),
                 .product(name: "BluetoothLE", package: "beacon-gateway"),
                 .product(name: "Captures", package: "beacon-gateway"),
                 .product(name: "GatewayConfiguration", package: "beacon-gateway"),
@@ -25,10 +26,14 @@ let package = Package(
             swiftSettings: ours),
         // No products, so their sources are links: what a package keeps to itself is another package's here.
         .target(
-            name: "SiteLog", dependencies: [.product(name: "BluetoothLE", package: "beacon-gateway")],
+            name: "SiteLog", dependencies: [.product(name: "BaseTypes", package: "beacon-gateway")],
             swiftSettings: ours),
         .target(
-            name: "SiteBatch", dependencies: [.product(name: "BluetoothLE", package: "beacon-gateway"), "SiteLog"],
+            name: "SiteBatch",
+            dependencies: [
+                .product(name: "BaseTypes", package: "beacon-gateway"),
+                .product(name: "BluetoothLE", package: "beacon-gateway"), "SiteLog",
+            ],
             swiftSettings: ours),
         // libFuzzer brings `main`, which an executable in Swift would have of its own.
         .executableTarget(name: "fuzz", dependencies: ["FuzzTargets"]),

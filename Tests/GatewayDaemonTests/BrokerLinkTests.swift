@@ -1,10 +1,10 @@
+import BaseTypes
 import Foundation
 import GatewayConfiguration
 import Polling
 import Shipping
 import Testing
 
-@testable import BluetoothLE
 @testable import GatewayDaemon
 
 /// When a broker is told how the gateway stands, by a clock that the test sets.

@@ -1,9 +1,9 @@
+import BaseTypes
 import BlueZ
 import SystemPackage
 import Testing
 
 @testable import BeaconScanning
-@testable import BluetoothLE
 @testable import GatewayDaemon
 
 @Suite struct CapabilityKeeperTests {

@@ -1,3 +1,4 @@
+import BaseTypes
 import Foundation
 import Glibc
 import Polling
@@ -5,7 +6,6 @@ import ProgramSupport
 import SystemPackage
 import Testing
 
-@testable import BluetoothLE
 @testable import CommandSupport
 @testable import GatewayDaemon
 

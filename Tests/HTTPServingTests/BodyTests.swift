@@ -1,4 +1,3 @@
-import BluetoothLE
 import Glibc
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import TestSupport
 import Testing
 

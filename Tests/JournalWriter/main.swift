@@ -1,3 +1,4 @@
+import BaseTypes
 // A gateway without a radio, for tests that kill it and for the price of durability.
 //
 //     journal-writer FOLDER SEED START

@@ -1,5 +1,4 @@
 import BeaconScanning
-import BluetoothLE
 import CommandSupport
 import Foundation
 import OperatorMessages

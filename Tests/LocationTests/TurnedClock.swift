@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Synchronization
 
 /// A clock whose hands a test turns.

@@ -1,4 +1,3 @@
-import BluetoothLE
 import BrokerSupport
 import EventLog
 import Foundation

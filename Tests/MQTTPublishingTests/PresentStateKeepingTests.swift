@@ -1,4 +1,3 @@
-import BluetoothLE
 import EventLog
 import Foundation
 import TestSupport

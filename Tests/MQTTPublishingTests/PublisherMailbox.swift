@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import MQTTPublishing
 import Polling
 import Shipping

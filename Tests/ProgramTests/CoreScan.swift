@@ -15,7 +15,7 @@ enum CoreScan {
 
     /// What the core may import: Synchronization has locks and atomics, and no clock; ServiceLifecycle, which a trait asks for,
     /// has the protocol that a monitor conforms to, and nothing of it is called but what ends a run.
-    static let modules: Set<String> = ["BluetoothLE", "HeapModule", "ServiceLifecycle", "Synchronization"]
+    static let modules: Set<String> = ["BaseTypes", "BluetoothLE", "HeapModule", "ServiceLifecycle", "Synchronization"]
 
     /// Words that tell the time, or wait for one.
     static let words: Set<String> = [

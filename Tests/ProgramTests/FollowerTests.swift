@@ -1,3 +1,4 @@
+import BaseTypes
 import Foundation
 import JSON
 import ProgramSupport
@@ -5,7 +6,6 @@ import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import BluetoothLE
 @testable import EventLog
 
 /// A reader that knows the documentation and nothing else.

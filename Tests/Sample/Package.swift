@@ -18,6 +18,7 @@ let package = Package(
         .executableTarget(
             name: "Sample",
             dependencies: [
+                .product(name: "BaseTypes", package: "beacon-gateway"),
                 .product(name: "BeaconMonitoring", package: "beacon-gateway"),
                 .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
                 .product(name: "BluetoothLE", package: "beacon-gateway"),

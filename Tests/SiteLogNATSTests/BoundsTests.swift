@@ -1,4 +1,3 @@
-import BluetoothLE
 import SiteLog
 import SiteLogNATS
 import SiteLogSupport

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Glibc
 import SiteLog
 import SiteLogNATS

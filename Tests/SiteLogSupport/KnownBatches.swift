@@ -1,4 +1,4 @@
-internal import BluetoothLE
+internal import BaseTypes
 internal import SiteLog
 
 /// Which batches were stored lately, and where, for a log that keeps them itself.

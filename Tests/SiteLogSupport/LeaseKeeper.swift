@@ -1,4 +1,4 @@
-internal import BluetoothLE
+internal import BaseTypes
 internal import SiteLog
 
 /// Who has a lease, for a log that keeps it itself.

@@ -1,4 +1,4 @@
-internal import BluetoothLE
+internal import BaseTypes
 package import SiteLog
 
 /// A site's log in memory: what would stand behind the network, for as many clients as a test makes. It decides nothing by

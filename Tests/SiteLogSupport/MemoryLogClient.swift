@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 package import SiteLog
 
 /// What goes wrong with one request.

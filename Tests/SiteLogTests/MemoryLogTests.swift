@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import SiteLog
 import SiteLogSupport
 import Testing

@@ -1,4 +1,3 @@
-import BluetoothLE
 import Foundation
 import SiteBatch
 import SiteLog

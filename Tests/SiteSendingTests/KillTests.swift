@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import SiteBatch
 import SiteLog
 import SiteLogSupport

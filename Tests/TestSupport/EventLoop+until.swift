@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 package import Polling
 
 extension EventLoop {

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// A piece of a recording, as a monitor takes it: what was heard, and what is told between.

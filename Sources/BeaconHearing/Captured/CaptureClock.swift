@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Synchronization
 
 /// A recording's own time: it goes on as records are handed over, and nobody waits for it.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 
 /// A recording as a monitor's source: what a replay of it says, by the recording's own time.
 final class CaptureSource: SightingSource {

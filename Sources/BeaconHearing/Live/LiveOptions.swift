@@ -1,7 +1,6 @@
 import BeaconMonitoring
 import BeaconScanning
 import BlueZ
-import BluetoothLE
 import OperatorMessages
 import Polling
 import SystemPackage

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What the dates of lines, which are cut to microseconds, leave out: nanoseconds of the timeline, by which a decoded value
 /// is the one that was encoded. Lines of a gateway have none of it; what is read of them has their dates.

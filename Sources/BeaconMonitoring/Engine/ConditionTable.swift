@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What the path of a sighting reads of a condition: small, so that many stay in the cache.

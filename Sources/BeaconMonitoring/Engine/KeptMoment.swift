@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// A moment as the engine keeps it, in one word: a place on its timeline, or, where it was remembered over a restart of the
 /// machine, a date.

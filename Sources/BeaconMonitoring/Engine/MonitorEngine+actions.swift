@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // Events, visits and condition lines as values.
 extension MonitorEngine {

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 // Who listens (rules L1–L7).

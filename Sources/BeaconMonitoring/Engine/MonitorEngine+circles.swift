@@ -1,5 +1,3 @@
-import BluetoothLE
-
 // Where this gateway is, and the circles that it is in (rules G1–G3).
 extension MonitorEngine {
     /// The location source, the adapter of all circles, which ``EngineSettings/locationSource`` names: for

@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 // What is monitored, and how that changes (rules C1–C6).
 extension MonitorEngine {

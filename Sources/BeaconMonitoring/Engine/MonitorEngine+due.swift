@@ -1,5 +1,3 @@
-import BluetoothLE
-
 // What becomes due with time, in the order of rule T3.
 extension MonitorEngine {
     /// Handles all that is due at or before `time`.

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 // How an engine takes over what one before it left (rule N4).

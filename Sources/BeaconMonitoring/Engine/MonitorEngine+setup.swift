@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 // How an engine comes to have the conditions that it is to have (rules C2, C3, N4).

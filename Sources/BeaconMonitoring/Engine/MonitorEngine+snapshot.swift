@@ -1,5 +1,3 @@
-import BluetoothLE
-
 // What an engine hands to the one that comes after it (rule N4).
 extension MonitorEngine {
     /// What survives a restart, as it is now.

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 // Which beacons have names, and what those without are (rule P4).

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// The monitor as a value: sightings and time in, actions out.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// One monitor: a name and what holds for its conditions.
 struct MonitorState: Sendable {

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// The last refresh of a subject: a sighting without what its condition says already, in three words.

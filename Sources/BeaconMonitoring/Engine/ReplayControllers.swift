@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// An adapter that a source has (rules L4, L7).

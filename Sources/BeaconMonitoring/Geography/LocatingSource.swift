@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// What knows where this gateway is, for a monitor: gpsd, a recorded track, a test's script.
 ///

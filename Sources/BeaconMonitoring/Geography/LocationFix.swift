@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// Where this gateway was at one moment (rule G1).
 public struct LocationFix: Sendable, Hashable {

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// What an engine wants done: it does nothing itself.

@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// That an adapter began or ceased to listen.
 public struct ListeningChange: Sendable, Hashable {

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// What survives a restart (rule N4): the conditions with their states, holders and open visits, and when adapters stopped.

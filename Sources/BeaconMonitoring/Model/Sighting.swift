@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// One iBeacon frame that one adapter heard at one moment.

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// A subject's time from `satisfied` to `unsatisfied` (rule P3).

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// A stay, as far as it is known: at the arrival, and again when it has ended (Apple: `CLVisit`).

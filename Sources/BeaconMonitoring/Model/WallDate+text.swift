@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 extension WallDate: LosslessStringConvertible {
     /// The date as RFC 3339 has it, in UTC with microseconds, as lines do: `2026-11-21T07:46:27.123456Z`.

@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// A wall-clock date, in whole microseconds since 1970-01-01T00:00:00Z.
 ///

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 // What scanners hand over. Each call is one input of the engine at the time that it is stamped with (rules T2, T3).

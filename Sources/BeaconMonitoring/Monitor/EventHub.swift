@@ -1,4 +1,3 @@
-import BluetoothLE
 import Synchronization
 
 /// Where a monitor's events wait for its subscribers, and its records for the events to have been handled (rule N3).

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// Holds what is handed to a monitor against its clock and its own adapters: no input may stop time, and none is taken for
 /// another adapter's.

@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// Where a monitor takes its time from, and how it waits: the seam to the machine's clocks.
 ///

@@ -1,4 +1,4 @@
-public import BluetoothLE
+public import BaseTypes
 
 /// Where a monitor's conditions and records outlive it (rule N4): the seam to files, or to whatever keeps them.
 ///

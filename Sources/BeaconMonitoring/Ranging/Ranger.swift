@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// Ranging as a value: sightings and time in, once a second the beacons in view of each condition out.

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// A beacon in view at a moment. Source: Apple, `CLBeacon`.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Synchronization
 
 /// Where sightings become rangings for a monitor's subscribers.

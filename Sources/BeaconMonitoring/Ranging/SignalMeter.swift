@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// How strong and how often one advertiser was heard in the last seconds, in a fixed number of octets.

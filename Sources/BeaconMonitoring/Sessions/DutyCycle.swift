@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// How much of the time a scan listens: a window at the beginning of each interval.
 ///

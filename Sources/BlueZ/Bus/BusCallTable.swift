@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// The calls that wait for their answers, by the serials that these will carry.
 ///

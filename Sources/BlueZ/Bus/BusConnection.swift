@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import CDBus
 import Polling
 import SystemPackage

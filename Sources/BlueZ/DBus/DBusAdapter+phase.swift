@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 extension DBusAdapter {
     /// Where it stands on the way to hearing.

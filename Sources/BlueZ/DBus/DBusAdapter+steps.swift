@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 extension DBusAdapter {
     /// Takes a step of the watchdog's ladder.

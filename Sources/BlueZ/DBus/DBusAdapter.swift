@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 /// One adapter of bluetoothd's, from its coming to its going, and what is done to have it discover.
 ///

@@ -1,5 +1,3 @@
-import BluetoothLE
-
 /// Whether the times between the reports of beacons look like those of a controller that filters duplicates.
 ///
 /// Such a controller reports each advertiser once a scan, and the kernel begins a new scan every 10.24 s. It takes two

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What bluetoothd last said of the devices that were heard lately.

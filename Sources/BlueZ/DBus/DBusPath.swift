@@ -1,5 +1,3 @@
-import BluetoothLE
-
 /// What a path of bluetoothd's names.
 ///
 /// Source: bluez src/adapter.c (`/org/bluez/hci` and the kernel's number) and src/device.c (`dev_` and the address).

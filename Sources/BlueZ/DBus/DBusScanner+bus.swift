@@ -1,5 +1,4 @@
 import BeaconScanning
-import BluetoothLE
 
 // The connection: joining it, what is said on it, and what comes.
 extension DBusScanner {

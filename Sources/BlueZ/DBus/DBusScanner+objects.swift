@@ -1,5 +1,3 @@
-import BluetoothLE
-
 // The objects that bluetoothd calls: for each adapter an application with one advertisement monitor.
 //
 // Source: bluez doc/advertisement-monitor-api.txt. bluetoothd asks the application for its objects, and then calls the

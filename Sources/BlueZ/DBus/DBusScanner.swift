@@ -1,5 +1,5 @@
+import BaseTypes
 package import BeaconScanning
-import BluetoothLE
 package import Polling
 
 /// Hears advertising reports through bluetoothd, over D-Bus: the way for users without any right.

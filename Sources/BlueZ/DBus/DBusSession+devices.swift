@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 // Which messages are reports, and with which data.

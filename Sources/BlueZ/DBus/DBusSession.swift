@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 /// What is going on with bluetoothd on a bus: who it is, its adapters and its devices.
 ///

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// A discovery that bluetoothd began and did not live to end.
 ///

@@ -1,4 +1,3 @@
-import BluetoothLE
 import Polling
 import SystemPackage
 

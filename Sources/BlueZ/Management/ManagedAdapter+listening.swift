@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 extension ManagedAdapter {
     /// Takes the adapter's settings as they are now; `reason` is why, where it went off.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 extension ManagedAdapter {
     /// Begins a step of the watchdog's, where it can be taken here.

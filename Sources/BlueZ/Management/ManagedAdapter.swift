@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 /// What the management socket is used for.
 enum ManagementPurpose: Sendable {

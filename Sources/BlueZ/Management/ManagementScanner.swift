@@ -1,3 +1,4 @@
+import BaseTypes
 package import BeaconScanning
 import BluetoothLE
 import CBluetooth

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 /// What is said over one management socket: which adapters there are, and each one's way to listening.
 ///

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconScanning
-import BluetoothLE
 
 /// Leads one controller's scan over the raw HCI channel, where nobody else does.
 ///

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // The times of an advertisement log's objects.
 extension CaptureReader {

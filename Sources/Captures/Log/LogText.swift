@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import JSON
 
 /// What the texts in an advertisement log mean: hexadecimal digits, escapes, times.

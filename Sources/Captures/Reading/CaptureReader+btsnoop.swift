@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 // btsnoop: RFC 1761's file format with Bluetooth datalinks. A 16-byte file header; then records of a 24-byte header

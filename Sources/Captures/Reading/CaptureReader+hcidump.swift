@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What the text of `hcidump --raw` said so far.
 ///

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What a pcap file's header says.
 ///

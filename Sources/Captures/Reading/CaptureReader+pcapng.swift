@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What a pcapng section says of its interfaces.

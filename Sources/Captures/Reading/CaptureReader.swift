@@ -1,3 +1,4 @@
+import BaseTypes
 public import BluetoothLE
 
 /// Reads the records of a capture in order, whatever its format, in constant memory.

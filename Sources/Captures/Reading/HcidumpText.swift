@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What the lines of `hcidump --raw` say.
 enum HcidumpText {

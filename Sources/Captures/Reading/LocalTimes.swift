@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// The time zone of a capture whose times name none.
 public struct CaptureZone: Sendable {

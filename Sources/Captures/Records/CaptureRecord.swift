@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 
 /// One record of a capture, whatever its format.

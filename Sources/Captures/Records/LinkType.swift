@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// The link types of pcap and pcapng that are read (https://www.tcpdump.org/linktypes.html).

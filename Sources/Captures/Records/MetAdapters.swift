@@ -1,3 +1,4 @@
+package import BaseTypes
 package import BluetoothLE
 
 /// The adapters of a capture of which a record was handled, and the marks of those that are not identified yet (rules L4, L7).

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 // The blocks of pcapng (draft-ietf-opsawg-pcapng), little endian: type, length, body padded to 4 bytes, length.
 extension ByteSink {

@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// What a conversion could not take over, because its target can't hold it.

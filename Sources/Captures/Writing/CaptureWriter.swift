@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BluetoothLE
 import JSON
 

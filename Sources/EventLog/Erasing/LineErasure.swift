@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 /// Takes a beacon out of lines, each in its place and at its length, so that no octet behind it moves.

@@ -1,5 +1,5 @@
+import BaseTypes
 package import BeaconMonitoring
-import BluetoothLE
 import JSON
 package import SystemPackage
 

@@ -1,5 +1,5 @@
+package import BaseTypes
 package import BeaconMonitoring
-package import BluetoothLE
 import JSON
 package import SystemPackage
 

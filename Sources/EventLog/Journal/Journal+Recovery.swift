@@ -1,5 +1,4 @@
 public import BeaconMonitoring
-import BluetoothLE
 
 extension Journal {
     /// What a journal found when it was opened.

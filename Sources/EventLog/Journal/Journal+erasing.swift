@@ -1,5 +1,5 @@
+package import BaseTypes
 package import BeaconMonitoring
-package import BluetoothLE
 
 extension Journal {
     /// Closes what was written until now, says in the first line of the next file that something was forgotten, and keeps a

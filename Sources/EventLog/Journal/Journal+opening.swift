@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 extension Journal {
     /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.

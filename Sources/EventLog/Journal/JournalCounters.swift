@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// What a journal has counted since it was opened.
 public struct JournalCounters: Sendable, Hashable {

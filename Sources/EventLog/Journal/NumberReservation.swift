@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// Up to which number lines may come to stand somewhere, as `state.json` says before any of them is written: whoever finds
 /// the last lines gone goes on behind it.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 
 /// The last event of each condition whose line is durable (rule N3).
 ///

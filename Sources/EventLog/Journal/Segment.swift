@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 /// One event file of a folder, by its name.

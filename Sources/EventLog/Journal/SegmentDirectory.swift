@@ -1,5 +1,4 @@
 package import BeaconMonitoring
-import BluetoothLE
 import Glibc
 import JSON
 package import SystemPackage

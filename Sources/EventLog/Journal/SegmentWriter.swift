@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import SystemPackage
 
 /// The segment that lines are written to, and the link `current` that shows it.

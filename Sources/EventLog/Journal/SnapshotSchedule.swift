@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// When a journal wants a snapshot: now and then, and where a start would have much to read without one.
 struct SnapshotSchedule {

@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// That the wall clock stepped, or became synchronised: what a `clock` line says.
 public struct ClockChange: Sendable, Hashable {

@@ -1,3 +1,4 @@
+public import BaseTypes
 public import BeaconMonitoring
 public import BluetoothLE
 

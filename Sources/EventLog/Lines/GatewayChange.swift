@@ -1,5 +1,5 @@
+public import BaseTypes
 public import BeaconMonitoring
-public import BluetoothLE
 
 /// That a gateway was started, or stopped: what a `gateway` line says.
 public struct GatewayChange: Sendable, Hashable {

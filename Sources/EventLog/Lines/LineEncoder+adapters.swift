@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 // The lines of adapters, and their names in the lines of sightings.

@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 // The `clock` line: the wall clock stepped or became synchronised.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 // The `erased` line: something was forgotten. What it is made of where a line is taken back, `LineErasure` knows.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 // The `gateway` line: the program was started or stopped; and what `alive` says between the two.

@@ -1,5 +1,4 @@
 package import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 // The lines of a monitor: `event`, `visit`, `condition`.

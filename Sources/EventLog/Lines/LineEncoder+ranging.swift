@@ -1,5 +1,4 @@
 package import BeaconMonitoring
-import BluetoothLE
 package import JSON
 
 // The `ranging` line: qos 0, so without a number of its own.

@@ -1,3 +1,4 @@
+package import BaseTypes
 import BeaconMonitoring
 package import BluetoothLE
 package import JSON

@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 
 /// Makes lines of octets as they come, with the dates that the `clock` lines so far put right: what ``LogReader`` does with

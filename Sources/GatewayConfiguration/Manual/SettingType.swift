@@ -1,5 +1,4 @@
 internal import BeaconMonitoring
-internal import BluetoothLE
 
 /// What may stand as a setting's value. The bounds are those that ``Reader`` holds it to.
 package enum SettingType: Sendable {

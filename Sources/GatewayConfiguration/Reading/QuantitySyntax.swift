@@ -1,5 +1,5 @@
+import BaseTypes
 internal import BeaconMonitoring
-internal import BluetoothLE
 
 extension ScalarSyntax {
     /// A unit and how many of the smallest make one.

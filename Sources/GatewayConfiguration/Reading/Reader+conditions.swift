@@ -1,5 +1,4 @@
 internal import BeaconMonitoring
-internal import BluetoothLE
 
 /// What the conditions of one monitor have in common.
 struct ConditionContext {

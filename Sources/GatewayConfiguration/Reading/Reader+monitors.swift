@@ -1,5 +1,4 @@
 internal import BeaconMonitoring
-internal import BluetoothLE
 
 /// `monitor` with `conditions`, or `monitors`.
 extension Reader {

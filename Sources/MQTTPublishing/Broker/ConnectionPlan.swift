@@ -1,4 +1,4 @@
-package import BluetoothLE
+package import BaseTypes
 
 /// When a broker is tried again, and with which version of the protocol: failures in, moments out.
 package struct ConnectionPlan: Sendable {

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import EventLog
 import Glibc
 import Polling

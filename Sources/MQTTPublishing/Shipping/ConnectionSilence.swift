@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// For how long a connection has been silent: when the broker is to be asked whether it is there, and when it has not
 /// answered for too long.

@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 
 /// How old a line is, by the timeline that it carries.
 enum LineAge {

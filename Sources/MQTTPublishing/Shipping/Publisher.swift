@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 package import EventLog
 package import Polling
 import Shipping

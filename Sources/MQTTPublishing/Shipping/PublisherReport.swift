@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Shipping
 
 /// How a publisher stands, and what it says to the operator: a trouble with the broker once an hour at most, what is wrong

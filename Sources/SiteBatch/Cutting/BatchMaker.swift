@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import SiteLog
 
 /// What was heard in a stretch of time, by the cutter's places of adapters, in order.

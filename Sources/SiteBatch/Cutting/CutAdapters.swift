@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// One of a gateway's adapters, between two cuts.

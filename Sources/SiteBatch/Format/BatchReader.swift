@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// Takes octets off the front of what is said to be a batch; what is not there, it says at which octet.

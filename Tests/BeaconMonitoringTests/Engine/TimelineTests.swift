@@ -1,4 +1,4 @@
-import BluetoothLE
+import BaseTypes
 import Testing
 
 @testable import BeaconMonitoring

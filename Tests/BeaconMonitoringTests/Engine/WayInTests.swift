@@ -1,4 +1,3 @@
-import BluetoothLE
 import Testing
 
 @testable import BeaconMonitoring

@@ -1,6 +1,6 @@
+import BaseTypes
 import BeaconMonitoring
 import BeaconMonitoringTesting
-import BluetoothLE
 import Location
 import Testing
 

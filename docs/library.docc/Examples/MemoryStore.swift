@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Synchronization
 
 /// What outlives a monitor, in place of a disk.

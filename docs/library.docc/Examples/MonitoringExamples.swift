@@ -1,6 +1,5 @@
 import BeaconMonitoring
 import BeaconMonitoringTesting
-import BluetoothLE
 import Testing
 
 /// What the article shows of `BeaconMonitor`, as it stands there.

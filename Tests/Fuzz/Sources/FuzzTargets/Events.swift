@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 
 /// A series of events over time. Each is preceded by two octets: the time since the one before in units of 20 ms (so

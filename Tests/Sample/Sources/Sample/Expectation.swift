@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 
 /// The rules for conditions on one beacon each and one adapter that listens, written down once more and as plainly as can
 /// be: what comes of each input.

@@ -1,5 +1,5 @@
+import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import Synchronization
 
 /// What is to be delivered, and whether it is: each once, in order.

@@ -3,6 +3,7 @@
 // It counts on nothing lost, each event and stay delivered once and in order, as a second and plainer writing of the rules
 // foresees them; and on nothing leaked: memory does not grow from one round of changes to the next. Time is passed in.
 
+import BaseTypes
 import BeaconMonitoring
 import BeaconMonitoringTesting
 import BluetoothLE

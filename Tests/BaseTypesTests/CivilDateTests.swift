@@ -1,9 +1,8 @@
+import BaseTypes
 import Testing
 
-@testable import BluetoothLE
-
 /// The instants at which clocks show a local time.
-@Suite struct CivilTimeTests {
+@Suite struct CivilDateTests {
     /// A zone whose clocks change once: its offsets before and from `change` on, in seconds ahead of UTC.
     private func instants(_ local: Int64, before: Int64, after: Int64, change: Int64) -> [Int64] {
         CivilDate.instants(local: local) { $0 < change ? before : after }

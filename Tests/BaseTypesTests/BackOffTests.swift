@@ -1,6 +1,5 @@
+import BaseTypes
 import Testing
-
-@testable import BluetoothLE
 
 @Suite struct BackOffTests {
     @Test func `each wait is twice the one before, up to the bound, and a success begins anew`() {

@@ -1,6 +1,6 @@
 /// The number that `digits` hexadecimal digits of `text` spell, either bare or with one of `separators` before each
 /// digit whose index is in `groups`; `nil` for anything else. At most 32 digits.
-func hexadecimal(
+package func hexadecimal(
     _ text: some StringProtocol, digits: Int, groups: Set<Int>, separators: Set<Character>
 ) -> UInt128? {
     var value: UInt128 = 0

@@ -1,0 +1,19 @@
+import BluetoothLE
+import Testing
+
+@Suite struct MalformationCountsTests {
+    @Test func `Kinds are counted apart, listed in their order, and added up`() {
+        var counts = MalformationCounts()
+        #expect(counts.met.isEmpty)
+        for kind in Malformation.allCases.reversed() {
+            for _ in 0...kind.rawValue { counts.count(kind) }
+        }
+        #expect(counts.met.map(\.kind) == Malformation.allCases)
+        #expect(counts.met.map(\.count) == Malformation.allCases.map { $0.rawValue + 1 })
+        var more = MalformationCounts()
+        more.count(.badCRC)
+        more.add(counts)
+        #expect(more[.badCRC] == counts[.badCRC] + 1)
+        #expect(more[.eventTruncated] == counts[.eventTruncated])
+    }
+}
