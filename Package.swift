@@ -178,38 +178,26 @@ let package = Package(
                 "JSON", "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
-        // What a site's log is asked, whatever keeps it: no network, no file, no clock.
-        .target(name: "SiteLog", dependencies: ["BaseTypes"], swiftSettings: ours),
-        // What gateways send to it: no network, no file, no clock.
-        .target(name: "SiteBatch", dependencies: ["BaseTypes", "BluetoothLE", "SiteLog"], swiftSettings: ours),
         // The one target with libnats below it; no process that hears has it.
         .target(
             name: "SiteLogNATS",
-            dependencies: ["BaseTypes", "CNATS", "JSON", "Polling", "SiteLog", systemPackage],
+            dependencies: ["BaseTypes", "CNATS", "JSON", "Polling", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
         .target(
             name: "SiteLogFiles",
-            dependencies: ["BaseTypes", "EventLog", "SiteLog", systemPackage],
-            swiftSettings: ours),
-        // In which order a site's engine is told of what its gateways heard: a value, and no more below it.
-        .target(
-            name: "SiteOrdering",
-            dependencies: [
-                "BaseTypes", "BluetoothLE", "SiteBatch", "SiteLog",
-                .product(name: "HeapModule", package: "swift-collections"),
-            ],
+            dependencies: ["BaseTypes", "EventLog", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
         // From a gateway to its site's log, whatever keeps that: bounded, on the disk where it lasts.
         .target(
             name: "SiteSending",
-            dependencies: ["BaseTypes", "EventLog", "SiteBatch", "SiteLog", systemPackage],
+            dependencies: ["BaseTypes", "EventLog", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
-        // Computes a site's lines from its log: a value.
+        // A site's values: its batches, the order of its sightings, its engine. No network, no file, no clock.
         .target(
-            name: "SiteEvaluation",
+            name: "SiteMonitoring",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteLog",
-                "SiteOrdering",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON",
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: ours),
         // Nothing that hears, or talks to anybody but a gateway of this machine.
@@ -325,39 +313,36 @@ let package = Package(
         // A site's log in memory, and what every log of a site has to do.
         .target(
             name: "SiteLogSupport",
-            dependencies: ["BaseTypes", "SiteLog", "TestSupport"],
+            dependencies: ["BaseTypes", "SiteMonitoring", "TestSupport"],
             path: "Tests/SiteLogSupport"),
         .testTarget(
-            name: "SiteBatchTests",
-            dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "SiteBatch", "SiteLog", "TestSupport"]),
+            name: "SiteMonitoringTests",
+            dependencies: [
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteLogSupport", "SiteMonitoring",
+                "TestSupport",
+            ]),
         .testTarget(
             name: "SiteLogNATSTests",
-            dependencies: ["BaseTypes", "BrokerSupport", "SiteLog", "SiteLogNATS", "SiteLogSupport", "TestSupport"]),
+            dependencies: [
+                "BaseTypes", "BrokerSupport", "SiteLogNATS", "SiteLogSupport", "SiteMonitoring", "TestSupport",
+            ]),
         .testTarget(
             name: "SiteSendingTests",
             dependencies: [
-                "BaseTypes", "BluetoothLE", "BrokerSupport", "EventLog", "SiteBatch", "SiteLog", "SiteLogSupport",
+                "BaseTypes", "BluetoothLE", "BrokerSupport", "EventLog", "SiteLogSupport", "SiteMonitoring",
                 "SiteSending", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "SiteLogFilesTests",
-            dependencies: ["BaseTypes", "BrokerSupport", "SiteLog", "SiteLogFiles", "TestSupport", systemPackage]),
-        .testTarget(
-            name: "SiteOrderingTests",
-            dependencies: ["BaseTypes", "BluetoothLE", "SiteBatch", "SiteLog", "SiteOrdering", "TestSupport"]),
-        .testTarget(
-            name: "SiteEvaluationTests",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", "JSON", "SiteBatch", "SiteEvaluation",
-                "SiteLog", "SiteLogSupport", "SiteOrdering", "TestSupport",
+                "BaseTypes", "BrokerSupport", "SiteLogFiles", "SiteMonitoring", "TestSupport", systemPackage,
             ]),
         // The fuzzer has a package of its own, for its instrumentation; the tests have its targets read their seeds.
         .target(
             name: "FuzzTargets",
-            dependencies: ["BaseTypes", "BluetoothLE", "Captures", "GatewayConfiguration", "SiteBatch", "SiteLog"],
+            dependencies: ["BaseTypes", "BluetoothLE", "Captures", "GatewayConfiguration", "SiteMonitoring"],
             path: "Tests/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"]),
-        .testTarget(name: "SiteLogTests", dependencies: ["BaseTypes", "SiteLog", "SiteLogSupport"]),
         .testTarget(
             name: "MQTTPublishingTests",
             dependencies: [

@@ -1,5 +1,5 @@
 import EventLog
-import SiteLog
+import SiteMonitoring
 import SystemPackage
 
 /// A file of batches, one record after the other: `batches-00000000000000000001.log` begins with batch 1.

@@ -1,6 +1,6 @@
 package import BaseTypes
 package import EventLog
-package import SiteLog
+package import SiteMonitoring
 package import SystemPackage
 
 /// The batches of a site's log in files of a directory, numbered from 1.

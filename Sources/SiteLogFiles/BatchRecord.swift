@@ -1,5 +1,5 @@
 import BaseTypes
-import SiteLog
+import SiteMonitoring
 
 /// A batch as it stands in a file.
 ///

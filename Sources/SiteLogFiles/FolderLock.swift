@@ -1,5 +1,5 @@
 import Glibc
-import SiteLog
+import SiteMonitoring
 import SystemPackage
 
 /// Keeps others from writing in a folder (flock(2)); it ends with whoever has it.

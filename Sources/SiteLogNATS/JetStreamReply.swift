@@ -1,5 +1,5 @@
 import JSON
-import SiteLog
+import SiteMonitoring
 
 /// What a server's JetStream answers, in JSON.
 struct JetStreamReply {

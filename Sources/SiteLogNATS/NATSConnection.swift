@@ -2,7 +2,7 @@ import BaseTypes
 import CNATS
 import Glibc
 import Polling
-import SiteLog
+import SiteMonitoring
 
 /// One connection to a site's servers, over libnats' own threads, which only hand over what they heard (``NATSInbox``).
 ///

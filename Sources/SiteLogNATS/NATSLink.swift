@@ -2,7 +2,7 @@ import BaseTypes
 import CNATS
 import Glibc
 import Polling
-import SiteLog
+import SiteMonitoring
 import Synchronization
 import SystemPackage
 

@@ -1,5 +1,5 @@
 package import BaseTypes
-package import SiteLog
+package import SiteMonitoring
 
 extension NATSLog {
     /// Asks how the site's streams stand; each is answered with ``LogResponse/stored``, and found in ``streamStates`` then.

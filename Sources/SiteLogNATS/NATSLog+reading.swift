@@ -1,6 +1,6 @@
 import BaseTypes
 import JSON
-import SiteLog
+import SiteMonitoring
 
 extension NATSLog {
     // Half of what an inbox takes.

@@ -1,5 +1,5 @@
 import JSON
-import SiteLog
+import SiteMonitoring
 
 extension NATSLog {
     func perform(_ request: LogRequest, _ ticket: LogTicket) {

@@ -1,5 +1,5 @@
 import JSON
-import SiteLog
+import SiteMonitoring
 
 extension NATSLog {
     /// A snapshot that is whole, and what its pieces' subjects have in common.

@@ -1,5 +1,5 @@
 package import BaseTypes
-package import SiteLog
+package import SiteMonitoring
 package import SystemPackage
 
 /// A site's log in NATS JetStream, over one connection that nobody waits for.

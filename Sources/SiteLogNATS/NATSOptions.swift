@@ -1,4 +1,4 @@
-package import SiteLog
+package import SiteMonitoring
 
 /// Where a site's servers are, and as whom one connects.
 package struct NATSOptions: Sendable {

@@ -1,5 +1,5 @@
 import CNATS
-import SiteLog
+import SiteMonitoring
 
 /// Why no server of a site let in, as the library says it in the thread that asked.
 struct NATSRefusal {

@@ -1,6 +1,6 @@
 import BaseTypes
 import JSON
-import SiteLog
+import SiteMonitoring
 
 /// The streams of a site, and what they are sent to.
 struct SiteStreams {

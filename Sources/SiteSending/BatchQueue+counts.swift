@@ -1,6 +1,5 @@
 package import BaseTypes
-import SiteBatch
-import SiteLog
+import SiteMonitoring
 
 extension BatchQueue {
     /// How a gateway's batches are sent.

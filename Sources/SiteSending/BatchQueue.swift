@@ -1,7 +1,6 @@
 package import BaseTypes
 package import EventLog
-package import SiteBatch
-package import SiteLog
+package import SiteMonitoring
 package import SystemPackage
 
 /// A gateway's batches from when they are cut until a quorum of its site's log has them.

@@ -1,6 +1,5 @@
 import EventLog
-import SiteBatch
-import SiteLog
+import SiteMonitoring
 import SystemPackage
 
 /// Where a batch stands on the disk.

@@ -21,18 +21,15 @@ let package = Package(
                 .product(name: "BluetoothLE", package: "beacon-gateway"),
                 .product(name: "Captures", package: "beacon-gateway"),
                 .product(name: "GatewayConfiguration", package: "beacon-gateway"),
-                "SiteBatch",
+                "SiteMonitoring",
             ],
             swiftSettings: ours),
-        // No products, so their sources are links: what a package keeps to itself is another package's here.
+        // Not a product, so its folders are links: declarations of a package are not visible in another.
         .target(
-            name: "SiteLog", dependencies: [.product(name: "BaseTypes", package: "beacon-gateway")],
-            swiftSettings: ours),
-        .target(
-            name: "SiteBatch",
+            name: "SiteMonitoring",
             dependencies: [
                 .product(name: "BaseTypes", package: "beacon-gateway"),
-                .product(name: "BluetoothLE", package: "beacon-gateway"), "SiteLog",
+                .product(name: "BluetoothLE", package: "beacon-gateway"),
             ],
             swiftSettings: ours),
         // libFuzzer brings `main`, which an executable in Swift would have of its own.

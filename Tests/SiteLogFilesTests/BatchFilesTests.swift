@@ -1,8 +1,8 @@
 import BaseTypes
 import BrokerSupport
 import Foundation
-import SiteLog
 import SiteLogFiles
+import SiteMonitoring
 import SystemPackage
 import TestSupport
 import Testing

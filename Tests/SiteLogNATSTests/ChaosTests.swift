@@ -1,9 +1,9 @@
 import BrokerSupport
 import Foundation
 import Glibc
-import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import SiteMonitoring
 import TestSupport
 import Testing
 

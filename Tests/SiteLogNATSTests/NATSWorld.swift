@@ -1,8 +1,8 @@
 import BaseTypes
 import Glibc
-import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import SiteMonitoring
 import TestSupport
 
 /// A site of its own on real servers, in real time.

@@ -1,7 +1,7 @@
 import BrokerSupport
-import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import SiteMonitoring
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import BrokerSupport
 import Glibc
-import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import SiteMonitoring
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import SiteLog
 import SiteLogNATS
 import SiteLogSupport
+import SiteMonitoring
 import TestSupport
 import Testing
 

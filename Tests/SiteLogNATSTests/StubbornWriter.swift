@@ -1,7 +1,7 @@
 import BaseTypes
 import BrokerSupport
-import SiteLog
 import SiteLogNATS
+import SiteMonitoring
 import TestSupport
 
 /// A gateway that sends batches while servers are killed and stopped; batches that were not acknowledged are sent again.

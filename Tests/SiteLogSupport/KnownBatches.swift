@@ -1,5 +1,5 @@
 internal import BaseTypes
-internal import SiteLog
+internal import SiteMonitoring
 
 /// Which batches were stored lately, and where, for a log that keeps them itself.
 struct KnownBatches: Sendable {

@@ -1,5 +1,5 @@
 internal import BaseTypes
-internal import SiteLog
+internal import SiteMonitoring
 
 /// Who has a lease, for a log that keeps it itself.
 struct LeaseKeeper: Sendable {

@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 extension LogClaim {
     func empty(_ world: any LogWorld) async throws {

@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 extension LogClaim {
     func holding(_ world: any LogWorld) async throws {

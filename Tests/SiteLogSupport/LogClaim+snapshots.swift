@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 extension LogClaim {
     func whole(_ world: any LogWorld) async throws {

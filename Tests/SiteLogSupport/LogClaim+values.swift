@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 extension LogClaim {
     func values(_ world: any LogWorld) async throws {

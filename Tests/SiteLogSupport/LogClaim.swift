@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 /// What every log of a site does, whatever keeps it: each of them is held against a world of its own.
 package enum LogClaim: String, CaseIterable, Sendable {

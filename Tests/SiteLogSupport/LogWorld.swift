@@ -1,5 +1,5 @@
 package import BaseTypes
-package import SiteLog
+package import SiteMonitoring
 internal import TestSupport
 
 /// A log that claims are held against, whatever keeps it, and the time that it lives in. Each is new, and empty.

@@ -1,5 +1,5 @@
 internal import BaseTypes
-package import SiteLog
+package import SiteMonitoring
 
 /// A site's log in memory: what would stand behind the network, for as many clients as a test makes. It decides nothing by
 /// itself, and has no clock; the same calls give the same answers.

@@ -1,5 +1,5 @@
 package import BaseTypes
-package import SiteLog
+package import SiteMonitoring
 
 /// What goes wrong with one request.
 package enum MemoryLogFault: Sendable, Hashable {

@@ -1,4 +1,4 @@
-internal import SiteLog
+internal import SiteMonitoring
 
 /// Snapshots that are being written, and the last two that are whole.
 struct SnapshotShelf {

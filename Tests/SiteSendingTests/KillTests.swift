@@ -1,7 +1,6 @@
 import BaseTypes
-import SiteBatch
-import SiteLog
 import SiteLogSupport
+import SiteMonitoring
 import SiteSending
 import TestSupport
 import Testing

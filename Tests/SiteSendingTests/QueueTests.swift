@@ -1,7 +1,6 @@
 import EventLog
-import SiteBatch
-import SiteLog
 import SiteLogSupport
+import SiteMonitoring
 import SiteSending
 import SystemPackage
 import TestSupport

@@ -2,9 +2,8 @@ import BaseTypes
 import BluetoothLE
 import BrokerSupport
 import EventLog
-import SiteBatch
-import SiteLog
 import SiteLogSupport
+import SiteMonitoring
 import SiteSending
 import SystemPackage
 

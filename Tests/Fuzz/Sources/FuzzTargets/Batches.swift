@@ -1,5 +1,4 @@
-import SiteBatch
-import SiteLog
+import SiteMonitoring
 
 /// What stands in a batch between its version and its check.
 ///

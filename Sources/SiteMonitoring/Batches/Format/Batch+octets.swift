@@ -1,0 +1,155 @@
+import BaseTypes
+import BluetoothLE
+
+extension Batch {
+    /// The batch as octets, of format version 1 (docs/site-format.md). A batch has one spelling.
+    package var octets: [UInt8] {
+        var octets = BatchFormat.magic
+        octets.reserveCapacity(256 + sightings.count * 16)
+        octets.append(BatchFormat.version)
+        octets.append(span.isStart ? BatchFormat.isStart : 0)
+        octets.append(fixed: key.boot)
+        octets.append(fixed: key.sequence)
+        octets.append(short: site.description)
+        octets.append(short: key.gateway.description)
+        octets.append(fixed: span.from.microseconds)
+        octets.append(time: span.completeTo, since: span.from)
+        octets.append(time: span.cut, since: span.completeTo)
+        octets.append(fixed: span.wall.microseconds)
+        octets.append(UInt8(adapters.count))
+        for adapter in adapters { octets.append(adapter, since: span.from) }
+        octets.append(variable: UInt64(changes.count))
+        var last = span.from
+        for change in changes {
+            octets.append(change, since: last)
+            last = change.time
+        }
+        let table = AdvertiserTable(sightings)
+        octets.append(table)
+        octets.append(variable: UInt64(sightings.count))
+        last = span.from
+        for sighting in sightings {
+            octets.append(sighting, since: last, table)
+            last = sighting.time
+        }
+        octets.append(fixed: CRC32.of(octets))
+        return octets
+    }
+}
+
+/// Who advertises in a batch, each once, in their order: of what sightings name the place.
+struct AdvertiserTable {
+    let uuids: [ProximityUUID]
+    let advertisers: [Batch.Advertiser]
+    private let places: [Batch.Advertiser: UInt64]
+
+    init(_ sightings: [Batch.Sighting]) {
+        var known: Set<Batch.Advertiser> = []
+        for sighting in sightings { known.insert(sighting.advertiser) }
+        advertisers = known.sorted()
+        var uuids: [ProximityUUID] = []
+        var places: [Batch.Advertiser: UInt64] = [:]
+        places.reserveCapacity(advertisers.count)
+        for (place, advertiser) in advertisers.enumerated() {
+            if uuids.last != advertiser.beacon.uuid { uuids.append(advertiser.beacon.uuid) }
+            places[advertiser] = UInt64(place)
+        }
+        self.uuids = uuids
+        self.places = places
+    }
+
+    /// The place of one that is in it.
+    func place(of advertiser: Batch.Advertiser) -> UInt64 { places[advertiser, default: 0] }
+}
+
+extension Instant {
+    /// Whole microseconds.
+    var microseconds: UInt64 { UInt64(max(nanoseconds, 0)) / 1_000 }
+}
+
+extension [UInt8] {
+    /// A number of fixed size, its lowest octet first.
+    fileprivate mutating func append<Number: FixedWidthInteger>(fixed number: Number) {
+        for shift in stride(from: 0, to: Number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+
+    /// A number in as few octets as it needs: seven bits each, the lowest first, the top bit where another follows.
+    fileprivate mutating func append(variable number: UInt64) {
+        var rest = number
+        while rest > 0x7F {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    fileprivate mutating func append(time: Instant, since earlier: Instant) {
+        append(variable: time.microseconds - earlier.microseconds)
+    }
+
+    /// A text of at most 255 octets behind their number.
+    fileprivate mutating func append(short text: String) {
+        append(UInt8(truncatingIfNeeded: text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
+    fileprivate mutating func append(address: DeviceAddress) {
+        append(address.kind.rawValue)
+        for shift in stride(from: 0, to: 48, by: 8) { append(UInt8(truncatingIfNeeded: address.value >> shift)) }
+    }
+
+    fileprivate mutating func append(_ adapter: Batch.Adapter, since from: Instant) {
+        append(
+            (adapter.isListening ? BatchFormat.isListening : 0)
+                | (adapter.address == nil ? 0 : BatchFormat.hasAddress)
+                | (adapter.reports == nil ? 0 : BatchFormat.hasReports))
+        append(short: adapter.name)
+        if let address = adapter.address { append(address: address) }
+        if let reports = adapter.reports {
+            append(time: reports.first, since: from)
+            append(time: reports.last, since: reports.first)
+        }
+    }
+
+    fileprivate mutating func append(_ change: Batch.Change, since last: Instant) {
+        append(UInt8(truncatingIfNeeded: change.adapter))
+        let reason = change.reason == nil ? 0 : BatchFormat.hasReason
+        switch change.kind {
+        case .started: append(BatchFormat.started | reason)
+        case .stopped: append(BatchFormat.stopped | reason)
+        case .removed: append(BatchFormat.removed | reason)
+        }
+        append(time: change.time, since: last)
+        if case .stopped(let since) = change.kind { append(time: change.time, since: since) }
+        if let reason = change.reason {
+            append(variable: UInt64(reason.utf8.count))
+            append(contentsOf: reason.utf8)
+        }
+    }
+
+    fileprivate mutating func append(_ table: AdvertiserTable) {
+        append(variable: UInt64(table.uuids.count))
+        for uuid in table.uuids {
+            // As they go over the air.
+            append(fixed: uuid.high.byteSwapped)
+            append(fixed: uuid.low.byteSwapped)
+        }
+        append(variable: UInt64(table.advertisers.count))
+        var place = 0
+        for advertiser in table.advertisers {
+            if table.uuids[place] != advertiser.beacon.uuid { place += 1 }
+            append(variable: UInt64(place))
+            append(fixed: advertiser.beacon.major)
+            append(fixed: advertiser.beacon.minor)
+            append(UInt8(bitPattern: advertiser.measuredPower))
+            if let address = advertiser.address { append(address: address) } else { append(BatchFormat.noAddress) }
+        }
+    }
+
+    fileprivate mutating func append(_ sighting: Batch.Sighting, since last: Instant, _ table: AdvertiserTable) {
+        append(variable: table.place(of: sighting.advertiser))
+        append(UInt8(truncatingIfNeeded: sighting.adapter))
+        append(RSSI.octet(sighting.rssi))
+        append(time: sighting.time, since: last)
+    }
+}

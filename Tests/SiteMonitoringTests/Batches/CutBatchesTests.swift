@@ -1,0 +1,66 @@
+import BaseTypes
+import BeaconMonitoring
+import Foundation
+import SiteMonitoring
+import TestSupport
+import Testing
+
+@Suite struct CutBatchesTests {
+    private static let seeds = SeededGenerator.seeds(environment("BEACON_BATCH_RUNS", default: 16))
+
+    @Test func `an engine decides the same from batches, from smaller batches, and from what was received`() throws {
+        var (visits, whole, several) = (0, 0, 0)
+        for seed in Self.seeds {
+            // In every second run much happens at the same time.
+            let world = CutSimulation(seed: seed, areApart: seed % 2 == 0)
+            let all = try world.batches()
+            let parts = try world.batches(octetsMax: 120)
+            let decided = try CutEngine.decisions(world, of: all)
+            if let difference = Self.difference(decided, try CutEngine.decisions(world, of: parts)) {
+                Issue.record("BEACON_SEED=\(seed), cut in several: \(difference)")
+                return
+            }
+            if seed % 2 == 0, let difference = Self.difference(try CutEngine.decisions(world), decided) {
+                Issue.record("BEACON_SEED=\(seed), received and sent: \(difference)")
+                return
+            }
+            for batches in [all, parts] { try Self.checkListening(batches) }
+            visits += decided.count { if case .visit = $0 { true } else { false } }
+            (whole, several) = (whole + all.count, several + parts.count)
+        }
+        // Without visits, and without a batch that was cut, the runs would show nothing.
+        #expect(visits > 5 * Self.seeds.count, "\(visits)")
+        #expect(several > whole, "\(several) of \(whole)")
+    }
+
+    /// Each batch says who listens when it begins, as the ones before it came to; and begins where the one before ended.
+    private static func checkListening(_ cuts: [CutBatch]) throws {
+        var listening: [LogName: Set<String>] = [:]
+        var ends: [LogName: Instant] = [:]
+        for batch in cuts.map(\.batch) {
+            let gateway = batch.key.gateway
+            let said = Set(batch.adapters.filter(\.isListening).map(\.name))
+            try #require(said == listening[gateway, default: []], "\(batch.key)")
+            try #require(batch.span.from == ends[gateway] ?? CutSimulation.start, "\(batch.key)")
+            for change in batch.changes {
+                let name = batch.adapters[change.adapter].name
+                if change.kind == .started {
+                    listening[gateway, default: []].insert(name)
+                } else {
+                    listening[gateway, default: []].remove(name)
+                }
+            }
+            ends[gateway] = batch.span.completeTo
+        }
+    }
+
+    /// The first thing in which they differ.
+    private static func difference(_ one: ContiguousArray<Action>, _ other: ContiguousArray<Action>) -> String? {
+        guard one != other else { return nil }
+        let place = zip(one, other).prefix { $0 == $1 }.count
+        func text(_ actions: ContiguousArray<Action>) -> String {
+            place < actions.count ? "\(actions[place])" : "nothing more"
+        }
+        return "after \(place): \(text(one))\nor: \(text(other))"
+    }
+}

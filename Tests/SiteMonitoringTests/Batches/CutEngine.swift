@@ -1,0 +1,100 @@
+import BaseTypes
+import BeaconMonitoring
+import SiteMonitoring
+
+/// The engine, with a world's adapters and conditions.
+struct CutEngine {
+    private var engine: MonitorEngine
+    private var actions = ActionBuffer()
+    private var adapters: [String: AdapterID] = [:]
+    private let world: CutSimulation
+
+    init(_ world: CutSimulation) throws {
+        self.world = world
+        var settings = EngineSettings()
+        settings.deafAfter = .seconds(4)
+        engine = MonitorEngine(settings: settings, start: CutSimulation.start)
+        var monitor = MonitorSettings()
+        monitor.outageTimeout = .seconds(11)
+        monitor.forgetAfter = .seconds(20)
+        try engine.addMonitor(Identifier("site"), settings: monitor)
+        for (number, (identity, settings)) in world.conditions.enumerated() {
+            try engine.add(
+                .beacon(identity), identifier: Identifier("c\(number)"), monitor: Identifier("site"),
+                settings: settings, at: CutSimulation.start, into: &actions)
+        }
+        for (adapter, gateway) in world.gateways.enumerated() {
+            let name = "g\(gateway)/hci\(adapter)"
+            adapters[name] = try engine.adapter(named: name, at: CutSimulation.start, into: &actions)
+        }
+    }
+
+    /// What it decides of what was heard, told as it was.
+    static func decisions(_ world: CutSimulation) throws -> ContiguousArray<Action> {
+        var site = try CutEngine(world)
+        for input in world.inputs.sorted(by: { $0.time < $1.time }) {
+            let name = "g\(world.gateways[input.adapter])/hci\(input.adapter)"
+            switch input.kind {
+            case .heard: site.heard(name, at: input.time)
+            case .sighted(let advertiser, let rssi):
+                site.sighted(Batch.Sighting(at: input.time, adapter: 0, advertiser, rssi: rssi), by: name)
+            case .changed(let kind): site.changed(kind, name, at: input.time)
+            }
+        }
+        return site.end()
+    }
+
+    /// What it decides of batches, in the order that they have.
+    static func decisions(_ world: CutSimulation, of batches: [CutBatch]) throws -> ContiguousArray<Action> {
+        var site = try CutEngine(world)
+        let read = try batches.map { try Batch(octets: $0.octets) }
+        var inputs: [(time: Instant, batch: Int, index: Int, input: Batch.Input)] = []
+        for (place, batch) in read.enumerated() {
+            for (index, input) in batch.inputs.enumerated() { inputs.append((input.time, place, index, input)) }
+        }
+        // The gateways' batches stand in the order of their names, and of their sequences.
+        inputs.sort { ($0.time, $0.batch, $0.index) < ($1.time, $1.batch, $1.index) }
+        for (_, place, _, input) in inputs {
+            func name(_ adapter: Int) -> String { "\(read[place].key.gateway)/\(read[place].adapters[adapter].name)" }
+            switch input {
+            case .heard(let adapter, let time): site.heard(name(adapter), at: time)
+            case .changed(let change): site.changed(change.kind, name(change.adapter), at: change.time)
+            case .sighted(let sighting): site.sighted(sighting, by: name(sighting.adapter))
+            }
+        }
+        return site.end()
+    }
+
+    private mutating func heard(_ adapter: String, at time: Instant) {
+        if let adapter = adapters[adapter] { engine.heard(adapter, at: time, into: &actions) }
+    }
+
+    private mutating func changed(_ kind: Batch.Change.Kind, _ adapter: String, at time: Instant) {
+        guard let adapter = adapters[adapter] else { return }
+        let kind: ListeningChange.Kind =
+            switch kind {
+            case .started: .started
+            case .stopped(let since): .stopped(since: since)
+            case .removed: .removed
+            }
+        engine.listening(ListeningChange(kind, adapter: adapter), at: time, into: &actions)
+    }
+
+    private func sighting(_ sighting: Batch.Sighting, by adapter: String) -> Sighting? {
+        adapters[adapter].map {
+            Sighting(
+                time: sighting.time, adapter: $0, beacon: sighting.advertiser.beacon,
+                measuredPower: sighting.advertiser.measuredPower, rssi: sighting.rssi,
+                address: sighting.advertiser.address)
+        }
+    }
+
+    private mutating func sighted(_ sighting: Batch.Sighting, by adapter: String) {
+        if let sighting = self.sighting(sighting, by: adapter) { engine.sighted(sighting, into: &actions) }
+    }
+
+    private mutating func end() -> ContiguousArray<Action> {
+        engine.advance(to: CutSimulation.start + .seconds(CutSimulation.seconds + 100), into: &actions)
+        return actions.actions
+    }
+}

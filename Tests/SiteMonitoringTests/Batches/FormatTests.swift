@@ -1,0 +1,141 @@
+import BluetoothLE
+import SiteMonitoring
+import TestSupport
+import Testing
+
+@Suite struct FormatTests {
+    private static let seed = SeededGenerator.seed
+
+    private static func isTaken(_ octets: [UInt8]) -> Bool {
+        do throws(BatchFormatError) { return try !Batch(octets: octets).octets.isEmpty } catch { return false }
+    }
+
+    @Test func `what was written is read as it was`() throws {
+        var batches = RandomBatch(seed: Self.seed)
+        for number in 0..<400 {
+            let batch = try batches.next()
+            let isSame = try Batch(octets: batch.octets) == batch
+            #expect(isSame, "batch \(number) of seed \(Self.seed)")
+        }
+    }
+
+    @Test func `a batch that ends anywhere else is refused`() throws {
+        var batches = RandomBatch(seed: Self.seed, areSmall: true)
+        for number in 0..<30 {
+            let octets = try batches.next().octets
+            var taken: [Int] = []
+            for count in octets.indices {
+                let short = Array(octets.prefix(count))
+                if Self.isTaken(short) { taken.append(count) }
+                // And where somebody has put a check behind it: the right one at the right place alone.
+                if count != octets.count - 4, Self.isTaken((short + [0, 0, 0, 0]).checked) { taken.append(-count) }
+            }
+            #expect(taken.isEmpty, "batch \(number) of seed \(Self.seed)")
+            #expect(!Self.isTaken((octets + [0]).checked))
+        }
+    }
+
+    @Test func `a batch with one bit the other way is refused`() throws {
+        var batches = RandomBatch(seed: Self.seed, areSmall: true)
+        for number in 0..<15 {
+            let octets = try batches.next().octets
+            var taken: [Int] = []
+            for place in octets.indices {
+                for bit in 0..<8 {
+                    var damaged = octets
+                    damaged[place] ^= 1 << UInt8(bit)
+                    if Self.isTaken(damaged) { taken.append(place) }
+                }
+            }
+            #expect(taken.isEmpty, "batch \(number) of seed \(Self.seed)")
+        }
+    }
+
+    @Test func `octets that somebody made are refused, or are what that batch is written as`() throws {
+        var batches = RandomBatch(seed: Self.seed, areSmall: true)
+        var random = SeededGenerator(state: Self.seed)
+        var read = 0
+        for _ in 0..<100 {
+            let octets = try batches.next().octets
+            for place in 4..<octets.count {
+                var made = octets
+                made[place] = random.pick([made[place] ^ 1, made[place] ^ 0x80, 0, 0xFF, UInt8(random.below(256))])
+                if random.chance(30) { made.remove(at: random.below(made.count - 5) + 4) }
+                if random.chance(30) { made.insert(UInt8(random.below(256)), at: random.below(made.count - 4)) }
+                made = made.checked
+                guard let batch = try? Batch(octets: made) else { continue }
+                read += 1
+                guard batch.octets != made else { continue }
+                Issue.record("batch of seed \(Self.seed), octet \(place)")
+            }
+        }
+        // What is changed in a time, a name or an RSSI is another batch.
+        #expect(read > 1_000, "\(read)")
+    }
+
+    @Test func `octets by chance behind a batch's beginning are refused`() {
+        var random = SeededGenerator(state: Self.seed)
+        for _ in 0..<5_000 {
+            let octets = [0x42, 0x47, 0x53, 0x42, 1] + (0..<random.below(200)).map { _ in UInt8(random.below(256)) }
+            #expect(!Self.isTaken((octets + [0, 0, 0, 0]).checked))
+        }
+    }
+
+    /// A count stands for as many as the octets behind it have room for, and room is made for no more.
+    @Test(arguments: [0, 1, 2, 3])
+    func `a batch that says that there is more than can be is refused before room is made`(table: Int) throws {
+        let empty = try makeBatch(from: 0, to: 0, adapters: [], sightings: [])
+        // Behind it stand the numbers of changes, UUIDs, advertisers and sightings.
+        var octets = empty.octets
+        #expect(octets.suffix(8).prefix(4) == [0, 0, 0, 0])
+        let place = octets.count - 8 + table
+        octets.replaceSubrange(place...place, with: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F])
+        #expect(throws: BatchFormatError.self) { try Batch(octets: octets.checked) }
+        // Of sightings, of which one takes 4 octets at least.
+        #expect(MemoryLayout<Batch.Sighting>.stride <= 4 * 24)
+        #expect(MemoryLayout<Batch.Change>.stride <= 3 * 24)
+    }
+
+    @Test func `a number in more octets than it needs is refused`() throws {
+        var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
+        octets.replaceSubrange((octets.count - 5)..<(octets.count - 4), with: [0x80, 0])
+        #expect(
+            throws: BatchFormatError.invalid(
+                at: octets.count - 4, "the number of sightings has more octets than it needs")
+        ) {
+            try Batch(octets: octets.checked)
+        }
+    }
+
+    @Test func `a batch of a later version is named`() throws {
+        var octets = try makeBatch(from: 0, to: 0, adapters: [], sightings: []).octets
+        octets[4] = 2
+        #expect(throws: BatchFormatError.version(2)) { try Batch(octets: octets) }
+        #expect("\(BatchFormatError.version(2))".contains("upgrade"))
+        #expect(throws: BatchFormatError.notABatch) { try Batch(octets: Array("HELO".utf8) + octets) }
+        #expect(throws: BatchFormatError.notABatch) { try Batch(octets: []) }
+    }
+
+    /// What stands in docs/site-format.md under “What it takes”.
+    @Test(arguments: [
+        (beacons: 0, each: 0, addresses: true, octets: 89),
+        (beacons: 50, each: 1, addresses: false, octets: 753),
+        (beacons: 50, each: 1, addresses: true, octets: 1053),
+        (beacons: 50, each: 10, addresses: true, octets: 3255),
+    ])
+    func `what a second of one adapter takes`(beacons: Int, each: Int, addresses: Bool, octets: Int) throws {
+        let reports = try Batch.Adapter.Reports(first: at(4_000_000), last: at(4_000_000.99))
+        let adapter = try Batch.Adapter(
+            name: "hci0", address: DeviceAddress(0x00AA_0100_0002, kind: .public), isListening: true, reports: reports)
+        let step = 990_000.0 / Double(max(beacons * each, 1)) / 1_000_000
+        let sightings = (0..<(beacons * each)).map { number in
+            let address = DeviceAddress(0xC098_E500_0000 + UInt64(number % max(beacons, 1)), kind: .random)
+            return Batch.Sighting(
+                at: at(4_000_000 + Double(number) * step), adapter: 0,
+                advertiser(UInt16(number % beacons), address: addresses ? address : nil), rssi: RSSI(dBm: -70))
+        }
+        let batch = try makeBatch(
+            from: 4_000_000_000_000_000, to: 4_000_001_000_000_000, adapters: [adapter], sightings: sightings)
+        #expect(batch.octets.count == octets)
+    }
+}

@@ -1,0 +1,130 @@
+import BaseTypes
+import SiteLogSupport
+import SiteMonitoring
+
+/// What a log may do wrong.
+enum LogDamage: CaseIterable, Sendable {
+    case losesBatch, repeatsBatch, saysNewOfRepeat, inverts, changesOctet, numbersFromZero, forgetsFirst, wrongLast
+    case givesLeaseToAll, keepsLeaseForever, renewsOld, leaseRevisionStands
+    case takesAnyValue, valueRevisionStands, wrongValue, losesPiece, showsUnfinished, saysSeconds, noName
+}
+
+final class DamagedWorld: TimedLogWorld {
+    private let world: MemoryWorld
+    private let damage: LogDamage?
+
+    init(_ damage: LogDamage?) {
+        self.damage = damage
+        // What takes long, and is no other at a tenth of the size.
+        var limits = LogLimits()
+        (limits.batchOctetsMax, limits.requestsMax) = (50_000, 64)
+        world = MemoryWorld(limits)
+    }
+
+    var now: Instant { world.now }
+    func client() -> any SightingLog { DamagedLog(world.client(), damage, world) }
+    func turn(_ log: any SightingLog) { world.turn(log) }
+    func outliveLease() {
+        if damage != .keepsLeaseForever { world.outliveLease() }
+    }
+}
+
+/// A log that does one thing wrong, and all else as the one below it.
+private final class DamagedLog: SightingLog {
+    private let log: any SightingLog
+    private let damage: LogDamage?
+    private let world: MemoryWorld
+    private var requests: [LogTicket: LogRequest] = [:]
+
+    init(_ log: any SightingLog, _ damage: LogDamage?, _ world: MemoryWorld) {
+        self.log = log
+        self.damage = damage
+        self.world = world
+    }
+
+    var limits: LogLimits { log.limits }
+    var nextDeadline: Instant? { log.nextDeadline }
+
+    func send(_ request: LogRequest, at now: Instant) throws(LogTrouble) -> LogTicket {
+        let ticket = try log.send(changed(request), at: now)
+        requests[ticket] = request
+        return ticket
+    }
+
+    func answers(at now: Instant) -> [LogAnswer] {
+        log.answers(at: now).map { answer in
+            guard case .success(let response) = answer.result, let request = requests[answer.ticket] else {
+                return answer
+            }
+            return LogAnswer(answer.ticket, .success(changed(response, request)))
+        }
+    }
+
+    private func changed(_ request: LogRequest) -> LogRequest {
+        switch (damage, request) {
+        case (.repeatsBatch, .append(let key, let octets)):
+            .append(BatchKey(gateway: key.gateway, boot: key.boot, sequence: key.sequence &+ world.tick()), octets)
+        case (.saysNewOfRepeat, _): request
+        case (.losesBatch, .append(let key, let octets)) where octets.count % 7 == 3:
+            .append(BatchKey(gateway: key.gateway, boot: 9, sequence: 9), octets)
+        case (.takesAnyValue, .writeValue(let key, let octets, _)): .writeValue(key, octets, over: nil)
+        case (.showsUnfinished, .writeSnapshot(let piece)):
+            .writeSnapshot(SnapshotPiece(piece.name, index: piece.index, isLast: true, octets: piece.octets))
+        case (.renewsOld, .renewLease(let lease)): .acquireLease(lease.holder)
+        default: request
+        }
+    }
+
+    private func changed(_ response: LogResponse, _ request: LogRequest) -> LogResponse {
+        switch (damage, response) {
+        case (.saysNewOfRepeat, .appended(let offset, _)): .appended(offset: offset, isRepeat: false)
+        case (.inverts, .batches(let page)):
+            .batches(LogPage(entries: page.entries.reversed(), first: page.first, last: page.last))
+        case (.changesOctet, .batches(let page)): .batches(page.changed { $0.map { $0 & 0x7F } })
+        case (.numbersFromZero, .batches(let page)): .batches(page.renumbered { $0 - 1 })
+        case (.forgetsFirst, .batches(let page)): .batches(LogPage(entries: page.entries, first: 2, last: page.last))
+        case (.wrongLast, .batches(let page)):
+            .batches(LogPage(entries: page.entries, first: page.first, last: page.last + 1))
+        case (.givesLeaseToAll, .lease(.heldBy)):
+            switch request {
+            case .acquireLease(let name): .lease(.held(Lease(holder: name, revision: 1)))
+            default: response
+            }
+        case (.leaseRevisionStands, .lease(.held(let lease))): .lease(.held(Lease(holder: lease.holder, revision: 1)))
+        case (.valueRevisionStands, .written): .written(revision: 1)
+        case (.wrongValue, .value(let value?)):
+            .value(StoredValue(octets: value.octets + [0], revision: value.revision))
+        case (.losesPiece, .piece): .piece(nil)
+        case (.saysSeconds, .batches(let page)):
+            .batches(page.stored { Instant(nanoseconds: $0.nanoseconds / 1_000_000_000) })
+        case (.noName, .engine): .engine(LogEngine(name: ""))
+        default: response
+        }
+    }
+}
+
+extension MemoryWorld {
+    /// Another number each time.
+    fileprivate func tick() -> UInt64 {
+        pass(.milliseconds(1))
+        return UInt64(now.nanoseconds)
+    }
+}
+
+extension LogPage {
+    fileprivate func mapped(_ change: (LogEntry) -> LogEntry) -> LogPage {
+        LogPage(entries: entries.map(change), first: first, last: last)
+    }
+
+    fileprivate func changed(_ change: ([UInt8]) -> [UInt8]) -> LogPage {
+        mapped { LogEntry(number: $0.number, stored: $0.stored, octets: change($0.octets)) }
+    }
+
+    fileprivate func renumbered(_ change: (UInt64) -> UInt64) -> LogPage {
+        mapped { LogEntry(number: change($0.number), stored: $0.stored, octets: $0.octets) }
+    }
+
+    fileprivate func stored(_ change: (Instant) -> Instant) -> LogPage {
+        mapped { LogEntry(number: $0.number, stored: change($0.stored), octets: $0.octets) }
+    }
+}

@@ -1,0 +1,184 @@
+import BaseTypes
+import SiteLogSupport
+import SiteMonitoring
+import Testing
+
+@Suite struct MemoryLogTests {
+    private let world = MemoryWorld()
+
+    private func key(_ sequence: UInt64) throws -> BatchKey {
+        BatchKey(gateway: try LogName("lobby"), boot: 1, sequence: sequence)
+    }
+
+    private func batch(_ sequence: UInt64) throws -> LogRequest { .append(try key(sequence), [UInt8(sequence)]) }
+
+    private var stored: [UInt8] { world.log.allBatches.flatMap(\.octets) }
+
+    @Test func `a log that is not reached says so at once, and stores nothing`() throws {
+        let client = world.log.client()
+        client.script(.unavailable, for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unavailable("scripted")))])
+        #expect(stored == [])
+        // The next one goes.
+        let next = try client.send(try batch(1), at: world.now)
+        #expect(client.answers(at: world.now) == [LogAnswer(next, .success(.appended(offset: 1, isRepeat: false)))])
+    }
+
+    @Test func `while all servers are away nothing is done, and afterwards it goes on`() throws {
+        let client = world.log.client()
+        world.log.isAway = true
+        let ticket = try client.send(try batch(1), at: world.now)
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unavailable("scripted")))])
+        world.log.isAway = false
+        _ = try client.send(try batch(2), at: world.now)
+        #expect(stored == [2])
+    }
+
+    @Test func `a slow answer comes when it was to, and not a nanosecond sooner`() throws {
+        let client = world.log.client()
+        client.script(.slow(.seconds(2)), for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
+        #expect(stored == [1])
+        #expect(client.nextDeadline == world.now + .seconds(2))
+        world.pass(.seconds(2) - .nanoseconds(1))
+        #expect(client.answers(at: world.now) == [])
+        world.pass(.nanoseconds(1))
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .success(.appended(offset: 1, isRepeat: false)))])
+        #expect(client.nextDeadline == nil)
+    }
+
+    @Test func `what comes late is stored although nobody waits for it any more`() throws {
+        let client = world.log.client()
+        client.script(.late(.seconds(7)), for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
+        world.pass(.seconds(5))
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unanswered(.seconds(5))))])
+        #expect(stored == [])
+        #expect(client.nextDeadline == world.now + .seconds(2))
+        world.pass(.seconds(2))
+        #expect(client.answers(at: world.now) == [])
+        #expect(stored == [1])
+        #expect(client.nextDeadline == nil)
+    }
+
+    @Test func `after a lost answer the same batch is known for the same`() throws {
+        let client = world.log.client()
+        client.script(.answerLost, for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
+        #expect(client.answers(at: world.now) == [])
+        world.pass(.seconds(5))
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unanswered(.seconds(5))))])
+        let again = try client.send(try batch(1), at: world.now)
+        #expect(client.answers(at: world.now) == [LogAnswer(again, .success(.appended(offset: 1, isRepeat: true)))])
+        #expect(stored == [1])
+    }
+
+    @Test func `what was lost on its way was never there`() throws {
+        let client = world.log.client()
+        client.script(.lost, for: .append)
+        let ticket = try client.send(try batch(1), at: world.now)
+        world.pass(.seconds(5))
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .failure(.unanswered(.seconds(5))))])
+        #expect(client.nextDeadline == nil)
+        #expect(stored == [])
+    }
+
+    @Test func `a batch may be there twice`() throws {
+        let client = world.log.client()
+        client.script(.storedTwice, for: .append)
+        _ = try client.send(try batch(1), at: world.now)
+        _ = try client.send(try batch(2), at: world.now)
+        #expect(stored == [1, 1, 2])
+    }
+
+    @Test func `a batch may lie behind the one that was sent after it`() throws {
+        let client = world.log.client()
+        client.script(.inverted, for: .append)
+        for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
+        #expect(stored == [2, 1, 3])
+        #expect(client.answers(at: world.now).map(\.ticket) == [LogTicket(0), LogTicket(1), LogTicket(2)])
+        // Behind the last one nothing comes: after a second it is stored all the same.
+        client.script(.inverted, for: .append)
+        _ = try client.send(try batch(4), at: world.now)
+        #expect(stored == [2, 1, 3])
+        world.pass(.seconds(1))
+        _ = client.answers(at: world.now)
+        #expect(stored == [2, 1, 3, 4])
+    }
+
+    @Test func `a repetition after the window is another batch`() throws {
+        let client = world.log.client()
+        _ = try client.send(try batch(1), at: world.now)
+        world.pass(.seconds(120) - .nanoseconds(1))
+        _ = try client.send(try batch(1), at: world.now)
+        #expect(stored == [1])
+        world.pass(.nanoseconds(1))
+        _ = try client.send(try batch(1), at: world.now)
+        #expect(stored == [1, 1])
+    }
+
+    @Test func `a full log takes nothing more, and loses nothing`() throws {
+        let client = world.log.client()
+        world.log.batchOctetsMax = 2
+        for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
+        #expect(client.answers(at: world.now).last?.result == .failure(.full("batches")))
+        #expect(stored == [1, 2])
+        world.log.drop(before: 2)
+        let ticket = try client.send(try batch(3), at: world.now)
+        #expect(client.answers(at: world.now) == [LogAnswer(ticket, .success(.appended(offset: 3, isRepeat: false)))])
+    }
+
+    @Test func `what has gone is seen by where the log begins`() throws {
+        let client = world.log.client()
+        for sequence in 1...3 as ClosedRange<UInt64> { _ = try client.send(try batch(sequence), at: world.now) }
+        _ = client.answers(at: world.now)
+        world.log.drop(before: 3)
+        _ = try client.send(.readBatches(LogRange(from: 1)), at: world.now)
+        guard case .success(.batches(let page)) = client.answers(at: world.now).first?.result else {
+            Issue.record("a reading is answered with something else")
+            return
+        }
+        #expect((page.first, page.last, page.entries.map(\.number)) == (3, 3, [3]))
+        world.log.drop(before: 9)
+        _ = try client.send(.readBatches(LogRange(from: 1)), at: world.now)
+        #expect(
+            client.answers(at: world.now).first?.result == .success(.batches(LogPage(entries: [], first: 4, last: 3))))
+    }
+
+    @Test func `a lease lasts as long as it does, and not a nanosecond longer`() throws {
+        let (a, b) = (try LogName("site-a"), try LogName("site-b"))
+        let client = world.log.client()
+        func state(_ request: LogRequest) throws -> LeaseState? {
+            _ = try client.send(request, at: world.now)
+            guard case .success(.lease(let state)) = client.answers(at: world.now).first?.result else { return nil }
+            return state
+        }
+        _ = try state(.acquireLease(a))
+        world.pass(.seconds(5) - .nanoseconds(1))
+        #expect(try state(.acquireLease(b)) == .heldBy(a))
+        world.pass(.nanoseconds(1))
+        guard case .held? = try state(.acquireLease(b)) else {
+            Issue.record("the lease has not run out")
+            return
+        }
+    }
+
+    @Test func `a reader's deadline is when he has waited long enough, or at once where there is something`() throws {
+        let (reader, writer) = (world.log.client(), world.log.client())
+        let ticket = try reader.send(.readBatches(LogRange(from: 1, patience: .seconds(3))), at: world.now)
+        #expect(reader.nextDeadline == world.now + .seconds(3))
+        world.pass(.seconds(1))
+        _ = try writer.send(try batch(1), at: world.now)
+        #expect(try #require(reader.nextDeadline) <= world.now)
+        #expect(reader.answers(at: world.now).map(\.ticket) == [ticket])
+        #expect(reader.nextDeadline == nil)
+    }
+
+    @Test func `the servers' clock dates what is stored`() throws {
+        let client = world.log.client()
+        world.log.clockAhead = .seconds(-3)
+        _ = try client.send(try batch(1), at: world.now)
+        #expect(world.log.allBatches.first?.stored == world.now - .seconds(3))
+    }
+}

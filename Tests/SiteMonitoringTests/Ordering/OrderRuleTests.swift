@@ -1,0 +1,170 @@
+import SiteMonitoring
+import Testing
+
+/// The rules of `docs/site-order.md`, one by one.
+@Suite struct OrderRuleTests {
+    @Test func `M1: the engine goes on to where all are complete, and what is at that moment waits`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        #expect(site.watermark == 20)
+        try site.batch("lab", 21)
+        #expect(site.watermark == 20)
+        #expect(site.told("lab").last == "19.5 sighted")
+        try site.batch("lobby", 20.5, sequence: 21)
+        #expect(site.watermark == 20.5)
+        // That of lab at 20.5 may not be the only one of that moment.
+        #expect(site.told("lab").last == "19.5 sighted")
+        #expect(site.told("lobby").last == "20.0 sighted")
+    }
+
+    @Test func `R2: a process that begins anew holds nobody up, whatever number it begins with`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        try site.batch("lab", 23, sequence: 5_000_000, from: 22, isStart: true)
+        try site.seconds(21...23, "lobby")
+        #expect(site.watermark == 23)
+        #expect(
+            site.told("lab").suffix(4) == [
+                "19.5 sighted", "20.0 stopped: nothing is told of the time until then", "22.0 listens", "22.5 sighted",
+            ])
+        #expect(site.order.counters.missingBatches == 0)
+        // What the process before it left comes too late: counted, and no news.
+        try site.batch("lab", 21, delay: 2.5)
+        #expect(site.order.counters.lateSightings == 1)
+        try site.batch("lab", 24, sequence: 5_000_001)
+        try site.batch("lobby", 24)
+        #expect(site.watermark == 24)
+    }
+
+    @Test func `R2: what lies between two that have come is waited for before a process that begins anew, too`() throws
+    {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab")
+        try site.batch("lab", 22)
+        try site.batch("lab", 25, sequence: 5_000_000, from: 24, isStart: true)
+        #expect(site.watermark == 20)
+        try site.batch("lab", 21, delay: 4.5)
+        #expect(site.watermark == 25)
+        #expect(site.order.counters.missingBatches == 0)
+    }
+
+    @Test func `M3: a gateway of which nothing is stored for five seconds stopped where it was complete`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        try site.seconds(21...24, "lobby")
+        try site.batch("lobby", 25, delay: 0.099)
+        #expect(site.watermark == 20)
+        try site.batch("lobby", 25.5, sequence: 26, delay: -0.4, from: 25)
+        #expect(site.watermark == 25.5)
+        #expect(site.told("lab").suffix(2) == ["19.5 sighted", "20.0 stopped: nothing comes from the gateway"])
+        #expect(site.order.counters.silences == 1)
+    }
+
+    @Test func `M4: a backlog makes nothing, and the gateway is listened to again from the watermark on`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        try site.seconds(21...40, "lobby")
+        for second in 21...40 { try site.batch("lab", Double(second), delay: Double(40 - second) + 0.2) }
+        #expect(site.order.counters.lateSightings == 20)
+        try site.seconds(41...42, "lab", "lobby")
+        #expect(
+            site.told("lab").suffix(4) == [
+                "20.0 stopped: nothing comes from the gateway", "40.0 listens", "40.5 sighted", "41.5 sighted",
+            ])
+        #expect(site.order.counters.corrections == 0)
+    }
+
+    @Test func `M3: a log that was away for ten minutes makes no gateway silent`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        // All that was kept comes at once, one gateway after the other.
+        for gateway in ["lab", "lobby"] {
+            for second in 21...620 {
+                try site.batch(gateway, Double(second), delay: Double(620 - second) + (gateway == "lab" ? 0.5 : 1.5))
+            }
+        }
+        #expect(site.watermark == 620)
+        #expect(site.order.counters.silences == 0)
+        #expect(site.order.counters.lateSightings == 0)
+        #expect(site.told("lobby").count == 621)
+    }
+
+    @Test func `M3: who goes on sending and stays behind is waited for a minute, and no longer`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        for second in 21...79 {
+            try site.batch("lab", Double(second))
+            // A second's batch each five seconds.
+            if second % 4 == 0 {
+                try site.batch("lobby", Double(20 + (second - 20) / 4), delay: Double(second) * 0.75 - 14.9)
+            }
+        }
+        #expect(site.watermark < 36)
+        try site.seconds(80...95, "lab")
+        #expect(site.watermark == 95)
+        #expect(site.order.counters.laggards + site.order.counters.silences == 1)
+    }
+
+    @Test func `R3: a batch that never comes was not listened to, and is too late when it does`() throws {
+        var site = OrderScript()
+        try site.seconds(1...20, "lab", "lobby")
+        try site.batch("lobby", 21)
+        try site.seconds(22...30, "lab", "lobby")
+        let told = site.told("lab")
+        let stop = try #require(told.firstIndex(of: "20.0 stopped: batches are missing"))
+        #expect(
+            Array(told[stop...].prefix(3)) == ["20.0 stopped: batches are missing", "21.0 listens", "21.5 sighted"])
+        #expect(site.order.counters.missingBatches == 1)
+        try site.batch("lab", 21, delay: 10)
+        #expect(site.order.counters.lateBatches == 1)
+        #expect(site.order.counters.lateSightings == 1)
+        try site.batch("lab", 21, delay: 11)
+        #expect(site.order.counters.repeatedBatches == 1)
+    }
+
+    @Test(arguments: [(3_600.0, 1), (-3_600, 1), (1.9, 0), (-1.9, 0)])
+    func `S3: a clock that is wrong is corrected to within the delay, and one that is nearly right is believed`(
+        ahead: Double, corrections: UInt64
+    ) throws {
+        var site = OrderScript()
+        for second in 1...40 {
+            for gateway in ["lab", "lobby", "yard"] { try site.batch(gateway, Double(second)) }
+            try site.batch("cellar", Double(second), ahead: ahead)
+        }
+        #expect(site.order.counters.corrections == corrections)
+        let last = try #require(site.told("cellar").last { $0.hasSuffix("sighted") })
+        let time = try #require(last.split(separator: " ").first.flatMap { Double($0) })
+        #expect(abs(time - (corrections == 1 ? 39.5 : 39.5 + ahead)) < 2.2)
+        #expect(site.told("cellar").contains { $0.hasSuffix("corrected") } == (corrections == 1))
+        #expect(site.watermark > 37)
+    }
+
+    @Test func `S3: a gateway that comes with a backlog before anything is known of it has no wrong clock`() throws {
+        var site = OrderScript()
+        try site.seconds(1...620, "lab", "lobby", "yard")
+        for second in 20...619 {
+            try site.batch("cellar", Double(second), sequence: UInt64(second - 19), delay: Double(620 - second) + 0.2)
+        }
+        for second in 620...660 {
+            for gateway in ["lab", "lobby", "yard"] where second > 620 { try site.batch(gateway, Double(second)) }
+            try site.batch("cellar", Double(second), sequence: UInt64(second - 19))
+        }
+        #expect(site.order.counters.corrections == 0)
+        #expect(site.order.counters.lateSightings == 601)
+        #expect(site.told("cellar").first == "620.0 listens")
+    }
+
+    @Test func `R4: where too much is held, whoever is behind is not waited for any more`() throws {
+        var limits = OrderLimits()
+        limits.heldMax = 100
+        var site = OrderScript(limits)
+        try site.seconds(1...20, "lab", "lobby")
+        // A hundred and twenty batches in four seconds: more than is held.
+        for number in 1...120 {
+            try site.batch(
+                "lab", 20 + Double(number) / 30, sequence: 20 + UInt64(number), from: 20 + Double(number - 1) / 30)
+        }
+        #expect(site.order.counters.pressed == 1)
+        #expect(site.watermark == 24)
+    }
+}

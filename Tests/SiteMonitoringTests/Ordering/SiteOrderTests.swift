@@ -1,0 +1,109 @@
+import Foundation
+import SiteMonitoring
+import TestSupport
+import Testing
+
+@Suite struct SiteOrderTests {
+    private static let worlds = SeededGenerator.seeds(environment("BEACON_SITE_WORLDS", default: 300))
+
+    /// What an order tells, in words.
+    private func told(_ entries: [OrderWorld.Entry], _ limits: OrderLimits = OrderLimits()) -> (
+        SiteOrder, [NaiveOrder.Told]
+    ) {
+        var order = SiteOrder(limits)
+        var inputs: [SiteInput] = []
+        for entry in entries { order.take(entry.batch, stored: entry.stored, into: &inputs) }
+        return (order, inputs.map { words($0, order) })
+    }
+
+    private func words(_ input: SiteInput, _ order: SiteOrder) -> NaiveOrder.Told {
+        func name(_ number: SiteAdapterNumber) -> String { order.adapters[Int(number.offset)].name }
+        let text: String
+        switch input.what {
+        case .heard(let adapter): text = "\(name(adapter)) heard"
+        case .sighted(let advertiser, let rssi, let adapter):
+            text = "\(name(adapter)) sighted \(advertiser.beacon.minor) \(rssi.map { "\($0.dBm)" } ?? "-")"
+        case .listens(let adapter, let reason): text = "\(name(adapter)) listens" + (reason.map { " \($0)" } ?? "")
+        case .stopped(let adapter, let since, let reason):
+            text =
+                "\(name(adapter)) stopped" + (since.map { " since \($0.nanoseconds)" } ?? "")
+                + (reason.map { " \($0)" } ?? "")
+        case .removed(let adapter, let reason): text = "\(name(adapter)) removed" + (reason.map { " \($0)" } ?? "")
+        case .clock(let isCorrected): text = "corrected \(isCorrected)"
+        }
+        return NaiveOrder.Told(
+            time: input.place.time.nanoseconds, gateway: input.place.gateway.description, boot: input.place.boot,
+            sequence: input.place.sequence, index: Int(input.place.index), text: text)
+    }
+
+    @Test func `in seeded worlds a naive writing of the rules comes to the same`() throws {
+        var (inputs, corrections, silences, missing, late) = (0, 0, 0, 0, 0)
+        for seed in Self.worlds {
+            var limits = OrderLimits()
+            // Some worlds run into the bounds.
+            if seed % 5 == 0 { limits.heldMax = 20 }
+            if seed % 7 == 0 { limits.streamsMax = 3 }
+            if seed % 11 == 0 { limits.waitingMax = 2 }
+            if seed % 13 == 0 { limits.catchUpTimeout = .seconds(8) }
+            let world = try OrderWorld(seed: seed, .foul)
+            var naive = NaiveOrder(limits)
+            for entry in world.entries { naive.take(entry.batch, stored: entry.stored) }
+            let (order, told) = told(world.entries, limits)
+            guard told == naive.told, order.watermark.nanoseconds == naive.watermark,
+                order.counters.lateSightings == naive.late
+            else {
+                let index = zip(told, naive.told).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+                let place = index ?? min(told.count, naive.told.count)
+                Issue.record(
+                    """
+                    BEACON_SEED=\(seed): at \(place) of \(told.count) and \(naive.told.count): \
+                    \(place < told.count ? "\(told[place])" : "-"), \
+                    naively \(place < naive.told.count ? "\(naive.told[place])" : "-"); \
+                    late \(order.counters.lateSightings), naively \(naive.late)
+                    """)
+                return
+            }
+            inputs += told.count
+            corrections += Int(order.counters.corrections)
+            silences += Int(order.counters.silences)
+            missing += Int(order.counters.missingBatches)
+            late += Int(order.counters.lateSightings)
+        }
+        guard Self.worlds.count >= 300 else { return }
+        // The worlds are such that everything happens.
+        #expect(inputs > 50_000)
+        #expect(min(corrections, silences, missing, late) > 100)
+    }
+
+    @Test func `where clocks are right and nothing is late, all sightings come in the order of their times`() throws {
+        for seed in Self.worlds.prefix(150) {
+            let world = try OrderWorld(seed: seed, .fair, seconds: 30)
+            let (order, told) = told(world.entries)
+            let end = order.watermark.nanoseconds
+            let expected = world.sightings.filter { $0.time < end }.sorted { ($0.time, $0.text) < ($1.time, $1.text) }
+            let sightings = told.filter { $0.text.contains("sighted") }
+            let areInOrder = sightings.map(\.time) == expected.map(\.time)
+            #expect(areInOrder, "BEACON_SEED=\(seed)")
+            let texts = sightings.sorted { ($0.time, $0.text) < ($1.time, $1.text) }.map(\.text)
+            let areSame = texts == expected.map(\.text)
+            #expect(areSame, "BEACON_SEED=\(seed)")
+            #expect(order.counters.lateSightings == 0 && order.counters.silences == 0, "BEACON_SEED=\(seed)")
+            #expect(world.sightings.isEmpty || expected.count * 2 > world.sightings.count, "BEACON_SEED=\(seed)")
+        }
+    }
+
+    @Test func `batches that come twice, or behind the next one, change nothing`() throws {
+        for seed in Self.worlds.prefix(150) {
+            var world = try OrderWorld(seed: seed, .fair, seconds: 30)
+            let (before, told) = told(world.entries)
+            var random = SeededGenerator(state: seed ^ 0x5EED)
+            world.disturb(&random)
+            let (after, disturbed) = self.told(world.entries)
+            // Said in short: thousands of inputs help nobody.
+            let isSame = disturbed == told
+            #expect(isSame, "BEACON_SEED=\(seed): \(before.counters), disturbed \(after.counters)")
+            #expect(after.watermark == before.watermark, "BEACON_SEED=\(seed)")
+            #expect(after.counters.sightings == before.counters.sightings, "BEACON_SEED=\(seed)")
+        }
+    }
+}
