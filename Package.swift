@@ -183,13 +183,9 @@ let package = Package(
             name: "SiteLogNATS",
             dependencies: ["BaseTypes", "CNATS", "JSON", "Polling", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
+        // A site's batches on the disk: a gateway's queue, and a log that replays read.
         .target(
-            name: "SiteLogFiles",
-            dependencies: ["BaseTypes", "EventLog", "SiteMonitoring", systemPackage],
-            swiftSettings: ours),
-        // From a gateway to its site's log, whatever keeps that: bounded, on the disk where it lasts.
-        .target(
-            name: "SiteSending",
+            name: "SiteStorage",
             dependencies: ["BaseTypes", "EventLog", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
         // A site's values: its batches, the order of its sightings, its engine. No network, no file, no clock.
@@ -327,15 +323,10 @@ let package = Package(
                 "BaseTypes", "BrokerSupport", "SiteLogNATS", "SiteLogSupport", "SiteMonitoring", "TestSupport",
             ]),
         .testTarget(
-            name: "SiteSendingTests",
+            name: "SiteStorageTests",
             dependencies: [
                 "BaseTypes", "BluetoothLE", "BrokerSupport", "EventLog", "SiteLogSupport", "SiteMonitoring",
-                "SiteSending", "TestSupport", systemPackage,
-            ]),
-        .testTarget(
-            name: "SiteLogFilesTests",
-            dependencies: [
-                "BaseTypes", "BrokerSupport", "SiteLogFiles", "SiteMonitoring", "TestSupport", systemPackage,
+                "SiteStorage", "TestSupport", systemPackage,
             ]),
         // The fuzzer has a package of its own, for its instrumentation; the tests have its targets read their seeds.
         .target(

@@ -1,8 +1,8 @@
 import BaseTypes
 import BrokerSupport
 import Foundation
-import SiteLogFiles
 import SiteMonitoring
+import SiteStorage
 import SystemPackage
 import TestSupport
 import Testing

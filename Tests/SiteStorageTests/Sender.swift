@@ -4,7 +4,7 @@ import BrokerSupport
 import EventLog
 import SiteLogSupport
 import SiteMonitoring
-import SiteSending
+import SiteStorage
 import SystemPackage
 
 /// A gateway that cuts a batch each second and sends it, second by second.

@@ -1,7 +1,7 @@
 import BaseTypes
 import SiteLogSupport
 import SiteMonitoring
-import SiteSending
+import SiteStorage
 import TestSupport
 import Testing
 

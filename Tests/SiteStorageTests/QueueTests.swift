@@ -1,7 +1,7 @@
 import EventLog
 import SiteLogSupport
 import SiteMonitoring
-import SiteSending
+import SiteStorage
 import SystemPackage
 import TestSupport
 import Testing
