@@ -204,16 +204,12 @@ let package = Package(
                 "OperatorMessages", "Polling", systemPackage,
             ],
             swiftSettings: ours),
-        // Only what serves has a library for HTTP below it.
-        .target(
-            name: "HTTPServing",
-            dependencies: ["BaseTypes", "CCrypt", "CMicrohttpd", "Polling", systemPackage],
-            swiftSettings: ours),
+        // The one target with a library for HTTP below it, for the process that serves.
         .target(
             name: "ReportServing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog", "EventReports",
-                "GatewayConfiguration", "HTTPServing", "JSON", "OperatorMessages", "Polling", "Shipping",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CLinux", "CMicrohttpd", "CommandSupport",
+                "EventLog", "EventReports", "GatewayConfiguration", "JSON", "OperatorMessages", "Polling", "Shipping",
                 systemPackage,
             ],
             swiftSettings: ours),
@@ -341,15 +337,10 @@ let package = Package(
                 "EventLog", "JSON", "MQTTPublishing", "Polling", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
-            name: "HTTPServingTests",
-            dependencies: [
-                "BaseTypes", "CCrypt", "HTTPServing", "Polling", "ProgramSupport", "TestSupport", systemPackage,
-            ]),
-        .testTarget(
             name: "ReportServingTests",
             dependencies: [
-                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE",
-                "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration", "HTTPServing", "JSON", "Polling",
+                "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "CCrypt",
+                "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration", "JSON", "Polling",
                 "ProgramSupport", "ReportServing", "TestSupport", systemPackage,
             ]),
         .testTarget(

@@ -1,5 +1,4 @@
 import BaseTypes
-import HTTPServing
 import JSON
 import Polling
 

@@ -1,5 +1,4 @@
 import EventLog
-import HTTPServing
 import JSON
 import OperatorMessages
 import SystemPackage

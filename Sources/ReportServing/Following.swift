@@ -2,7 +2,6 @@ import BaseTypes
 import BeaconMonitoring
 import EventLog
 import EventReports
-import HTTPServing
 import Polling
 import SystemPackage
 

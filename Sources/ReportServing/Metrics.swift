@@ -1,7 +1,6 @@
 import BeaconMonitoring
 import EventLog
 import EventReports
-import HTTPServing
 import JSON
 
 /// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are

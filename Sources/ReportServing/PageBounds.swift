@@ -1,4 +1,3 @@
-import HTTPServing
 import JSON
 
 /// Which part of an answer is asked for: `limit` and `after` of a query.

@@ -1,5 +1,4 @@
 import CommandSupport
-import HTTPServing
 import JSON
 import OperatorMessages
 

@@ -1,6 +1,5 @@
 import BeaconMonitoring
 import EventReports
-import HTTPServing
 import JSON
 import OperatorMessages
 

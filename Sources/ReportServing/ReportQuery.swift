@@ -1,7 +1,6 @@
 import EventLog
 import EventReports
 import GatewayConfiguration
-import HTTPServing
 import OperatorMessages
 
 /// The parameters of the paths, and the check of a query before anything is read: nothing in a query is ignored.

@@ -1,4 +1,3 @@
-import HTTPServing
 import Polling
 
 /// Has reports made: some at once, some that wait, and no more.

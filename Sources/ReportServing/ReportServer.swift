@@ -2,7 +2,6 @@ import BeaconMonitoring
 import EventLog
 import EventReports
 import GatewayConfiguration
-import HTTPServing
 import OperatorMessages
 import Polling
 import SystemPackage

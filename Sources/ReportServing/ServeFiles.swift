@@ -1,7 +1,6 @@
 import CommandSupport
 import GatewayConfiguration
 import Glibc
-import HTTPServing
 import SystemPackage
 
 /// The files that say as whom `serve` shows itself, and who may look.

@@ -1,7 +1,6 @@
 import CommandSupport
 import GatewayConfiguration
 import Glibc
-import HTTPServing
 import OperatorMessages
 import SystemPackage
 

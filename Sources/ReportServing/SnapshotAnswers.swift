@@ -1,5 +1,3 @@
-import HTTPServing
-
 /// A path whose answer is made of a ``Snapshot``.
 enum SnapshotPath: String, Sendable {
     case presentPage = "/"

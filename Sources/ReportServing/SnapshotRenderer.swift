@@ -1,5 +1,4 @@
 import BaseTypes
-import HTTPServing
 import Polling
 import Synchronization
 import SystemPackage

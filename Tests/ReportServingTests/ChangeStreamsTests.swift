@@ -2,7 +2,6 @@ import BaseTypes
 import Polling
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 @Suite struct ChangeStreamsTests {

@@ -4,7 +4,6 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 @Suite struct LineTailTests {

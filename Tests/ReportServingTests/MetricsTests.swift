@@ -2,7 +2,6 @@ import Foundation
 import ProgramSupport
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 @Suite struct MetricsTests {

@@ -2,7 +2,6 @@ import Foundation
 import ProgramSupport
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 /// Answers that are longer than somebody wants at once.

@@ -3,7 +3,6 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 /// Errors in requests, as a page, as JSON and as text.

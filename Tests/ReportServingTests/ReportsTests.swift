@@ -5,7 +5,6 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-@testable import HTTPServing
 @testable import ReportServing
 
 /// Reports over all files, which commands make.

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPServing
 import ProgramSupport
+import ReportServing
 import TestSupport
 import Testing
 

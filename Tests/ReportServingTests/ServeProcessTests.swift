@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import HTTPServing
 import ProgramSupport
+import ReportServing
 import TestSupport
 import Testing
 

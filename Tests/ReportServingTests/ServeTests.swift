@@ -8,7 +8,6 @@ import ProgramSupport
 import Testing
 
 @testable import GatewayConfiguration
-@testable import HTTPServing
 @testable import ReportServing
 
 @Suite struct PresentTests {

@@ -9,7 +9,6 @@ import SystemPackage
 import TestSupport
 
 @testable import GatewayConfiguration
-@testable import HTTPServing
 @testable import ReportServing
 
 /// The machine's clock, that waits for whoever looks at it: between two looks 20 ms go by at most. Among a thousand other

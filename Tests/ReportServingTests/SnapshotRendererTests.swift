@@ -9,7 +9,6 @@ import TestSupport
 import Testing
 
 @testable import GatewayConfiguration
-@testable import HTTPServing
 @testable import ReportServing
 
 /// Answers that a thread makes. The loop takes a result only in a turn: what is asked between two turns is asked while the

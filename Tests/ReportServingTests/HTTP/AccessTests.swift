@@ -1,7 +1,7 @@
 import BaseTypes
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// Names and passwords, on a clock that is turned by hand.
 @Suite struct AccessTests {

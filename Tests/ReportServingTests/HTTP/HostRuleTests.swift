@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 @Suite struct HostRuleTests {
     private let rule = HostRule(name: "Presence.example")

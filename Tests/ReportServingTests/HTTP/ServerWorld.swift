@@ -4,7 +4,7 @@ import Polling
 import SystemPackage
 import TestSupport
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// A server and its clients in one loop, on a clock that is turned by hand.
 final class ServerWorld {

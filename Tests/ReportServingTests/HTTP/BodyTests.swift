@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// The memory of answers to clients that do not read.
 @Suite struct BodyTests {

@@ -1,7 +1,7 @@
 import CCrypt
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 @Suite struct UsersFileTests {
     private func mistake(_ text: String) -> UsersFile.Mistake? {

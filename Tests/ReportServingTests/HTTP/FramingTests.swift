@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// Requests whose end, or whose body's length, a proxy in front may see elsewhere (RFC 9112 §11.2). No byte after the head of
 /// such a request is answered as another request.

@@ -1,7 +1,7 @@
 import BaseTypes
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 @Suite struct HTTPServerTests {
     @Test func `a path is answered, with what forbids a page everything from elsewhere`() async throws {

@@ -4,7 +4,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// What speaks TLS, with a certificate that OpenSSL made, to a client that is Python's.
 @Suite struct TLSTests {

@@ -1,7 +1,7 @@
 import BaseTypes
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 @Suite struct HTTPStreamTests {
     /// A stream of what a test puts there.

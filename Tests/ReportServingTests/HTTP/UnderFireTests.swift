@@ -2,7 +2,7 @@ import BaseTypes
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import ReportServing
 
 /// What strangers do to a port: bounds and counters are held, not times.
 @Suite struct UnderFireTests {
