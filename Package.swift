@@ -82,16 +82,16 @@ let package = Package(
             name: "BackgroundActivity",
             dependencies: ["BeaconMonitoring", "CDBus", systemPackage],
             swiftSettings: ours),
-        .target(name: "Polling", dependencies: ["BaseTypes", "CLinux", systemPackage], swiftSettings: ours),
+        .target(name: "EventLoops", dependencies: ["BaseTypes", "CLinux", systemPackage], swiftSettings: ours),
         .target(name: "OperatorMessages", dependencies: [systemPackage], swiftSettings: ours),
         .target(
             name: "BeaconScanning",
-            dependencies: ["BaseTypes", "BluetoothLE", "OperatorMessages", "Polling"],
+            dependencies: ["BaseTypes", "BluetoothLE", "EventLoops", "OperatorMessages"],
             swiftSettings: ours),
         .target(
             name: "BlueZ",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "Polling",
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "EventLoops",
                 systemPackage,
             ],
             swiftSettings: ours),
@@ -99,8 +99,8 @@ let package = Package(
         .target(
             name: "BeaconHearing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
-                "OperatorMessages", "Polling", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures", "EventLoops",
+                "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -114,13 +114,13 @@ let package = Package(
         // No library of a network's is below it: it is mapped where hearing is.
         .target(
             name: "Shipping",
-            dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "EventLoops", systemPackage],
             swiftSettings: ours),
         .target(
             name: "MQTTPublishing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog", "JSON",
-                "Polling", "Shipping", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog",
+                "EventLoops", "JSON", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -129,7 +129,7 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "Location",
-            dependencies: ["BaseTypes", "BeaconMonitoring", "CExpat", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "CExpat", "EventLoops", systemPackage],
             swiftSettings: ours),
         .target(
             name: "CommandSupport",
@@ -143,23 +143,23 @@ let package = Package(
         .target(
             name: "ConfiguredScanning",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "GatewayConfiguration",
-                "Polling", systemPackage,
+                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "EventLoops",
+                "GatewayConfiguration", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "ConfiguredShipping",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "CommandSupport", "GatewayConfiguration", "OperatorMessages",
-                "Polling", "Shipping", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "CommandSupport", "EventLoops", "GatewayConfiguration",
+                "OperatorMessages", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "GatewayDaemon",
             dependencies: [
                 "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ",
-                "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "GatewayConfiguration",
-                "JSON", "Location", "OperatorMessages", "Polling", "Shipping", systemPackage,
+                "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops",
+                "GatewayConfiguration", "JSON", "Location", "OperatorMessages", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -181,7 +181,7 @@ let package = Package(
         // The one target with libnats below it; no process that hears has it.
         .target(
             name: "SiteLogNATS",
-            dependencies: ["BaseTypes", "CNATS", "JSON", "Polling", "SiteMonitoring", systemPackage],
+            dependencies: ["BaseTypes", "CNATS", "EventLoops", "JSON", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
         // A site's batches on the disk: a gateway's queue, and a log that replays read.
         .target(
@@ -200,8 +200,8 @@ let package = Package(
         .target(
             name: "Erasing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "OperatorMessages", "Polling", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "EventLoops",
+                "GatewayConfiguration", "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         // The one target with a library for HTTP below it, for the process that serves.
@@ -209,16 +209,16 @@ let package = Package(
             name: "ReportServing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CLinux", "CMicrohttpd", "CommandSupport",
-                "EventLog", "EventReports", "GatewayConfiguration", "JSON", "OperatorMessages", "Polling", "Shipping",
-                systemPackage,
+                "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON", "OperatorMessages",
+                "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Listening",
             dependencies: [
                 "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
-                "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "GatewayConfiguration", "JSON",
-                "OperatorMessages", "Polling", systemPackage,
+                "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "EventLoops",
+                "GatewayConfiguration", "JSON", "OperatorMessages", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -239,22 +239,22 @@ let package = Package(
             swiftSettings: ours),
         .executableTarget(name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
         .executableTarget(name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
-        .testTarget(name: "PollingTests", dependencies: ["BaseTypes", "Polling", systemPackage]),
+        .testTarget(name: "EventLoopsTests", dependencies: ["BaseTypes", "EventLoops", systemPackage]),
         .testTarget(
             name: "BeaconHearingTests",
             dependencies: [
-                "beacon-gateway", "BeaconHearing", "BeaconScanning", "Polling", "ProgramSupport", "TestSupport",
+                "beacon-gateway", "BeaconHearing", "BeaconScanning", "EventLoops", "ProgramSupport", "TestSupport",
                 systemPackage,
             ]),
         .testTarget(
-            name: "BeaconScanningTests", dependencies: ["BaseTypes", "BeaconScanning", "BluetoothLE", "Polling"]),
+            name: "BeaconScanningTests", dependencies: ["BaseTypes", "BeaconScanning", "BluetoothLE", "EventLoops"]),
         .executableTarget(
             name: "journal-writer",
             dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
             path: "Tests/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
-            dependencies: ["BeaconScanning", "BluetoothLE", "GatewayDaemon", "Polling", systemPackage],
+            dependencies: ["BeaconScanning", "BluetoothLE", "EventLoops", "GatewayDaemon", systemPackage],
             path: "Tests/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual",
@@ -275,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "BlueZTests",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "BlueZ", "Polling", "TestSupport", systemPackage,
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "BlueZ", "EventLoops", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "BeaconMonitoringTests",
@@ -295,11 +295,12 @@ let package = Package(
         .testTarget(
             name: "LocationTests",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BrokerSupport", "Location", "Polling", "TestSupport", systemPackage,
+                "BaseTypes", "BeaconMonitoring", "BrokerSupport", "EventLoops", "Location", "TestSupport",
+                systemPackage,
             ]),
         .target(
             name: "TestSupport",
-            dependencies: ["BaseTypes", "CLinux", "EventLog", "Polling", systemPackage],
+            dependencies: ["BaseTypes", "CLinux", "EventLog", "EventLoops", systemPackage],
             path: "Tests/TestSupport"),
         .target(name: "BrokerSupport", dependencies: ["TestSupport"], path: "Tests/BrokerSupport"),
         // A site's log in memory, and what every log of a site has to do.
@@ -334,13 +335,13 @@ let package = Package(
             name: "MQTTPublishingTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport",
-                "EventLog", "JSON", "MQTTPublishing", "Polling", "Shipping", "TestSupport", systemPackage,
+                "EventLog", "EventLoops", "JSON", "MQTTPublishing", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReportServingTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "CCrypt",
-                "CommandSupport", "EventLog", "EventReports", "GatewayConfiguration", "JSON", "Polling",
+                "CommandSupport", "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON",
                 "ProgramSupport", "ReportServing", "TestSupport", systemPackage,
             ]),
         .testTarget(
@@ -353,7 +354,7 @@ let package = Package(
         .target(
             name: "ProgramSupport",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "OperatorMessages", "Polling",
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "EventLoops", "OperatorMessages",
                 "TestSupport", systemPackage,
             ],
             path: "Tests/ProgramSupport"),
@@ -375,8 +376,8 @@ let package = Package(
             name: "GatewayDaemonTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning",
-                "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon",
-                "OperatorMessages", "Polling", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
+                "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration",
+                "GatewayDaemon", "OperatorMessages", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
@@ -394,8 +395,8 @@ let package = Package(
             name: "ListeningTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
-                "CommandSupport", "EventLog", "GatewayConfiguration", "GatewayDaemon", "JSON", "Listening",
-                "OperatorMessages", "Polling", "ProgramSupport", "TestSupport", systemPackage,
+                "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon", "JSON",
+                "Listening", "OperatorMessages", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "DiagnosisTests",

@@ -1,7 +1,7 @@
 package import BeaconMonitoring
 package import BeaconScanning
 import BlueZ
-package import Polling
+package import EventLoops
 package import SystemPackage
 
 /// Makes the scanners of the ways that BlueZ and the kernel offer.

@@ -1,8 +1,8 @@
 package import BeaconHearing
 package import BeaconMonitoring
 package import BeaconScanning
+package import EventLoops
 package import GatewayConfiguration
-package import Polling
 import SystemPackage
 
 extension Backends {

@@ -1,10 +1,10 @@
 import BaseTypes
 import BeaconMonitoring
 package import CommandSupport
+import EventLoops
 import GatewayConfiguration
 import Glibc
 package import OperatorMessages
-import Polling
 import Shipping
 package import SystemPackage
 

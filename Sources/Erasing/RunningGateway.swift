@@ -2,8 +2,8 @@ import BaseTypes
 import BeaconMonitoring
 import CommandSupport
 import EventLog
+import EventLoops
 import Glibc
-import Polling
 import SystemPackage
 
 /// A gateway that runs and is asked to forget a beacon: by a file in its state directory, and SIGUSR1.

@@ -1,10 +1,10 @@
 import BaseTypes
 import BluetoothLE
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
 import JSON
 import OperatorMessages
-import Polling
 import Shipping
 
 /// The broker, as far as the gateway has to do with it: it tells the publisher's process what is durable, has it tell how

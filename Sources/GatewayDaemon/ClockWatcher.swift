@@ -3,7 +3,7 @@ import BeaconHearing
 import BeaconMonitoring
 import ConfiguredScanning
 import EventLog
-import Polling
+import EventLoops
 import SystemPackage
 
 /// Watches the wall clock for the gateway: how far it is ahead of the timeline, and whether it is synchronised.

@@ -2,9 +2,9 @@ import BeaconMonitoring
 import BeaconScanning
 import CommandSupport
 import EventLog
+import EventLoops
 import GatewayConfiguration
 import OperatorMessages
-import Polling
 import SystemPackage
 
 // `erase` asks a gateway that runs: by a file in the state directory, and SIGUSR1.

@@ -5,8 +5,8 @@ package import BluetoothLE
 import CommandSupport
 import ConfiguredScanning
 import EventLog
+import EventLoops
 import OperatorMessages
-import Polling
 
 // What the supervisor tells.
 extension Daemon: ScanHandler {

@@ -3,10 +3,10 @@ import BeaconScanning
 import CommandSupport
 import ConfiguredShipping
 import EventLog
+import EventLoops
 import GatewayConfiguration
 import JSON
 import OperatorMessages
-import Polling
 import Shipping
 import SystemPackage
 

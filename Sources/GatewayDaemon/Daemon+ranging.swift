@@ -3,8 +3,8 @@ import BeaconMonitoring
 import BeaconScanning
 import CommandSupport
 import EventLog
+import EventLoops
 import OperatorMessages
-import Polling
 
 // `ranging` lines: who is in view, once a second.
 extension Daemon {

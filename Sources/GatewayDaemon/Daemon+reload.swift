@@ -4,9 +4,9 @@ import BeaconScanning
 import CommandSupport
 import ConfiguredScanning
 import EventLog
+import EventLoops
 import GatewayConfiguration
 import OperatorMessages
-import Polling
 import Shipping
 import SystemPackage
 

@@ -7,10 +7,10 @@ import BluetoothLE
 import CommandSupport
 import ConfiguredScanning
 import EventLog
+import EventLoops
 import GatewayConfiguration
 import Glibc
 import OperatorMessages
-import Polling
 import SystemPackage
 
 // How a daemon comes up: what it takes over, what it locks, by which way it hears.

@@ -3,9 +3,9 @@ import BeaconMonitoring
 import BeaconScanning
 import CommandSupport
 import ConfiguredScanning
+import EventLoops
 import GatewayConfiguration
 import OperatorMessages
-import Polling
 
 // What `status` shows, and what systemd is told.
 extension Daemon {

@@ -6,10 +6,10 @@ import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning
 import EventLog
+package import EventLoops
 import GatewayConfiguration
 import Glibc
 package import OperatorMessages
-package import Polling
 import SystemPackage
 
 /// `run`: scanner → monitor → event files, for years, on one thread.

@@ -1,10 +1,10 @@
 import BaseTypes
 import BeaconMonitoring
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
 import Location
 import OperatorMessages
-import Polling
 
 /// Where the gateway is: the source that the configuration names, its last fix, and why there is none where there is none.
 ///

@@ -2,8 +2,8 @@ import BaseTypes
 import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
-import Polling
 
 /// `ranging` lines of a gateway: who is in view, once a second, for the conditions that ask for it.
 struct RangingWriter {

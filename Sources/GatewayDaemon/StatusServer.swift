@@ -1,7 +1,7 @@
 import BaseTypes
 import CommandSupport
+import EventLoops
 import Glibc
-import Polling
 import SystemPackage
 
 /// Answers whoever connects to the status socket: with one JSON object, a page, an empty line, and the end.

@@ -5,10 +5,10 @@ package import BeaconScanning
 package import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning
+package import EventLoops
 import GatewayConfiguration
 import Glibc
 package import OperatorMessages
-package import Polling
 import SystemPackage
 
 /// `scan`: what is in range, once a second: on a terminal a table that stays in its place, in a pipe one after another, or

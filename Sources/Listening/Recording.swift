@@ -7,9 +7,9 @@ import CaptureSupport
 package import Captures
 package import CommandSupport
 import ConfiguredScanning
+package import EventLoops
 import Glibc
 package import OperatorMessages
-package import Polling
 import SystemPackage
 
 /// `record`: writes what a scanner hears to a capture.

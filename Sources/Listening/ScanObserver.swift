@@ -4,10 +4,10 @@ import BeaconScanning
 import BlueZ
 package import CommandSupport
 import ConfiguredScanning
+import EventLoops
 package import GatewayConfiguration
 import Glibc
 import OperatorMessages
-import Polling
 import SystemPackage
 
 /// How `scan` and `record` hear: as `run` does by the same configuration, but without taking a step that others would

@@ -1,5 +1,5 @@
+import EventLoops
 import Glibc
-import Polling
 import SystemPackage
 
 /// Where a live command writes: a file, a terminal or a pipe, without ever waiting for whoever reads.

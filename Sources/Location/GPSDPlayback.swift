@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
+import EventLoops
 import Glibc
-import Polling
 import Synchronization
 import SystemPackage
 

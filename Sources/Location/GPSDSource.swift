@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
+package import EventLoops
 import Glibc
-package import Polling
 import SystemPackage
 
 /// Where this gateway is, as gpsd says: its JSON socket, on the thread of a loop.

@@ -1,6 +1,6 @@
 import BaseTypes
 import BeaconMonitoring
-package import Polling
+package import EventLoops
 
 /// Where this gateway would be, as a GPX file says: played from the start on, on the thread of a loop.
 ///

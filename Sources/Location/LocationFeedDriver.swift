@@ -1,6 +1,6 @@
 package import BaseTypes
 package import BeaconMonitoring
-package import Polling
+package import EventLoops
 
 /// Hands what sources tell on to a feed, and tells it the time: on the thread of their loop.
 ///

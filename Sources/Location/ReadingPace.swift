@@ -1,5 +1,5 @@
 import BaseTypes
-import Polling
+import EventLoops
 
 /// The number of records, and of bytes, that are read from a source in 100 ms. The rest is read after them.
 ///

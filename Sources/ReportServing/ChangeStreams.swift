@@ -1,6 +1,6 @@
 import BaseTypes
+import EventLoops
 import JSON
-import Polling
 
 /// Tells open pages that what they show has changed, as server-sent events (HTML, 9.2): at once after a rest, and then not
 /// more often than a page is worth loading anew. A hundred pages cost a busy site no more than a quiet one so.

@@ -1,8 +1,8 @@
 import BaseTypes
 import CommandSupport
+import EventLoops
 import Glibc
 import JSON
-import Polling
 import SystemPackage
 
 /// What the gateway says of itself at its status socket, asked when somebody wants to know, once for all who do.

@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconMonitoring
 import EventLog
+import EventLoops
 import EventReports
-import Polling
 import SystemPackage
 
 /// Follows the event files of a gateway, some lines a turn, so that nobody waits for a year of them.

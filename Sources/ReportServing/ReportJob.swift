@@ -1,5 +1,5 @@
 import BaseTypes
-import Polling
+import EventLoops
 import SystemPackage
 
 /// One report that somebody asked for: the command that makes it, and what of that has been sent.

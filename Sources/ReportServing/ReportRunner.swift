@@ -1,4 +1,4 @@
-import Polling
+import EventLoops
 
 /// Has reports made: some at once, some that wait, and no more.
 ///

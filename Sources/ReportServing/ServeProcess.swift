@@ -1,8 +1,8 @@
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
 import Glibc
 import OperatorMessages
-import Polling
 import Shipping
 import SystemPackage
 

@@ -1,5 +1,5 @@
+package import EventLoops
 import Glibc
-package import Polling
 package import SystemPackage
 
 /// One end of the pair of sockets that two processes share: messages whole, and nobody waits.

@@ -1,7 +1,7 @@
 import BaseTypes
 package import BluetoothLE
+package import EventLoops
 import Glibc
-package import Polling
 import SystemPackage
 
 /// The publisher as a process of its own, for who writes the files: it is started, told, heard, and started again when it

@@ -1,7 +1,7 @@
 import BaseTypes
 import CNATS
+import EventLoops
 import Glibc
-import Polling
 import SiteMonitoring
 
 /// One connection to a site's servers, over libnats' own threads, which only hand over what they heard (``NATSInbox``).

@@ -1,4 +1,4 @@
-import Polling
+import EventLoops
 import Synchronization
 
 /// What a connection heard, handed from the library's threads to the loop that drives it.

@@ -1,7 +1,7 @@
 import BaseTypes
 import CNATS
+import EventLoops
 import Glibc
-import Polling
 import SiteMonitoring
 import Synchronization
 import SystemPackage

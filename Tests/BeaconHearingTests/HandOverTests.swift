@@ -1,6 +1,6 @@
 import BeaconScanning
+import EventLoops
 import Glibc
-import Polling
 import TestSupport
 import Testing
 

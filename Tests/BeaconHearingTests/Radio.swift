@@ -1,5 +1,5 @@
 import BeaconScanning
-import Polling
+import EventLoops
 import Synchronization
 import SystemPackage
 

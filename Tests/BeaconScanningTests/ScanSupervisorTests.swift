@@ -1,5 +1,5 @@
 import BluetoothLE
-import Polling
+import EventLoops
 import Testing
 
 @testable import BeaconScanning

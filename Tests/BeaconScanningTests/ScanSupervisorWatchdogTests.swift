@@ -1,4 +1,4 @@
-import Polling
+import EventLoops
 import Testing
 
 @testable import BeaconScanning

@@ -1,6 +1,6 @@
 import BaseTypes
 import BluetoothLE
-import Polling
+import EventLoops
 
 @testable import BeaconScanning
 

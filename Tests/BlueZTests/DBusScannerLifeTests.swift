@@ -1,6 +1,6 @@
 import BeaconScanning
+import EventLoops
 import Foundation
-import Polling
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import BeaconScanning
 import BluetoothLE
+import EventLoops
 import Foundation
-import Polling
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconScanning
 import BluetoothLE
+import EventLoops
 import Foundation
-import Polling
 import SystemPackage
 import TestSupport
 import Testing

@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 
 @testable import BlueZ
-@testable import Polling
+@testable import EventLoops
 
 /// What the scanners of the kernel's sockets share, with a pair of sockets on whose other end a test is the kernel.
 @Suite struct ManagementChannelTests {

@@ -1,7 +1,7 @@
 import BaseTypes
+import EventLoops
 import Foundation
 import GatewayConfiguration
-import Polling
 import Shipping
 import Testing
 

@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
+import EventLoops
 import GatewayConfiguration
-import Polling
 import ProgramSupport
 import Testing
 

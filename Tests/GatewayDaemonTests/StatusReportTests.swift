@@ -1,9 +1,9 @@
 import BaseTypes
 import BeaconMonitoring
 import EventLog
+import EventLoops
 import Foundation
 import GatewayConfiguration
-import Polling
 import ProgramSupport
 import SystemPackage
 import Testing

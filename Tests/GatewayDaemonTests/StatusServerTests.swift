@@ -1,7 +1,7 @@
 import BaseTypes
+import EventLoops
 import Foundation
 import Glibc
-import Polling
 import ProgramSupport
 import SystemPackage
 import Testing

@@ -1,8 +1,8 @@
 import BeaconScanning
 import CommandSupport
+import EventLoops
 import Foundation
 import OperatorMessages
-import Polling
 import ProgramSupport
 import SystemPackage
 import Testing

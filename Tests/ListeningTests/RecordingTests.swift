@@ -5,10 +5,10 @@ import BluetoothLE
 import Captures
 import CommandSupport
 import EventLog
+import EventLoops
 import Foundation
 import GatewayConfiguration
 import JSON
-import Polling
 import ProgramSupport
 import SystemPackage
 import TestSupport

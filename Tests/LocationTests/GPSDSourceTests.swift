@@ -1,9 +1,9 @@
 import BaseTypes
 import BeaconMonitoring
 import BrokerSupport
+import EventLoops
 import Foundation
 import Location
-import Polling
 import TestSupport
 import Testing
 

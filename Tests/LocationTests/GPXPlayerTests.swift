@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
+import EventLoops
 import Foundation
-import Polling
 import Testing
 
 @testable import Location

@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconMonitoring
+import EventLoops
 import Foundation
 import Location
-import Polling
 import TestSupport
 
 /// Seconds on the timeline.

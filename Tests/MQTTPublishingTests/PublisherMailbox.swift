@@ -1,6 +1,6 @@
 import BaseTypes
+import EventLoops
 import MQTTPublishing
-import Polling
 import Shipping
 import Synchronization
 import SystemPackage

@@ -1,8 +1,8 @@
 import BrokerSupport
 import EventLog
+import EventLoops
 import Foundation
 import MQTTPublishing
-import Polling
 import Shipping
 import SystemPackage
 import TestSupport

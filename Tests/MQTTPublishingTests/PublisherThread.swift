@@ -1,7 +1,7 @@
+import EventLoops
 import Foundation
 import Glibc
 import MQTTPublishing
-import Polling
 import Shipping
 import SystemPackage
 import TestSupport

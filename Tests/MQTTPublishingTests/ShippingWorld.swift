@@ -1,8 +1,8 @@
 import BaseTypes
 import BrokerSupport
+import EventLoops
 import Foundation
 import Glibc
-import Polling
 import Shipping
 import TestSupport
 import Testing

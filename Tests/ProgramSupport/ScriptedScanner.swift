@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconScanning
 import BluetoothLE
+import EventLoops
 import Foundation
-import Polling
 import SystemPackage
 
 /// A scanner that says what a test has it say.

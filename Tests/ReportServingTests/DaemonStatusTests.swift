@@ -1,8 +1,8 @@
 import CommandSupport
+import EventLoops
 import Foundation
 import Glibc
 import JSON
-import Polling
 import ProgramSupport
 import SystemPackage
 import TestSupport

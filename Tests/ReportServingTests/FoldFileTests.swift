@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconMonitoring
 import EventLog
+import EventLoops
 import Foundation
-import Polling
 import ProgramSupport
 import SystemPackage
 import TestSupport

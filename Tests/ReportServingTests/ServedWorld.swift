@@ -1,9 +1,9 @@
 import BaseTypes
 import BeaconMonitoring
+import EventLoops
 import EventReports
 import Foundation
 import Glibc
-import Polling
 import ProgramSupport
 import SystemPackage
 import TestSupport

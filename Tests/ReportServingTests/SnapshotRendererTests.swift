@@ -1,8 +1,8 @@
 import BeaconMonitoring
 import BluetoothLE
+import EventLoops
 import EventReports
 import Foundation
-import Polling
 import ProgramSupport
 import SystemPackage
 import TestSupport

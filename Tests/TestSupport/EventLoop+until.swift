@@ -1,5 +1,5 @@
 import BaseTypes
-package import Polling
+package import EventLoops
 
 extension EventLoop {
     /// Takes turns until a condition holds that something in the loop brings about.

@@ -2,7 +2,7 @@ import BaseTypes
 import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
-import Polling
+import EventLoops
 import Synchronization
 import SystemPackage
 

@@ -2,8 +2,8 @@ import BaseTypes
 import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
+import EventLoops
 import OperatorMessages
-import Polling
 import SystemPackage
 
 /// What hears live, on a thread of its own: one loop, as a gateway has, whose turns end with what they brought being handed

@@ -1,8 +1,8 @@
 import BeaconMonitoring
 import BeaconScanning
 import BlueZ
+import EventLoops
 import OperatorMessages
-import Polling
 import SystemPackage
 
 /// How a monitor hears live.

@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
-import Polling
+import EventLoops
 import Synchronization
 import SystemPackage
 

@@ -1,6 +1,6 @@
 import BaseTypes
 import CDBus
-import Polling
+import EventLoops
 import SystemPackage
 
 /// A connection of our own to a message bus, in the turns of an event loop.

@@ -1,5 +1,5 @@
+import EventLoops
 import Glibc
-import Polling
 
 /// Where the system bus is, and whether it lets this user talk to bluetoothd.
 package enum SystemBus {

@@ -1,6 +1,6 @@
 import BaseTypes
 package import BeaconScanning
-package import Polling
+package import EventLoops
 
 /// Hears advertising reports through bluetoothd, over D-Bus: the way for users without any right.
 ///

@@ -1,6 +1,6 @@
 import BaseTypes
 import BeaconScanning
-import Polling
+import EventLoops
 
 extension BluetoothSocket {
     private static let answerWaitMilliseconds = 2000

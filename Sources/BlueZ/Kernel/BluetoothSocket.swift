@@ -1,8 +1,8 @@
 import BaseTypes
 import BeaconScanning
 import CBluetooth
+import EventLoops
 import Glibc
-import Polling
 import SystemPackage
 
 /// A socket of the kernel's Bluetooth (AF_BLUETOOTH, BTPROTO_HCI), bound, that does not block.

@@ -1,4 +1,4 @@
-import Polling
+import EventLoops
 import SystemPackage
 
 /// Reads /dev/rfkill as it speaks.

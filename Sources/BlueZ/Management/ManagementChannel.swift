@@ -1,6 +1,6 @@
 import BaseTypes
 import BeaconScanning
-import Polling
+import EventLoops
 import SystemPackage
 
 /// Who has a ``ManagementChannel``: what it wants to know of it. All calls come on the loop's thread.

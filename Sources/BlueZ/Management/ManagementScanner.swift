@@ -2,7 +2,7 @@ import BaseTypes
 package import BeaconScanning
 import BluetoothLE
 import CBluetooth
-package import Polling
+package import EventLoops
 import SystemPackage
 
 /// Hears by the kernel's management socket (HCI_CHANNEL_CONTROL) with an advertisement monitor of its own.

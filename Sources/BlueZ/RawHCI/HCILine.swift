@@ -1,6 +1,6 @@
 import BaseTypes
 import BluetoothLE
-import Polling
+import EventLoops
 import SystemPackage
 
 /// One adapter's raw channel: its socket, who scans, and the reports that come in pieces.

@@ -1,7 +1,7 @@
 import BaseTypes
 package import BeaconScanning
 import BluetoothLE
-package import Polling
+package import EventLoops
 import SystemPackage
 
 /// Hears by the raw HCI channel (HCI_CHANNEL_RAW): every report that a controller gives, whoever scans.

@@ -1,6 +1,6 @@
 import BaseTypes
+import EventLoops
 import Glibc
-import Polling
 import Shipping
 import SystemPackage
 

@@ -1,5 +1,5 @@
 package import BluetoothLE
-package import Polling
+package import EventLoops
 package import Shipping
 package import SystemPackage
 

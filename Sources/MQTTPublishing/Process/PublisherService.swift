@@ -1,7 +1,7 @@
 import BaseTypes
 import EventLog
+import EventLoops
 import Glibc
-import Polling
 import Shipping
 import SystemPackage
 

@@ -1,6 +1,6 @@
 import BaseTypes
 import EventLog
-import Polling
+import EventLoops
 import Shipping
 import SystemPackage
 

@@ -1,6 +1,6 @@
 import BaseTypes
 package import EventLog
-package import Polling
+package import EventLoops
 import Shipping
 package import SystemPackage
 

@@ -1,7 +1,7 @@
 import BaseTypes
 import BluetoothLE
 import EventLog
-import Polling
+import EventLoops
 import Shipping
 import SystemPackage
 

@@ -1,6 +1,6 @@
 import BaseTypes
 import CCrypt
-package import Polling
+package import EventLoops
 
 /// Who may look: HTTP Basic (RFC 7617) against names with hashes (crypt(5)).
 ///

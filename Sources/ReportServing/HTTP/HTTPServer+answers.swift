@@ -1,7 +1,7 @@
 import BaseTypes
 import CMicrohttpd
+import EventLoops
 import Glibc
-import Polling
 
 // Sending answers.
 extension HTTPServer {

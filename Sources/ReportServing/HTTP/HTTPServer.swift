@@ -1,7 +1,7 @@
 import BaseTypes
 import CMicrohttpd
+package import EventLoops
 import Glibc
-package import Polling
 package import SystemPackage
 
 /// An HTTP/1.1 server in a loop of ours, over libmicrohttpd: one thread, no waiting of its own.

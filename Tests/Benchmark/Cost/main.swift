@@ -4,8 +4,8 @@
 // gone (g).
 import BeaconScanning
 import BluetoothLE
+import EventLoops
 import GatewayDaemon
-import Polling
 import SystemPackage
 
 /// Hears what comes through a socket, one message a report, as the kernel's sockets give them.

@@ -1,5 +1,5 @@
+import EventLoops
 import Foundation
-import Polling
 import SystemPackage
 import Testing
 

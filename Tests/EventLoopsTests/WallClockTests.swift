@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Polling
+@testable import EventLoops
 
 /// What adjtimex(2) answers, and what that says of the wall clock.
 @Suite struct WallClockTests {

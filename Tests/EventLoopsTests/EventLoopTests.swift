@@ -1,6 +1,6 @@
 import BaseTypes
+import EventLoops
 import Foundation
-import Polling
 import SystemPackage
 import Testing
 

@@ -1,5 +1,5 @@
 import BaseTypes
-import Polling
+import EventLoops
 import SystemPackage
 import Testing
 
