@@ -83,10 +83,10 @@ let package = Package(
             dependencies: ["BeaconMonitoring", "CDBus", systemPackage],
             swiftSettings: ours),
         .target(name: "EventLoops", dependencies: ["BaseTypes", "CLinux", systemPackage], swiftSettings: ours),
-        .target(name: "OperatorMessages", dependencies: [systemPackage], swiftSettings: ours),
+        .target(name: "OperatorLogging", dependencies: [systemPackage], swiftSettings: ours),
         .target(
             name: "BeaconScanning",
-            dependencies: ["BaseTypes", "BluetoothLE", "EventLoops", "OperatorMessages"],
+            dependencies: ["BaseTypes", "BluetoothLE", "EventLoops", "OperatorLogging"],
             swiftSettings: ours),
         .target(
             name: "BlueZ",
@@ -100,7 +100,7 @@ let package = Package(
             name: "BeaconHearing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures", "EventLoops",
-                "OperatorMessages", systemPackage,
+                "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -135,7 +135,7 @@ let package = Package(
             name: "CommandSupport",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "EventLog", "GatewayConfiguration", "JSON",
-                "OperatorMessages", systemPackage,
+                "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -151,7 +151,7 @@ let package = Package(
             name: "ConfiguredShipping",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "CommandSupport", "EventLoops", "GatewayConfiguration",
-                "OperatorMessages", "Shipping", systemPackage,
+                "OperatorLogging", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -159,14 +159,14 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ",
                 "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops",
-                "GatewayConfiguration", "JSON", "Location", "OperatorMessages", "Shipping", systemPackage,
+                "GatewayConfiguration", "JSON", "Location", "OperatorLogging", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Replaying",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport",
-                "EventLog", "GatewayConfiguration", "JSON", "Location", "OperatorMessages",
+                "EventLog", "GatewayConfiguration", "JSON", "Location", "OperatorLogging",
                 .product(name: "HeapModule", package: "swift-collections"), systemPackage,
             ],
             swiftSettings: ours),
@@ -175,7 +175,7 @@ let package = Package(
             name: "EventReports",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
-                "JSON", "OperatorMessages", systemPackage,
+                "JSON", "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         // The one target with libnats below it; no process that hears has it.
@@ -201,7 +201,7 @@ let package = Package(
             name: "Erasing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "EventLoops",
-                "GatewayConfiguration", "OperatorMessages", systemPackage,
+                "GatewayConfiguration", "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         // The one target with a library for HTTP below it, for the process that serves.
@@ -209,7 +209,7 @@ let package = Package(
             name: "ReportServing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CLinux", "CMicrohttpd", "CommandSupport",
-                "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON", "OperatorMessages",
+                "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON", "OperatorLogging",
                 "Shipping", systemPackage,
             ],
             swiftSettings: ours),
@@ -218,14 +218,14 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
                 "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "EventLoops",
-                "GatewayConfiguration", "JSON", "OperatorMessages", systemPackage,
+                "GatewayConfiguration", "JSON", "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Diagnosis",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "BlueZ", "CLinux", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "JSON", "OperatorMessages", "Shipping", systemPackage,
+                "GatewayConfiguration", "JSON", "OperatorLogging", "Shipping", systemPackage,
             ],
             swiftSettings: ours),
         .executableTarget(
@@ -233,7 +233,7 @@ let package = Package(
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
                 "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
-                "Listening", "OperatorMessages", "Replaying", "Shipping",
+                "Listening", "OperatorLogging", "Replaying", "Shipping",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
@@ -258,7 +258,7 @@ let package = Package(
             path: "Tests/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual",
-            dependencies: ["GatewayConfiguration", "OperatorMessages"],
+            dependencies: ["GatewayConfiguration", "OperatorLogging"],
             path: "Tests/SettingsManual"),
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
@@ -354,13 +354,13 @@ let package = Package(
         .target(
             name: "ProgramSupport",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "EventLoops", "OperatorMessages",
+                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "EventLoops", "OperatorLogging",
                 "TestSupport", systemPackage,
             ],
             path: "Tests/ProgramSupport"),
         .testTarget(
-            name: "OperatorMessagesTests",
-            dependencies: ["OperatorMessages", "ProgramSupport", "settings-manual", systemPackage]),
+            name: "OperatorLoggingTests",
+            dependencies: ["OperatorLogging", "ProgramSupport", "settings-manual", systemPackage]),
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
@@ -377,7 +377,7 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning",
                 "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration",
-                "GatewayDaemon", "OperatorMessages", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
+                "GatewayDaemon", "OperatorLogging", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
@@ -389,14 +389,14 @@ let package = Package(
             name: "EventReportsTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
-                "EventReports", "JSON", "OperatorMessages", "ProgramSupport", "TestSupport", systemPackage,
+                "EventReports", "JSON", "OperatorLogging", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ListeningTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
                 "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon", "JSON",
-                "Listening", "OperatorMessages", "ProgramSupport", "TestSupport", systemPackage,
+                "Listening", "OperatorLogging", "ProgramSupport", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "DiagnosisTests",

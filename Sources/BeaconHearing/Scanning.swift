@@ -1,7 +1,7 @@
 public import BeaconMonitoring
 import BeaconScanning
 import Glibc
-public import OperatorMessages
+public import OperatorLogging
 import SystemPackage
 
 /// How a monitor hears: by this machine's Bluetooth adapters, from a capture, or as a test says.
@@ -13,7 +13,7 @@ import SystemPackage
 /// silent. All of them hear on every adapter that there is and that comes, unless told otherwise.
 public struct Scanning: Sendable {
     /// How much a line of the log matters.
-    public typealias LogLevel = OperatorMessages.LogLevel
+    public typealias LogLevel = OperatorLogging.LogLevel
 
     private enum Way: Sendable {
         case live(LiveOptions)

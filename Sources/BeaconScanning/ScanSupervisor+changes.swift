@@ -1,6 +1,6 @@
 import BaseTypes
 import BluetoothLE
-import OperatorMessages
+import OperatorLogging
 
 // What the ways tell of their adapters, and what the handler is told of it.
 extension ScanSupervisor {

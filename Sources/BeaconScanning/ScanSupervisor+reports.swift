@@ -1,7 +1,7 @@
 import BaseTypes
 import BluetoothLE
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 
 // The path of a report: nothing on it allocates for a beacon that is known.
 extension ScanSupervisor {

@@ -1,6 +1,6 @@
 import BaseTypes
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 
 // What is done when its time has come: ways are chosen, ladders climbed.
 extension ScanSupervisor {

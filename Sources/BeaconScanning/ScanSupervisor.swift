@@ -1,7 +1,7 @@
 import BaseTypes
 package import BluetoothLE
 package import EventLoops
-package import OperatorMessages
+package import OperatorLogging
 
 /// Stands between the ways of hearing and the gateway, and sees to it that something is heard, for years.
 ///

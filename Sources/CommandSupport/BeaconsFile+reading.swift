@@ -1,6 +1,6 @@
 package import GatewayConfiguration
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 extension ConfigurationFile {

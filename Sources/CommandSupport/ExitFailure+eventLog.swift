@@ -1,5 +1,5 @@
 package import EventLog
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 extension ExitFailure {

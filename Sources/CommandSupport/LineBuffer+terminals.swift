@@ -1,5 +1,5 @@
 package import JSON
-import OperatorMessages
+import OperatorLogging
 
 extension LineBuffer {
     /// An empty buffer for output that a terminal may be shown: in JSON strings, what is not harmless is escaped too.

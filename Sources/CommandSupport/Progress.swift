@@ -1,5 +1,5 @@
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// How far long work has come, on a terminal; nothing in a pipe.

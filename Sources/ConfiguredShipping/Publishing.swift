@@ -4,7 +4,7 @@ package import CommandSupport
 import EventLoops
 import GatewayConfiguration
 import Glibc
-package import OperatorMessages
+package import OperatorLogging
 import Shipping
 package import SystemPackage
 

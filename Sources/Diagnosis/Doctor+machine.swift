@@ -1,6 +1,6 @@
 import BeaconMonitoring
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 // What the configuration asks of the machine around Bluetooth.

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 extension Doctor {
     /// The findings for people: a line each, and below it what mends it.

@@ -4,7 +4,7 @@ package import CommandSupport
 import EventLog
 import GatewayConfiguration
 import JSON
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What a gateway says of itself, or what the last one left.

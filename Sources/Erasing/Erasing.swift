@@ -2,7 +2,7 @@ package import BeaconMonitoring
 package import CommandSupport
 package import EventLog
 import Glibc
-import OperatorMessages
+import OperatorLogging
 package import SystemPackage
 
 /// `erase`: has a beacon forgotten, by the files and by the gateway that writes them.

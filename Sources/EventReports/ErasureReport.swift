@@ -3,7 +3,7 @@ package import BluetoothLE
 package import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 package import SystemPackage
 
 /// What an erasure did, or would do, to be handed to whoever asked for it: as JSON, CSV, or a page. It has the beacon by its

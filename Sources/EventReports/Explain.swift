@@ -3,7 +3,7 @@ import BluetoothLE
 package import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 package import SystemPackage
 
 /// Why something happened, told from the event files alone.

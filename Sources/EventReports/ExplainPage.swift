@@ -1,6 +1,6 @@
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// An explanation as a page: its words, to be handed to somebody; nothing to load, no script to run.
 struct ExplainPage {

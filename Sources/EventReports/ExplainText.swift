@@ -4,7 +4,7 @@ import BluetoothLE
 import CommandSupport
 import EventLog
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 
 /// The words of an explanation: what, why, on what it rests, and what would have made it otherwise.
 struct ExplainText {

@@ -1,7 +1,7 @@
 package import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// How many were here at once, told from the event files alone, in the form that was asked for.

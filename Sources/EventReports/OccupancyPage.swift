@@ -2,7 +2,7 @@ import BeaconMonitoring
 import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Occupancy as a page: of each series a curve, a picture of the week, and the numbers; nothing to load, no script to run.
 struct OccupancyPage {

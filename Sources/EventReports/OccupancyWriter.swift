@@ -2,7 +2,7 @@ import BeaconMonitoring
 import CommandSupport
 import EventLog
 package import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Tells occupancy: as a table, as JSON lines, as CSV.
 struct OccupancyWriter {

@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// What pages have in common: the head, until when gateways are known to have been alive, the axis of time.
 struct PageParts {

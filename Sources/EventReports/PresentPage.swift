@@ -1,6 +1,6 @@
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Who is here as a page: nothing to load, no script to run.
 struct PresentPage {

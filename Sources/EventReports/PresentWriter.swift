@@ -3,7 +3,7 @@ import BluetoothLE
 import CommandSupport
 import EventLog
 package import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Writes who is here: as a table, as JSON lines, as CSV.
 package struct PresentWriter {

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
-import OperatorMessages
+import OperatorLogging
 
 /// Reads event files as reports are asked for: the one fold that they share, so that they can't disagree.
 struct StayReader {

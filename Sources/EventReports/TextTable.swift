@@ -1,5 +1,5 @@
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// A table as text, its columns as wide as what stands in them.
 ///

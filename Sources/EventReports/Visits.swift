@@ -2,7 +2,7 @@ import BeaconMonitoring
 package import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// Who was here when, told from the event files alone.

@@ -3,7 +3,7 @@ import BluetoothLE
 import CommandSupport
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// The page with the timeline: one file, nothing to load, no script to run.
 ///

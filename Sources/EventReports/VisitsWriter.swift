@@ -4,7 +4,7 @@ import CommandSupport
 import EventLog
 import GatewayConfiguration
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Tells stays, silences and totals: as a table, as JSON lines, as CSV.
 struct VisitsWriter {

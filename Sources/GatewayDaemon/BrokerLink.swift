@@ -4,7 +4,7 @@ import CommandSupport
 import EventLoops
 import GatewayConfiguration
 import JSON
-import OperatorMessages
+import OperatorLogging
 import Shipping
 
 /// The broker, as far as the gateway has to do with it: it tells the publisher's process what is durable, has it tell how

@@ -1,6 +1,6 @@
 import BeaconScanning
 import BlueZ
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// Gives up what this process may and no way of hearing needs any more.

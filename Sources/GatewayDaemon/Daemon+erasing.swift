@@ -4,7 +4,7 @@ import CommandSupport
 import EventLog
 import EventLoops
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 // `erase` asks a gateway that runs: by a file in the state directory, and SIGUSR1.

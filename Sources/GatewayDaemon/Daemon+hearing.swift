@@ -6,7 +6,7 @@ import CommandSupport
 import ConfiguredScanning
 import EventLog
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 
 // What the supervisor tells.
 extension Daemon: ScanHandler {

@@ -6,7 +6,7 @@ import EventLog
 import EventLoops
 import GatewayConfiguration
 import JSON
-import OperatorMessages
+import OperatorLogging
 import Shipping
 import SystemPackage
 

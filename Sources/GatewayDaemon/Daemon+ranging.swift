@@ -4,7 +4,7 @@ import BeaconScanning
 import CommandSupport
 import EventLog
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 
 // `ranging` lines: who is in view, once a second.
 extension Daemon {

@@ -6,7 +6,7 @@ import ConfiguredScanning
 import EventLog
 import EventLoops
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import Shipping
 import SystemPackage
 

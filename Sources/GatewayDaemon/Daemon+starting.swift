@@ -10,7 +10,7 @@ import EventLog
 import EventLoops
 import GatewayConfiguration
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 // How a daemon comes up: what it takes over, what it locks, by which way it hears.

@@ -5,7 +5,7 @@ import CommandSupport
 import ConfiguredScanning
 import EventLoops
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 
 // What `status` shows, and what systemd is told.
 extension Daemon {

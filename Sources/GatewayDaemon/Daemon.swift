@@ -9,7 +9,7 @@ import EventLog
 package import EventLoops
 import GatewayConfiguration
 import Glibc
-package import OperatorMessages
+package import OperatorLogging
 import SystemPackage
 
 /// `run`: scanner → monitor → event files, for years, on one thread.

@@ -4,7 +4,7 @@ import CommandSupport
 import EventLoops
 import GatewayConfiguration
 import Location
-import OperatorMessages
+import OperatorLogging
 
 /// Where the gateway is: the source that the configuration names, its last fix, and why there is none where there is none.
 ///

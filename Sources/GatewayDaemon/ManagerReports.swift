@@ -1,4 +1,4 @@
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What the service manager has been told: that the gateway is ready, how it stands, that it lives.

@@ -6,7 +6,7 @@ import CommandSupport
 import ConfiguredScanning
 import EventLog
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 
 extension StatusReport {
     /// The same for people: what `status` prints.

@@ -8,7 +8,7 @@ import ConfiguredScanning
 package import EventLoops
 import GatewayConfiguration
 import Glibc
-package import OperatorMessages
+package import OperatorLogging
 import SystemPackage
 
 /// `scan`: what is in range, once a second: on a terminal a table that stays in its place, in a pipe one after another, or

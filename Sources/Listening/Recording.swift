@@ -9,7 +9,7 @@ package import CommandSupport
 import ConfiguredScanning
 package import EventLoops
 import Glibc
-package import OperatorMessages
+package import OperatorLogging
 import SystemPackage
 
 /// `record`: writes what a scanner hears to a capture.

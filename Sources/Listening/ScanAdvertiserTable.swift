@@ -1,7 +1,7 @@
 import BaseTypes
 import BeaconMonitoring
 import BluetoothLE
-import OperatorMessages
+import OperatorLogging
 
 /// Every advertiser in range: what `scan --all` shows.
 ///

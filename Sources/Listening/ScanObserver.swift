@@ -7,7 +7,7 @@ import ConfiguredScanning
 import EventLoops
 package import GatewayConfiguration
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// How `scan` and `record` hear: as `run` does by the same configuration, but without taking a step that others would

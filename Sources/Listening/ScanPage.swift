@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import BluetoothLE
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// What `scan` shows at a moment, as lines of text.
 struct ScanPage {

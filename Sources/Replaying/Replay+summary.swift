@@ -1,6 +1,6 @@
 import BluetoothLE
 import CommandSupport
-import OperatorMessages
+import OperatorLogging
 
 extension Replay.Outcome {
     /// A line for people with what was read and found: `412 records, 412 reports, 11 iBeacons: 3 events`.

@@ -4,7 +4,7 @@ import BluetoothLE
 import Captures
 package import CommandSupport
 import EventLog
-import OperatorMessages
+import OperatorLogging
 
 /// Captures replayed through the pipeline that live scanning uses: the capture's own time drives it.
 package struct Replay {

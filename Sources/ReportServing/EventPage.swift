@@ -1,6 +1,6 @@
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// The lines as an array, a page at a time, for whoever does not follow a stream: `limit` lines behind

@@ -1,6 +1,6 @@
 import EventLog
 import JSON
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// The lines as server-sent events (HTML, 9.2), each client with a place of its own in them: whoever was away goes on behind

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventReports
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// Who is here, and what hears, as a page: whole without scripts, and then it says how old it is.
 struct LivePage {

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import CommandSupport
 import EventReports
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// What all pages have around what they tell.
 enum PageFrame {

@@ -1,6 +1,6 @@
 import CommandSupport
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// How problems are shown: as JSON below `/api/`, as text to Prometheus, else as a page.
 enum ProblemForm {

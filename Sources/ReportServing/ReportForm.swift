@@ -1,4 +1,4 @@
-import OperatorMessages
+import OperatorLogging
 
 /// What becomes of what a command writes on its way to whoever asked, piece by piece.
 struct ReportForm {

@@ -3,7 +3,7 @@ import EventLog
 import EventLoops
 import EventReports
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What is served of one gateway's event files, at which path.

@@ -2,7 +2,7 @@ import CommandSupport
 import EventLoops
 import GatewayConfiguration
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import Shipping
 import SystemPackage
 

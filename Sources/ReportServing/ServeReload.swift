@@ -1,7 +1,7 @@
 import CommandSupport
 import GatewayConfiguration
 import Glibc
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What SIGHUP has read again: the names of beacons, the certificate with its key, and those who may look. What can't be

@@ -3,7 +3,7 @@ import CommandSupport
 import EventLog
 import EventReports
 import JSON
-import OperatorMessages
+import OperatorLogging
 
 /// What is known at one moment: all that is served of it is written from this one value.
 struct Snapshot {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import ConfiguredShipping
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 struct PublishCommand: ParsableCommand {

@@ -4,7 +4,7 @@ import Captures
 import CommandSupport
 import GatewayConfiguration
 import Listening
-import OperatorMessages
+import OperatorLogging
 
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

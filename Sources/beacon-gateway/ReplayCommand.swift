@@ -2,7 +2,7 @@ import ArgumentParser
 import Captures
 import CommandSupport
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import Replaying
 import SystemPackage
 

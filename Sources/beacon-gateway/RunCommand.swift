@@ -3,7 +3,7 @@ import BeaconScanning
 import CommandSupport
 import GatewayConfiguration
 import GatewayDaemon
-import OperatorMessages
+import OperatorLogging
 
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,7 @@ import BluetoothLE
 import CommandSupport
 import GatewayConfiguration
 import Listening
-import OperatorMessages
+import OperatorLogging
 
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

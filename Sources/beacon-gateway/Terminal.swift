@@ -3,7 +3,7 @@ import CaptureSupport
 import Captures
 import CommandSupport
 import GatewayConfiguration
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What commands have in common: how they speak to the operator, and how they end.

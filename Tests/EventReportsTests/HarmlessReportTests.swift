@@ -1,6 +1,6 @@
 import BeaconMonitoring
 import Foundation
-import OperatorMessages
+import OperatorLogging
 import ProgramSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import OperatorMessages
+import OperatorLogging
 import Testing
 
 @testable import GatewayDaemon

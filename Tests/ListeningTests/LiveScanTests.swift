@@ -2,7 +2,7 @@ import BeaconScanning
 import CommandSupport
 import EventLoops
 import Foundation
-import OperatorMessages
+import OperatorLogging
 import ProgramSupport
 import SystemPackage
 import Testing

@@ -1,5 +1,5 @@
 import Foundation
-import OperatorMessages
+import OperatorLogging
 import Testing
 
 /// Text as hostile as a file or an advertiser can send it.

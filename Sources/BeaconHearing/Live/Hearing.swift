@@ -3,7 +3,7 @@ import BeaconMonitoring
 import BeaconScanning
 import BluetoothLE
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// What hears live, on a thread of its own: one loop, as a gateway has, whose turns end with what they brought being handed

@@ -2,7 +2,7 @@ package import BaseTypes
 package import BeaconMonitoring
 package import BeaconScanning
 package import BluetoothLE
-import OperatorMessages
+import OperatorLogging
 
 /// Which adapters of an engine the kernel's numbers stand for at present: what scanners tell goes in by them (rules L4, L7).
 package struct LiveAdapters: Sendable {

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BeaconScanning
 import BlueZ
 import EventLoops
-import OperatorMessages
+import OperatorLogging
 import SystemPackage
 
 /// How a monitor hears live.

@@ -4,7 +4,7 @@ import ProgramSupport
 import SystemPackage
 import Testing
 
-@testable import OperatorMessages
+@testable import OperatorLogging
 
 /// What reaches the journal, and what standard error where there is none.
 @Suite struct OperatorLogTests {

@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-@testable import OperatorMessages
+@testable import OperatorLogging
 @testable import settings_manual
 
 /// What kinds of messages there are, and that each has its rank on purpose.
