@@ -113,14 +113,14 @@ let package = Package(
             swiftSettings: ours),
         // No library of a network's is below it: it is mapped where hearing is.
         .target(
-            name: "Shipping",
+            name: "PublisherProtocol",
             dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "EventLoops", systemPackage],
             swiftSettings: ours),
         .target(
             name: "MQTTPublishing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog",
-                "EventLoops", "JSON", "Shipping", systemPackage,
+                "EventLoops", "JSON", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -151,7 +151,7 @@ let package = Package(
             name: "ConfiguredShipping",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "CommandSupport", "EventLoops", "GatewayConfiguration",
-                "OperatorLogging", "Shipping", systemPackage,
+                "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -159,7 +159,7 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ",
                 "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops",
-                "GatewayConfiguration", "JSON", "Location", "OperatorLogging", "Shipping", systemPackage,
+                "GatewayConfiguration", "JSON", "Location", "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -210,7 +210,7 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CLinux", "CMicrohttpd", "CommandSupport",
                 "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON", "OperatorLogging",
-                "Shipping", systemPackage,
+                "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -225,7 +225,7 @@ let package = Package(
             name: "Diagnosis",
             dependencies: [
                 "BeaconMonitoring", "BluetoothLE", "BlueZ", "CLinux", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "JSON", "OperatorLogging", "Shipping", systemPackage,
+                "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .executableTarget(
@@ -233,7 +233,7 @@ let package = Package(
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
                 "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
-                "Listening", "OperatorLogging", "Replaying", "Shipping",
+                "Listening", "OperatorLogging", "PublisherProtocol", "Replaying",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
@@ -335,7 +335,7 @@ let package = Package(
             name: "MQTTPublishingTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport",
-                "EventLog", "EventLoops", "JSON", "MQTTPublishing", "Shipping", "TestSupport", systemPackage,
+                "EventLog", "EventLoops", "JSON", "MQTTPublishing", "PublisherProtocol", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReportServingTests",
@@ -377,7 +377,8 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning",
                 "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration",
-                "GatewayDaemon", "OperatorLogging", "ProgramSupport", "Shipping", "TestSupport", systemPackage,
+                "GatewayDaemon", "OperatorLogging", "ProgramSupport", "PublisherProtocol", "TestSupport",
+                systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",

@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import CommandSupport
 package import GatewayConfiguration
-package import Shipping
+package import PublisherProtocol
 package import SystemPackage
 
 extension PublisherSettings {

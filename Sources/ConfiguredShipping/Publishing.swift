@@ -5,7 +5,7 @@ import EventLoops
 import GatewayConfiguration
 import Glibc
 package import OperatorLogging
-import Shipping
+import PublisherProtocol
 package import SystemPackage
 
 /// What is published by `publish`, and how.

@@ -5,7 +5,7 @@ import CLinux
 import CommandSupport
 import EventLog
 import Glibc
-import Shipping
+import PublisherProtocol
 package import SystemPackage
 
 /// What the machine itself tells: by sockets, sysfs, procfs and system calls, without any right and without a change.

@@ -5,7 +5,7 @@ import EventLoops
 import GatewayConfiguration
 import JSON
 import OperatorLogging
-import Shipping
+import PublisherProtocol
 
 /// The broker, as far as the gateway has to do with it: it tells the publisher's process what is durable, has it tell how
 /// the gateway stands, and hears how far it has come. Nothing here waits for the broker.

@@ -7,7 +7,7 @@ import EventLoops
 import GatewayConfiguration
 import JSON
 import OperatorLogging
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 // What a broker gets of the gateway.

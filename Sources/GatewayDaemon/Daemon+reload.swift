@@ -7,7 +7,7 @@ import EventLog
 import EventLoops
 import GatewayConfiguration
 import OperatorLogging
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 // SIGHUP: a changed file by difference (rule C2); a bad one is refused whole, and the running one stays.

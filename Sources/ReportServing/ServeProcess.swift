@@ -3,7 +3,7 @@ import EventLoops
 import GatewayConfiguration
 import Glibc
 import OperatorLogging
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// The process that serves what the event files tell: it hears nothing, changes nothing, and needs no rights but to read.

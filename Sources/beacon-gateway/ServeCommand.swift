@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Shipping
+import PublisherProtocol
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ import BaseTypes
 import EventLoops
 import Foundation
 import GatewayConfiguration
-import Shipping
+import PublisherProtocol
 import Testing
 
 @testable import GatewayDaemon

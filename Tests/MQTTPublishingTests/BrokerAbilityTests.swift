@@ -3,7 +3,7 @@ import BrokerSupport
 import EventLog
 import Foundation
 import MQTTPublishing
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import Testing
 

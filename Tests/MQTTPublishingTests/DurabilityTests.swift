@@ -1,7 +1,7 @@
 import BrokerSupport
 import EventLog
 import Foundation
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing

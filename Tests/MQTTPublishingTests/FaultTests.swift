@@ -2,7 +2,7 @@ import BrokerSupport
 import Foundation
 import Glibc
 import MQTTPublishing
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing

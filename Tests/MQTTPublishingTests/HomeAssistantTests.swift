@@ -1,5 +1,5 @@
 import Foundation
-import Shipping
+import PublisherProtocol
 import Testing
 
 @testable import BeaconMonitoring

@@ -1,7 +1,7 @@
 import BluetoothLE
 import BrokerSupport
 import Foundation
-import Shipping
+import PublisherProtocol
 import Testing
 
 @testable import BeaconMonitoring

@@ -3,7 +3,7 @@ import EventLog
 import EventLoops
 import Foundation
 import Glibc
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import BaseTypes
 import EventLoops
 import MQTTPublishing
-import Shipping
+import PublisherProtocol
 import Synchronization
 import SystemPackage
 

@@ -1,5 +1,5 @@
 import BaseTypes
-import Shipping
+import PublisherProtocol
 import Testing
 
 @testable import MQTTPublishing

@@ -3,7 +3,7 @@ import EventLog
 import EventLoops
 import Foundation
 import MQTTPublishing
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing

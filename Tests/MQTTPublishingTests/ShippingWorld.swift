@@ -3,7 +3,7 @@ import BrokerSupport
 import EventLoops
 import Foundation
 import Glibc
-import Shipping
+import PublisherProtocol
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ import BrokerSupport
 import Foundation
 import Glibc
 import JSON
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import Testing
 

@@ -1,7 +1,7 @@
 import BrokerSupport
 import Foundation
 import MQTTPublishing
-import Shipping
+import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Shipping
+@testable import PublisherProtocol
 
 /// What comes out of the pair, and out of a broker, is not trusted.
 @Suite(.serialized) struct UntrustedTests {

@@ -1,7 +1,7 @@
 import BaseTypes
 import EventLoops
 import Glibc
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// Who wants a connection to a broker.

@@ -1,6 +1,6 @@
 import BeaconMonitoring
 package import BluetoothLE
-package import Shipping
+package import PublisherProtocol
 
 // What beacons are called, where the broker may know.
 extension PresentState {

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import JSON
-import Shipping
+import PublisherProtocol
 
 // What stands under which topic.
 extension PresentState {

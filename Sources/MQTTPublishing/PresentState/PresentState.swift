@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BluetoothLE
 import EventLog
 import JSON
-import Shipping
+import PublisherProtocol
 
 /// What is so at present, as retained topics: the event lines folded into the last word on each condition and beacon, and
 /// what Home Assistant is told of them.

@@ -1,6 +1,6 @@
 import BaseTypes
 import EventLoops
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// The owner at the other end of the pair.

@@ -1,6 +1,6 @@
 import BeaconMonitoring
 import EventLog
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 // What the gateway said, as what the publisher does.

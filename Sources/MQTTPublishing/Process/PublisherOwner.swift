@@ -1,6 +1,6 @@
 package import BluetoothLE
 package import EventLoops
-package import Shipping
+package import PublisherProtocol
 package import SystemPackage
 
 /// What a publisher is told by who owns it.

@@ -2,7 +2,7 @@ import BaseTypes
 import EventLog
 import EventLoops
 import Glibc
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// The publisher's process: what `beacon-gateway-publisher` does, from its settings to its end.

@@ -1,7 +1,7 @@
 import BaseTypes
 import EventLog
 import EventLoops
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// Lines to messages, and acknowledgements to the checkpoint: in order, none lost, and few twice.

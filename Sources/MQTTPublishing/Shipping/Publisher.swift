@@ -1,7 +1,7 @@
 import BaseTypes
 package import EventLog
 package import EventLoops
-import Shipping
+import PublisherProtocol
 package import SystemPackage
 
 /// Ships the lines of event files to a broker: in order, with QoS 1, none lost, and few twice.

@@ -1,5 +1,5 @@
 import BaseTypes
-import Shipping
+import PublisherProtocol
 
 /// How a publisher stands, and what it says to the operator: a trouble with the broker once an hour at most, what is wrong
 /// with files here once until it is over, and what is set aside some times an hour.

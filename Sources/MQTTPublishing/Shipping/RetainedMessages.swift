@@ -2,7 +2,7 @@ import BaseTypes
 import BluetoothLE
 import EventLog
 import EventLoops
-import Shipping
+import PublisherProtocol
 import SystemPackage
 
 /// What is retained at the broker: present states, whether the gateway is there, how it stands.
