@@ -233,7 +233,7 @@ grafana-check: deps release ## Runs every query of the dashboard docs/grafana.js
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublishingTests.ProcessTests $(SWIFT_FLAGS)
+	BEACON_CHILD_KILLS=1000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter MQTTPublisherTests.ProcessTests $(SWIFT_FLAGS)
 	BEACON_GATEWAY_CHILD_KILLS=100 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build --filter PublishingProcessTests $(SWIFT_FLAGS)
 
 # The number of runs.

@@ -117,7 +117,7 @@ let package = Package(
             dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "EventLoops", systemPackage],
             swiftSettings: ours),
         .target(
-            name: "MQTTPublishing",
+            name: "MQTTPublisher",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "CMosquitto", "COpenSSL", "EventLog",
                 "EventLoops", "JSON", "PublisherProtocol", systemPackage,
@@ -237,7 +237,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
-        .executableTarget(name: "beacon-gateway-publisher", dependencies: ["MQTTPublishing"], swiftSettings: ours),
+        .executableTarget(name: "beacon-gateway-publisher", dependencies: ["MQTTPublisher"], swiftSettings: ours),
         .executableTarget(name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
         .testTarget(name: "EventLoopsTests", dependencies: ["BaseTypes", "EventLoops", systemPackage]),
         .testTarget(
@@ -332,10 +332,10 @@ let package = Package(
             path: "Tests/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"]),
         .testTarget(
-            name: "MQTTPublishingTests",
+            name: "MQTTPublisherTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway-publisher", "BeaconMonitoring", "BluetoothLE", "BrokerSupport",
-                "EventLog", "EventLoops", "JSON", "MQTTPublishing", "PublisherProtocol", "TestSupport", systemPackage,
+                "EventLog", "EventLoops", "JSON", "MQTTPublisher", "PublisherProtocol", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReportServingTests",

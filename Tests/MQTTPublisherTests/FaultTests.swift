@@ -1,7 +1,7 @@
 import BrokerSupport
 import Foundation
 import Glibc
-import MQTTPublishing
+import MQTTPublisher
 import PublisherProtocol
 import SystemPackage
 import TestSupport

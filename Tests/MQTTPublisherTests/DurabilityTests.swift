@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What is on the disk before a broker is told of it, and what becomes of shipping where nothing can be kept.
 @Suite struct DurabilityTests {

@@ -2,7 +2,7 @@ import BrokerSupport
 import EventLog
 import EventLoops
 import Foundation
-import MQTTPublishing
+import MQTTPublisher
 import PublisherProtocol
 import SystemPackage
 import TestSupport

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// How far lines were shipped, on the disk.
 @Suite struct CheckpointKeeperTests {

@@ -1,7 +1,7 @@
 import BaseTypes
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// When a broker is asked whether it is there, and when its silence ends the connection.
 @Suite struct ConnectionSilenceTests {

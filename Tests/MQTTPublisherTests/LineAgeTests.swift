@@ -1,7 +1,7 @@
 import BaseTypes
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 @Suite struct LineAgeTests {
     private func isStale(_ text: String, at seconds: Double) -> Bool {

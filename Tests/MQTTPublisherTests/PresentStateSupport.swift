@@ -6,7 +6,7 @@ import JSON
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 extension ProximityUUID {
     static let badges = ProximityUUID(high: 0xF782_6DA6_4FA2_4E98, low: 0x8024_BC5B_71E0_893E)

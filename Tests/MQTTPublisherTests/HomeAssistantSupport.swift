@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What Tests/HomeAssistant/simulate.py needs, and how it is asked.
 enum HomeAssistantSimulator {

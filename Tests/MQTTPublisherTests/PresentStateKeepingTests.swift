@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// How it is kept over restarts, and what options that changed meanwhile make of it.
 @Suite struct PresentStateKeepingTests {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What it does where there is too much, and with lines that nobody meant.
 @Suite struct PresentStateBoundsTests {

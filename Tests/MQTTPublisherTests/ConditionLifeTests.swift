@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What a real broker holds in a condition's life, as whoever comes later is told it.
 @Suite struct ConditionLifeTests {

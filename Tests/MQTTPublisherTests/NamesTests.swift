@@ -5,7 +5,7 @@ import PublisherProtocol
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What a broker is told of names.
 struct NamesTests {

@@ -1,6 +1,6 @@
 import BaseTypes
 import EventLoops
-import MQTTPublishing
+import MQTTPublisher
 import PublisherProtocol
 import Synchronization
 import SystemPackage

@@ -2,7 +2,7 @@ import BeaconMonitoring
 import BrokerSupport
 import EventLog
 import Foundation
-import MQTTPublishing
+import MQTTPublisher
 import PublisherProtocol
 import SystemPackage
 import Testing

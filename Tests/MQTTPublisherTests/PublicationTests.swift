@@ -1,4 +1,4 @@
-import MQTTPublishing
+import MQTTPublisher
 import Testing
 
 @Suite struct PublicationTests {

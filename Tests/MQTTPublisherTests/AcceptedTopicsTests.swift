@@ -1,7 +1,7 @@
 import EventLog
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 @Suite struct AcceptedTopicsTests {
     private static let badge = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E/100/7"

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// The first line of each topic goes alone.
 @Suite struct TopicTrialTests {

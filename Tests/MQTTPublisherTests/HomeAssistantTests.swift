@@ -3,7 +3,7 @@ import PublisherProtocol
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 @Suite struct HomeAssistantTests {
     private let presence = "condition_-staff"

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @testable import BeaconMonitoring
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 @Suite struct PresentStateTests {
     private let staff = "beacons/lobby/state/staff"

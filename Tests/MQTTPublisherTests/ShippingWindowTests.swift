@@ -1,5 +1,5 @@
 import EventLog
-import MQTTPublishing
+import MQTTPublisher
 import Testing
 
 @Suite struct ShippingWindowTests {

@@ -2,7 +2,7 @@ import BaseTypes
 import PublisherProtocol
 import Testing
 
-@testable import MQTTPublishing
+@testable import MQTTPublisher
 
 /// What an operator reads of a publisher, and how often.
 @Suite struct PublisherReportTests {

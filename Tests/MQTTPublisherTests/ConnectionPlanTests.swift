@@ -1,5 +1,5 @@
 import BaseTypes
-import MQTTPublishing
+import MQTTPublisher
 import Testing
 
 @Suite struct ConnectionPlanTests {

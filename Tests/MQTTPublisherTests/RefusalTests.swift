@@ -1,6 +1,6 @@
 import BrokerSupport
 import Foundation
-import MQTTPublishing
+import MQTTPublisher
 import PublisherProtocol
 import SystemPackage
 import Testing
