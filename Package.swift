@@ -172,7 +172,7 @@ let package = Package(
             swiftSettings: ours),
         // Told from the event files alone: what could hear, or read a capture, is not below it.
         .target(
-            name: "EventReports",
+            name: "Reports",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
                 "JSON", "OperatorLogging", systemPackage,
@@ -209,8 +209,8 @@ let package = Package(
             name: "ReportServing",
             dependencies: [
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CLinux", "CMicrohttpd", "CommandSupport",
-                "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON", "OperatorLogging",
-                "PublisherProtocol", systemPackage,
+                "EventLog", "EventLoops", "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol",
+                "Reports", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -232,8 +232,8 @@ let package = Package(
             name: "beacon-gateway",
             dependencies: [
                 "BeaconScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
-                "Diagnosis", "Erasing", "EventLog", "EventReports", "GatewayConfiguration", "GatewayDaemon",
-                "Listening", "OperatorLogging", "PublisherProtocol", "Replaying",
+                "Diagnosis", "Erasing", "EventLog", "GatewayConfiguration", "GatewayDaemon", "Listening",
+                "OperatorLogging", "PublisherProtocol", "Replaying", "Reports",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
@@ -341,8 +341,8 @@ let package = Package(
             name: "ReportServingTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "CCrypt",
-                "CommandSupport", "EventLog", "EventLoops", "EventReports", "GatewayConfiguration", "JSON",
-                "ProgramSupport", "ReportServing", "TestSupport", systemPackage,
+                "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "JSON", "ProgramSupport",
+                "Reports", "ReportServing", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "GatewayConfigurationTests",
@@ -387,10 +387,10 @@ let package = Package(
                 "GatewayConfiguration", "ProgramSupport", "Replaying", "TestSupport",
             ]),
         .testTarget(
-            name: "EventReportsTests",
+            name: "ReportsTests",
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
-                "EventReports", "JSON", "OperatorLogging", "ProgramSupport", "TestSupport", systemPackage,
+                "JSON", "OperatorLogging", "ProgramSupport", "Reports", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ListeningTests",

@@ -2,7 +2,7 @@ import BaseTypes
 import BeaconMonitoring
 import EventLog
 import EventLoops
-import EventReports
+import Reports
 import SystemPackage
 
 /// Follows the event files of a gateway, some lines a turn, so that nobody waits for a year of them.

@@ -1,8 +1,8 @@
 import BeaconMonitoring
 import BluetoothLE
-import EventReports
 import JSON
 import OperatorLogging
+import Reports
 
 /// Who is here, and what hears, as a page: whole without scripts, and then it says how old it is.
 struct LivePage {

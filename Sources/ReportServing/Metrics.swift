@@ -1,7 +1,7 @@
 import BeaconMonitoring
 import EventLog
-import EventReports
 import JSON
+import Reports
 
 /// What a server knows, in Prometheus' text format 0.0.4. Labels are conditions, states, types and adapters, which are
 /// bounded; never beacons, which are people.

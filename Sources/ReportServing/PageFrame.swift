@@ -1,8 +1,8 @@
 import BeaconMonitoring
 import CommandSupport
-import EventReports
 import JSON
 import OperatorLogging
+import Reports
 
 /// What all pages have around what they tell.
 enum PageFrame {

@@ -1,7 +1,7 @@
 import BeaconMonitoring
-import EventReports
 import JSON
 import OperatorLogging
+import Reports
 
 /// Which command tells what is asked for by a path and its query.
 struct ReportOrders {

@@ -1,7 +1,7 @@
 import EventLog
-import EventReports
 import GatewayConfiguration
 import OperatorLogging
+import Reports
 
 /// The parameters of the paths, and the check of a query before anything is read: nothing in a query is ignored.
 struct ReportQuery {

@@ -1,9 +1,9 @@
 import BeaconMonitoring
 import EventLog
 import EventLoops
-import EventReports
 import GatewayConfiguration
 import OperatorLogging
+import Reports
 import SystemPackage
 
 /// What is served of one gateway's event files, at which path.

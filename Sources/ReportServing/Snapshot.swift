@@ -1,9 +1,9 @@
 import BeaconMonitoring
 import CommandSupport
 import EventLog
-import EventReports
 import JSON
 import OperatorLogging
+import Reports
 
 /// What is known at one moment: all that is served of it is written from this one value.
 struct Snapshot {

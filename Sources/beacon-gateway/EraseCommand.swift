@@ -3,8 +3,8 @@ import BluetoothLE
 import CommandSupport
 import Erasing
 import EventLog
-import EventReports
 import GatewayConfiguration
+import Reports
 import SystemPackage
 
 struct EraseCommand: ParsableCommand {

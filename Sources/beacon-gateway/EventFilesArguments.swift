@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
-import EventReports
 import GatewayConfiguration
+import Reports
 import SystemPackage
 
 /// Which event files a command reads, and who is who in them.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import EventReports
+import Reports
 import SystemPackage
 
 struct ExplainCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import EventReports
+import Reports
 
 struct OccupancyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

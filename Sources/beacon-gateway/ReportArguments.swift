@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import EventReports
+import Reports
 import SystemPackage
 
 /// What every report of stays is asked for: of which files, of when and of whom, and in which form.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import EventReports
+import Reports
 
 struct VisitsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

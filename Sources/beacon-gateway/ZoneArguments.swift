@@ -1,6 +1,6 @@
 import ArgumentParser
 import Captures
-import EventReports
+import Reports
 
 /// The zone in which dates are told and taken: what --zone says, UTC, what `TZ` names, or the machine's.
 struct ZoneArguments: ParsableArguments {

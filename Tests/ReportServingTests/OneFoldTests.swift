@@ -1,6 +1,6 @@
 import BeaconMonitoring
-import EventReports
 import ProgramSupport
+import Reports
 import SystemPackage
 import TestSupport
 import Testing

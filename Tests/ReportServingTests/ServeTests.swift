@@ -1,10 +1,10 @@
 import BeaconMonitoring
 import BluetoothLE
 import EventLog
-import EventReports
 import Foundation
 import Glibc
 import ProgramSupport
+import Reports
 import Testing
 
 @testable import GatewayConfiguration

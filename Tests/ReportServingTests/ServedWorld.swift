@@ -1,10 +1,10 @@
 import BaseTypes
 import BeaconMonitoring
 import EventLoops
-import EventReports
 import Foundation
 import Glibc
 import ProgramSupport
+import Reports
 import SystemPackage
 import TestSupport
 

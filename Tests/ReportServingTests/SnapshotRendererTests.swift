@@ -1,9 +1,9 @@
 import BeaconMonitoring
 import BluetoothLE
 import EventLoops
-import EventReports
 import Foundation
 import ProgramSupport
+import Reports
 import SystemPackage
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import BeaconMonitoring
-import EventReports
 import Foundation
 import ProgramSupport
+import Reports
 import SystemPackage
 import Testing
 

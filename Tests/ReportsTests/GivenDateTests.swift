@@ -2,7 +2,7 @@ import BeaconMonitoring
 import ProgramSupport
 import Testing
 
-@testable import EventReports
+@testable import Reports
 
 /// The instants of dates that people give, in UTC; zones are tested with the program, whose process has one.
 @Suite struct GivenDateTests {

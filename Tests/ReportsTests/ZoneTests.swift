@@ -1,7 +1,7 @@
 import ProgramSupport
 import Testing
 
-@testable import EventReports
+@testable import Reports
 
 /// Which values of `TZ` mean a zone.
 @Suite struct ZoneTests {
