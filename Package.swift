@@ -85,13 +85,9 @@ let package = Package(
         .target(name: "EventLoops", dependencies: ["BaseTypes", "CLinux", systemPackage], swiftSettings: ours),
         .target(name: "OperatorLogging", dependencies: [systemPackage], swiftSettings: ours),
         .target(
-            name: "BeaconScanning",
-            dependencies: ["BaseTypes", "BluetoothLE", "EventLoops", "OperatorLogging"],
-            swiftSettings: ours),
-        .target(
-            name: "BlueZ",
+            name: "AdapterScanning",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "EventLoops",
+                "BaseTypes", "BluetoothLE", "CBluetooth", "CDBus", "CLinux", "EventLoops", "OperatorLogging",
                 systemPackage,
             ],
             swiftSettings: ours),
@@ -99,7 +95,7 @@ let package = Package(
         .target(
             name: "BeaconHearing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures", "EventLoops",
+                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "EventLoops",
                 "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
@@ -143,7 +139,7 @@ let package = Package(
         .target(
             name: "ConfiguredScanning",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "EventLoops",
+                "AdapterScanning", "BeaconHearing", "BeaconMonitoring", "CommandSupport", "EventLoops",
                 "GatewayConfiguration", systemPackage,
             ],
             swiftSettings: ours),
@@ -157,9 +153,9 @@ let package = Package(
         .target(
             name: "GatewayDaemon",
             dependencies: [
-                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ",
-                "CommandSupport", "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops",
-                "GatewayConfiguration", "JSON", "Location", "OperatorLogging", "PublisherProtocol", systemPackage,
+                "AdapterScanning", "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BluetoothLE", "CommandSupport",
+                "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops", "GatewayConfiguration", "JSON",
+                "Location", "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .target(
@@ -216,7 +212,7 @@ let package = Package(
         .target(
             name: "Listening",
             dependencies: [
-                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "BlueZ", "Captures",
+                "AdapterScanning", "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BluetoothLE", "Captures",
                 "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "EventLoops",
                 "GatewayConfiguration", "JSON", "OperatorLogging", systemPackage,
             ],
@@ -224,14 +220,14 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "BlueZ", "CLinux", "CommandSupport", "EventLog",
+                "AdapterScanning", "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog",
                 "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "BeaconScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
+                "AdapterScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
                 "Diagnosis", "Erasing", "EventLog", "GatewayConfiguration", "GatewayDaemon", "Listening",
                 "OperatorLogging", "PublisherProtocol", "Replaying", "Reports",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
@@ -243,18 +239,16 @@ let package = Package(
         .testTarget(
             name: "BeaconHearingTests",
             dependencies: [
-                "beacon-gateway", "BeaconHearing", "BeaconScanning", "EventLoops", "ProgramSupport", "TestSupport",
+                "AdapterScanning", "beacon-gateway", "BeaconHearing", "EventLoops", "ProgramSupport", "TestSupport",
                 systemPackage,
             ]),
-        .testTarget(
-            name: "BeaconScanningTests", dependencies: ["BaseTypes", "BeaconScanning", "BluetoothLE", "EventLoops"]),
         .executableTarget(
             name: "journal-writer",
             dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
             path: "Tests/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
-            dependencies: ["BeaconScanning", "BluetoothLE", "EventLoops", "GatewayDaemon", systemPackage],
+            dependencies: ["AdapterScanning", "BluetoothLE", "EventLoops", "GatewayDaemon", systemPackage],
             path: "Tests/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual",
@@ -273,10 +267,8 @@ let package = Package(
             ],
             path: "docs/library.docc/Examples"),
         .testTarget(
-            name: "BlueZTests",
-            dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "BlueZ", "EventLoops", "TestSupport", systemPackage,
-            ]),
+            name: "AdapterScanningTests",
+            dependencies: ["AdapterScanning", "BaseTypes", "BluetoothLE", "EventLoops", "TestSupport", systemPackage]),
         .testTarget(
             name: "BeaconMonitoringTests",
             dependencies: [
@@ -354,7 +346,7 @@ let package = Package(
         .target(
             name: "ProgramSupport",
             dependencies: [
-                "BaseTypes", "BeaconScanning", "BluetoothLE", "BrokerSupport", "EventLoops", "OperatorLogging",
+                "AdapterScanning", "BaseTypes", "BluetoothLE", "BrokerSupport", "EventLoops", "OperatorLogging",
                 "TestSupport", systemPackage,
             ],
             path: "Tests/ProgramSupport"),
@@ -364,7 +356,7 @@ let package = Package(
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
-                "BeaconHearing", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "ConfiguredScanning",
+                "AdapterScanning", "BeaconHearing", "BeaconMonitoring", "CommandSupport", "ConfiguredScanning",
                 "GatewayConfiguration", "ProgramSupport",
             ]),
         .testTarget(
@@ -375,10 +367,9 @@ let package = Package(
         .testTarget(
             name: "GatewayDaemonTests",
             dependencies: [
-                "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring", "BeaconScanning",
-                "BluetoothLE", "BlueZ", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration",
-                "GatewayDaemon", "OperatorLogging", "ProgramSupport", "PublisherProtocol", "TestSupport",
-                systemPackage,
+                "AdapterScanning", "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring",
+                "BluetoothLE", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon",
+                "OperatorLogging", "ProgramSupport", "PublisherProtocol", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
@@ -395,7 +386,7 @@ let package = Package(
         .testTarget(
             name: "ListeningTests",
             dependencies: [
-                "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
+                "AdapterScanning", "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BluetoothLE", "Captures",
                 "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon", "JSON",
                 "Listening", "OperatorLogging", "ProgramSupport", "TestSupport", systemPackage,
             ]),

@@ -1,6 +1,5 @@
+package import AdapterScanning
 package import BeaconMonitoring
-package import BeaconScanning
-import BlueZ
 package import EventLoops
 package import SystemPackage
 

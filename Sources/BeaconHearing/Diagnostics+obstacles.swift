@@ -1,5 +1,5 @@
+package import AdapterScanning
 package import BeaconMonitoring
-package import BeaconScanning
 
 extension Diagnostics {
     /// The flags that what stands in the scanners' way raises.

@@ -1,4 +1,4 @@
-import BeaconScanning
+import AdapterScanning
 
 /// Why nothing can be heard: what `BeaconMonitor.run()` throws where it hears by ``Scanning``.
 public struct HearingError: Error, Sendable, Hashable, CustomStringConvertible {

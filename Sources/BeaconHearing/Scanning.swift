@@ -1,5 +1,5 @@
+import AdapterScanning
 public import BeaconMonitoring
-import BeaconScanning
 import Glibc
 public import OperatorLogging
 import SystemPackage

@@ -1,4 +1,4 @@
-package import BeaconScanning
+package import AdapterScanning
 package import CommandSupport
 
 extension ExitFailure {

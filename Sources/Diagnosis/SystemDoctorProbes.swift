@@ -1,5 +1,5 @@
+import AdapterScanning
 package import BeaconMonitoring
-import BlueZ
 import BluetoothLE
 import CLinux
 import CommandSupport

@@ -1,5 +1,4 @@
-import BeaconScanning
-import BlueZ
+import AdapterScanning
 import SystemPackage
 
 /// The capabilities that the ways of hearing may still need, each with what for.

@@ -1,6 +1,6 @@
+package import AdapterScanning
 package import BaseTypes
 import BeaconMonitoring
-package import BeaconScanning
 package import BluetoothLE
 import CommandSupport
 import ConfiguredScanning

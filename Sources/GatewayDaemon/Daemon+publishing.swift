@@ -1,5 +1,5 @@
+import AdapterScanning
 import BeaconMonitoring
-import BeaconScanning
 import CommandSupport
 import ConfiguredShipping
 import EventLog

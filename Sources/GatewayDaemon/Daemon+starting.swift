@@ -1,8 +1,7 @@
+import AdapterScanning
 import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
-import BeaconScanning
-import BlueZ
 import BluetoothLE
 import CommandSupport
 import ConfiguredScanning

@@ -1,7 +1,7 @@
+package import AdapterScanning
 import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
-package import BeaconScanning
 import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning

@@ -1,7 +1,7 @@
+package import AdapterScanning
 package import BaseTypes
 import BeaconHearing
 import BeaconMonitoring
-package import BeaconScanning
 package import BluetoothLE
 import CaptureSupport
 package import Captures

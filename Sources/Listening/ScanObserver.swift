@@ -1,7 +1,6 @@
+import AdapterScanning
 import BeaconHearing
 import BeaconMonitoring
-import BeaconScanning
-import BlueZ
 package import CommandSupport
 import ConfiguredScanning
 import EventLoops

@@ -1,5 +1,5 @@
+import AdapterScanning
 import ArgumentParser
-import BeaconScanning
 import CommandSupport
 import GatewayConfiguration
 import GatewayDaemon

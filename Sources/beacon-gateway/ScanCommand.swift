@@ -1,5 +1,5 @@
+import AdapterScanning
 import ArgumentParser
-import BeaconScanning
 import BluetoothLE
 import CommandSupport
 import GatewayConfiguration

@@ -1,4 +1,4 @@
-import BeaconScanning
+import AdapterScanning
 import EventLoops
 import Synchronization
 import SystemPackage

@@ -1,9 +1,8 @@
 import BaseTypes
-import BlueZ
 import SystemPackage
 import Testing
 
-@testable import BeaconScanning
+@testable import AdapterScanning
 @testable import GatewayDaemon
 
 @Suite struct CapabilityKeeperTests {

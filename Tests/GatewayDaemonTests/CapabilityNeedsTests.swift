@@ -1,5 +1,4 @@
-import BeaconScanning
-import BlueZ
+import AdapterScanning
 import ProgramSupport
 import Testing
 

@@ -1,7 +1,6 @@
+import AdapterScanning
 import BaseTypes
 import BeaconMonitoring
-import BeaconScanning
-import BlueZ
 import BluetoothLE
 import EventLog
 import Foundation

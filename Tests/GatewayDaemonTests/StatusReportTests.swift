@@ -8,7 +8,7 @@ import ProgramSupport
 import SystemPackage
 import Testing
 
-@testable import BeaconScanning
+@testable import AdapterScanning
 @testable import BluetoothLE
 @testable import GatewayDaemon
 

@@ -1,6 +1,6 @@
+import AdapterScanning
 import BaseTypes
 import BeaconMonitoring
-import BeaconScanning
 import BluetoothLE
 import CommandSupport
 import EventLog

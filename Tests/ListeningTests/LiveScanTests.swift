@@ -1,4 +1,4 @@
-import BeaconScanning
+import AdapterScanning
 import CommandSupport
 import EventLoops
 import Foundation

@@ -1,5 +1,5 @@
+import AdapterScanning
 import BaseTypes
-import BeaconScanning
 import BluetoothLE
 import EventLoops
 import Foundation

@@ -1,6 +1,6 @@
+package import AdapterScanning
 package import BaseTypes
 package import BeaconMonitoring
-package import BeaconScanning
 package import BluetoothLE
 import OperatorLogging
 

@@ -1,6 +1,5 @@
+import AdapterScanning
 import BeaconMonitoring
-import BeaconScanning
-import BlueZ
 import EventLoops
 import OperatorLogging
 import SystemPackage

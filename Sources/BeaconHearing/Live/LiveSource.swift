@@ -1,5 +1,5 @@
+import AdapterScanning
 import BeaconMonitoring
-import BeaconScanning
 import BluetoothLE
 import EventLoops
 import Synchronization

@@ -1,5 +1,5 @@
+import AdapterScanning
 import BaseTypes
-import BeaconScanning
 import BluetoothLE
 
 /// The reports that found no room on their way to the monitor, by adapter: what is told of them once there is (rule T5).

@@ -2,7 +2,7 @@
 // apart, from Tests/Benchmark/cost, which measures what they cost, and from Tests/HomeAssistant/live.py, which looks at what
 // becomes of them. Each is an RSSI, an address and AD structures; or one letter: the adapter listens (l), stops (s), or is
 // gone (g).
-import BeaconScanning
+import AdapterScanning
 import BluetoothLE
 import EventLoops
 import GatewayDaemon

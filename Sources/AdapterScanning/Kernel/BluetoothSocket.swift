@@ -1,0 +1,173 @@
+import BaseTypes
+import CBluetooth
+import EventLoops
+import Glibc
+import SystemPackage
+
+/// A socket of the kernel's Bluetooth (AF_BLUETOOTH, BTPROTO_HCI), bound, that does not block.
+final class BluetoothSocket {
+    /// The channels that are used (include/net/bluetooth/hci_sock.h).
+    enum Channel: UInt16 {
+        case raw = 0
+        case control = 3
+    }
+
+    /// HCI_DEV_NONE: no adapter, or all of them.
+    static let noDevice: UInt16 = 0xFFFF
+
+    let descriptor: FileDescriptor
+    /// What the kernel counts as the buffer's size: about twice what was asked for.
+    let receiveBufferBytes: Int
+    private var dropsSeen: UInt32 = 0
+    /// A moment before the last look that found nothing: what is received now came after it.
+    private(set) var emptyAt: Instant
+    private let readClock: () -> Instant
+
+    /// Makes and binds one.
+    ///
+    /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2).
+    init(_ channel: Channel, device: UInt16 = noDevice, receiveBufferBytes: Int) throws(Errno) {
+        let descriptor = gateway_bluetooth_socket()
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        self.descriptor = FileDescriptor(rawValue: descriptor)
+        readClock = { BootClock.now }
+        emptyAt = BootClock.now
+        // Before binding: from then on messages come.
+        self.receiveBufferBytes = Int(
+            gateway_receive_buffer(descriptor, Int32(clamping: max(receiveBufferBytes, 4096))))
+        guard gateway_bluetooth_timestamps(descriptor, channel == .raw ? 1 : 0) >= 0,
+            gateway_bluetooth_bind(descriptor, device, channel.rawValue) >= 0
+        else { throw Errno(rawValue: errno) }
+    }
+
+    /// A socket that is open already, and speaks as the kernel does; it is this one's from here on.
+    init(_ descriptor: FileDescriptor, readClock: @escaping () -> Instant = { BootClock.now }) {
+        self.descriptor = descriptor
+        self.readClock = readClock
+        emptyAt = readClock()
+        receiveBufferBytes = 0
+    }
+
+    deinit {
+        // Closing can't fail in a way that anybody could act on.
+        try? descriptor.close()
+    }
+
+    /// Has a raw socket receive only packets of some types, and of the events some.
+    ///
+    /// - Parameters:
+    ///   - types: a bit for each H4 packet type.
+    ///   - events: a bit for each event code.
+    /// - Throws: `Errno` of setsockopt(2).
+    func filter(types: UInt32, events: UInt64) throws(Errno) {
+        guard gateway_hci_set_filter(descriptor.rawValue, types, events, 0) >= 0 else {
+            throw Errno(rawValue: errno)
+        }
+    }
+
+    /// Sends a packet whole.
+    ///
+    /// - Throws: `Errno` of send(2).
+    func send(_ packet: [UInt8]) throws(Errno) {
+        let result = unsafe packet.withUnsafeBytes { bytes in
+            unsafe gateway_send(descriptor.rawValue, bytes.baseAddress, bytes.count)
+        }
+        guard result >= 0 else { throw Errno(rawValue: errno) }
+    }
+
+    /// What one attempt to receive gave.
+    enum Received {
+        /// A message of so many octets, and its receive time on the wall clock in nanoseconds, where the kernel gave one.
+        case message(count: Int, stamp: Int64?)
+        /// One that was longer than the buffer and is lost.
+        case tooLong
+        case nothing
+        case failed(Errno)
+    }
+
+    /// Receives a message into `buffer`, without waiting.
+    func receive(into buffer: inout [UInt8]) -> Received {
+        var stamp: Int64 = -1
+        var isTruncated: Int32 = 0
+        while true {
+            // Before the look: where the process is stopped right behind it, what comes meanwhile is younger than this.
+            let before = readClock()
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe gateway_receive(descriptor.rawValue, bytes.baseAddress, bytes.count, &stamp, &isTruncated)
+            }
+            if count >= 0 {
+                guard isTruncated == 0 else { return .tooLong }
+                return .message(count: count, stamp: stamp < 0 ? nil : stamp)
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                emptyAt = before
+                return .nothing
+            default: return .failed(Errno(rawValue: errno))
+            }
+        }
+    }
+
+    /// How many messages the kernel dropped since the last call, because the buffer was full; 0 where it does not tell.
+    func takeDrops() -> Int {
+        var drops: UInt32 = 0
+        guard unsafe gateway_drops(descriptor.rawValue, &drops) >= 0 else { return 0 }
+        // The counter is 32 bits and may wrap around.
+        defer { dropsSeen = drops }
+        return Int(drops &- dropsSeen)
+    }
+
+    /// Waits until there is something to receive, at most so long; whether there is.
+    func waitReadable(milliseconds: Int) -> Bool {
+        gateway_wait_readable(descriptor.rawValue, Int32(clamping: milliseconds)) > 0
+    }
+}
+
+/// When a message was received, on the timeline (rule T1).
+enum ReceiveTime {
+    // A stamp that is older, or in the future, says that the wall clock stepped; but where this process was stopped or
+    // starved, a message may be as old as the last look that found none (rule T5).
+    private static let ageMax: Int64 = 1_000_000_000
+
+    /// The moment on the timeline at which a message that is stamped `stamp` was received.
+    ///
+    /// - Parameters:
+    ///   - stamp: the wall clock at its receipt, in nanoseconds.
+    ///   - now: the timeline's present.
+    ///   - wall: the wall clock's present, in nanoseconds.
+    ///   - emptyAt: when nothing was left to receive the last time.
+    /// - Returns: the moment; `now` where the message has no stamp, or one that can't be believed.
+    static func time(stamp: Int64?, now: Instant, wall: Int64, emptyAt: Instant) -> Instant {
+        guard let stamp else { return now }
+        let (age, overflow) = wall.subtractingReportingOverflow(stamp)
+        let (unread, isFar) = now.nanoseconds.subtractingReportingOverflow(emptyAt.nanoseconds)
+        guard !overflow, age >= 0, age <= max(ageMax, isFar ? 0 : unread) else { return now }
+        return Instant(nanoseconds: now.nanoseconds - age)
+    }
+}
+
+extension ScannerError {
+    /// What it comes to that the kernel gives no Bluetooth socket.
+    static func noSocket(_ error: Errno, for what: String) -> ScannerError {
+        switch error {
+        case .addressFamilyNotSupported, .protocolNotSupported:
+            ScannerError(
+                .unavailable,
+                "this kernel gives no Bluetooth sockets: \(error)",
+                remedy:
+                    "Load its module (modprobe bluetooth) or use a kernel that has one (Debian: linux-image-amd64, not the "
+                    + "-cloud one); in a container, use the host's network; in a systemd unit, let "
+                    + "RestrictAddressFamilies= name AF_BLUETOOTH")
+        case .notPermitted, .permissionDenied:
+            ScannerError(
+                .denied,
+                "the kernel refuses a Bluetooth socket (\(what)): \(error)",
+                remedy:
+                    "Give the program the capability that it takes, or look at what confines it (seccomp, SELinux, AppArmor)"
+            )
+        default:
+            ScannerError(.unavailable, "opening a Bluetooth socket (\(what)): \(error)")
+        }
+    }
+}

@@ -1,0 +1,272 @@
+import BaseTypes
+import BluetoothLE
+import CBluetooth
+package import EventLoops
+import SystemPackage
+
+/// Hears by the kernel's management socket (HCI_CHANNEL_CONTROL) with an advertisement monitor of its own.
+///
+/// The kernel scans passively with duplicates on and hands over every report with its own RSSI and bytes, beside a
+/// bluetoothd or without one; clients of D-Bus see nothing of it. Without offload to the controller it does not match the
+/// pattern: the reports of all devices come, and all are handed over.
+///
+/// It takes CAP_NET_ADMIN while ``start(_:)`` runs and no capability afterwards (``Capabilities/drop(keeping:)``).
+///
+/// An adapter listens from when the kernel's scan is known not to filter: at once where nobody discovers; else, and where
+/// that is not known, from the first report of the passive scan, the discovery's end, or 10.5 s after the monitor was put
+/// up, whichever is first. Reports before that are not handed over.
+///
+/// A monitor outlives its process. ``stop()`` removes it; what a crash leaves is removed by the next start, where
+/// ``ManagementOptions/recordFile`` says for certain whose it is.
+///
+/// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c; `docs/decisions/`.
+package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwner {
+    /// `management`.
+    package var backend: ScannerBackend { .management }
+    /// What was counted.
+    package var statistics: ManagementStatistics {
+        var statistics = counted
+        statistics.commands = channel.commands
+        return statistics
+    }
+    /// What it opens.
+    var kernel = KernelAccess()
+
+    private let loop: EventLoop
+    private let options: ManagementOptions
+    private let channel: ManagementChannel
+    private var counted = ManagementStatistics()
+    private weak var handler: (any ScanHandler)?
+    // Longer than any message: a Device Found with all that an extended advertisement may carry.
+    private var buffer = [UInt8](repeating: 0, count: 8192)
+    private var isDraining = false
+
+    // Messages between two looks at the drop counter.
+    private static let batch = 256
+    // More than any buffer holds: at the end of a drain everything has been read that was there at its beginning, and one
+    // that is fed as fast as it reads comes to an end.
+    private static let drainMax = 65_536
+    private static let stopWaitMilliseconds = 1500
+
+    /// Makes one that has done nothing yet.
+    package init(loop: EventLoop, options: ManagementOptions = ManagementOptions()) {
+        self.loop = loop
+        self.options = options
+        channel = ManagementChannel(ManagementSession(options: options), on: loop)
+        channel.owner = self
+    }
+
+    // MARK: AdvertisingScanner
+
+    /// Opens the socket, sees whether this kernel lets this user put up monitors, and begins.
+    ///
+    /// It waits for the kernel's first answer, which is there at once.
+    /// - Throws: ``ScannerError``; a scanner that is started already goes on as it is.
+    package func start(_ handler: any ScanHandler) throws(ScannerError) {
+        guard channel.socket == nil else { return }
+        let socket: BluetoothSocket
+        do {
+            socket = try kernel.openControl(options.receiveBufferBytes)
+        } catch {
+            throw .noSocket(error, for: "the management channel")
+        }
+        try checkCommands(of: socket)
+        counted.receiveBufferBytes = socket.receiveBufferBytes
+        self.handler = handler
+        try channel.open(
+            socket, ManagementSession(options: options, inherited: inherited()), rfkill: kernel.rfkill)
+    }
+
+    /// Hands over everything that the kernel has received for this socket.
+    package func drain() { receive(atMost: Self.drainMax) }
+
+    func receive() { receive(atMost: EventLoop.recordsPerTurn) }
+
+    private func receive(atMost count: Int) {
+        guard let socket = channel.socket, !isDraining else { return }
+        isDraining = true
+        defer { isDraining = false }
+        channel.readSwitches()
+        lookForLoss(socket)
+        var left = count
+        while left > 0, channel.socket === socket, receive(socket, atMost: min(left, Self.batch)) {
+            left -= Self.batch
+            lookForLoss(socket)
+        }
+        if left <= 0 { loop.refuseRest() }
+        guard channel.socket === socket else { return }
+        lookForLoss(socket)
+        channel.setTimer()
+    }
+
+    /// Takes `widen` (where a controller matches patterns), `restartScan` and `powerCycle`; skips `reset`.
+    package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
+        guard channel.socket != nil else { return .skipped(reason: "the scanner is not started") }
+        let outcome = channel.session.take(step, on: adapter, at: loop.now)
+        channel.perform()
+        return outcome
+    }
+
+    /// Puts the kernel's settings back, removes this scanner's monitors, and closes the socket.
+    ///
+    /// It waits for the kernel's answers, at most 1.5 s in all: a second removal is refused while one is under way. What is
+    /// not answered by then stays written down for the next start.
+    package func stop() {
+        guard let socket = channel.socket else { return }
+        close()
+        var left = Self.stopWaitMilliseconds
+        var isClean = true
+        for (command, index) in channel.session.undoing {
+            isClean = undo(command, of: index, on: socket, left: &left) && isClean
+        }
+        if isClean { forgetRecord() }
+        channel.session = ManagementSession(options: options)
+    }
+
+    // MARK: Receiving
+
+    private func receive(_ socket: BluetoothSocket, atMost count: Int) -> Bool {
+        // Taken out while it is read, so that nothing that is called meanwhile can change it.
+        var buffer: [UInt8] = []
+        swap(&buffer, &self.buffer)
+        defer { swap(&buffer, &self.buffer) }
+        for _ in 0..<count {
+            switch socket.receive(into: &buffer) {
+            case .message(let length, let stamp):
+                received(buffer.span.extracting(0..<length), stamp: stamp, emptyAt: socket.emptyAt)
+                if channel.socket == nil { return false }
+            case .tooLong: counted.malformed &+= 1
+            case .nothing: return false
+            case .failed(let error):
+                fail(error)
+                return false
+            }
+        }
+        return true
+    }
+
+    private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
+        counted.messages &+= 1
+        // In this order: where the process is stopped between the two, the message seems too old to be believed, never too
+        // young.
+        let now = loop.now
+        let wall = BootClock.wall
+        let time = ReceiveTime.time(stamp: stamp, now: now, wall: wall, emptyAt: emptyAt)
+        do {
+            guard ManagementReport.isReport(message) else {
+                channel.session.received(try ManagementMessage(message), at: time)
+                channel.perform()
+                return
+            }
+            guard let found = try ManagementReport(message) else { return }
+            let isHeard = channel.session.heard(found.index, isMonitors: found.isMonitors, at: time)
+            if channel.session.hasActions { channel.perform() }
+            guard isHeard else { return }
+            counted.reports &+= 1
+            handler?.heard(
+                found.report, data: message.extracting(found.report.data), on: Int(found.index), at: time)
+        } catch {
+            counted.malformed &+= 1
+        }
+    }
+
+    private func lookForLoss(_ socket: BluetoothSocket) {
+        let dropped = socket.takeDrops()
+        if dropped == 0 {
+            channel.session.nothingLost()
+        } else {
+            counted.dropped &+= dropped
+            channel.session.lost(dropped, at: loop.now)
+            channel.perform()
+        }
+    }
+
+    private func fail(_ error: Errno) {
+        end(ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error); start it again"))
+    }
+
+    // MARK: Acting
+
+    var nextDeadline: Instant? { nil }
+
+    func advance(to now: Instant) {}
+
+    func performed() {}
+
+    func perform(_ action: ManagementAction) {
+        switch action {
+        case .tell(.ended(let error)): end(error)
+        case .tell(let change): handler?.changed(change, at: loop.now)
+        case .record: writeRecord()
+        case .send: break
+        }
+    }
+
+    private func end(_ error: ScannerError) {
+        let handler = self.handler
+        close()
+        handler?.changed(.ended(error), at: loop.now)
+    }
+
+    private func close() {
+        channel.close()
+        handler = nil
+    }
+
+    // MARK: The record of what is to be undone
+
+    private func inherited() -> [AdapterChanges] {
+        guard let path = options.recordFile, let text = SmallFile.text(of: path),
+            let record = ManagementRecord(text),
+            let present = MachineEvidence.collect(adapters: record.changes.map(\.index))
+        else { return [] }
+        let owner = record.evidence.owner
+        return record.remaining(
+            in: present, ownerIsAlive: MachineEvidence.identity(of: owner.number) == owner)
+    }
+
+    private func writeRecord() {
+        guard let path = options.recordFile else { return }
+        let changes = channel.session.changes
+        guard !changes.isEmpty else {
+            forgetRecord()
+            return
+        }
+        do throws(Errno) {
+            guard let evidence = MachineEvidence.collect(adapters: changes.map(\.index)) else { return }
+            try SmallFile.replace(path, with: ManagementRecord(evidence: evidence, changes: changes).text)
+        } catch {
+            counted.recordFailures &+= 1
+        }
+    }
+
+    private func forgetRecord() {
+        if let path = options.recordFile { SmallFile.remove(path) }
+    }
+
+    // MARK: Waiting for answers, at the beginning and the end
+
+    private func checkCommands(of socket: BluetoothSocket) throws(ScannerError) {
+        let commands = try socket.managementCommands()
+        guard commands.contains(ManagementOpcode.setPowered) else { throw .managementDenied }
+        guard commands.contains(ManagementOpcode.addMonitor) else { throw .kernelTooOld }
+    }
+
+    /// Sends a command until it is not refused for being too early; whether what it is to undo is undone.
+    private func undo(
+        _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int
+    ) -> Bool {
+        while true {
+            let answer = socket.answer(to: command, of: index, left: &left, buffer: &buffer)
+            guard case .reply(_, let status, _) = answer else { return false }
+            switch status {
+            case .busy, .rejected:
+                guard left > 0 else { return false }
+                left -= 20
+                gateway_pause(20)
+            case .success, .invalidParameters, .invalidIndex: return true
+            default: return false
+            }
+        }
+    }
+}

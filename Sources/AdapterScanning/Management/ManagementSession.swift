@@ -1,0 +1,268 @@
+import BaseTypes
+
+/// What is said over one management socket: which adapters there are, and each one's way to listening.
+///
+/// A value: messages, blocks of rfkill and the time go in; commands to send and changes to tell come out, in order, through
+/// ``takeActions()``. At most ``adaptersMax`` adapters are led; more are counted in ``adaptersRefused``.
+struct ManagementSession: Sendable {
+    static let adaptersMax = 64
+
+    let options: ManagementOptions
+    let purpose: ManagementPurpose
+    private(set) var adapters: [ManagedAdapter] = []
+    /// Adapters that were there and found no place.
+    private(set) var adaptersRefused = 0
+    /// Reports that came from an adapter that did not listen (yet), and were not handed over.
+    private(set) var reportsEarly = 0
+    private var actions: [ManagementAction] = []
+    private var inherited: [AdapterChanges]
+    private var rfkill = RFKillState()
+    private var obstacles: Set<ScanObstacle>?
+    /// When the list of adapters is asked for again unless it has come.
+    private var listAgainAt: Instant?
+    /// Whether the list of adapters has come.
+    private(set) var hasList = false
+
+    /// A session that has said nothing yet.
+    ///
+    /// - Parameters:
+    ///   - options: which adapters, and how they are scanned with.
+    ///   - purpose: whether it monitors, or looks on.
+    ///   - inherited: what a predecessor that is no longer there left behind.
+    init(
+        options: ManagementOptions, purpose: ManagementPurpose = .monitoring, inherited: [AdapterChanges] = []
+    ) {
+        self.options = options
+        self.purpose = purpose
+        self.inherited = inherited
+    }
+
+    /// What has to be done, in order; nothing of it is given twice.
+    mutating func takeActions() -> [ManagementAction] {
+        var taken: [ManagementAction] = []
+        swap(&taken, &actions)
+        return taken
+    }
+
+    /// Whether there is something to do.
+    var hasActions: Bool { !actions.isEmpty }
+
+    /// When ``advance(to:)`` has something to do.
+    var nextDeadline: Instant? {
+        var next = listAgainAt
+        for adapter in adapters {
+            if let deadline = adapter.nextDeadline { next = min(next ?? deadline, deadline) }
+        }
+        return next
+    }
+
+    /// What would have to be undone after a crash, by adapters; what was inherited and not met with yet stays in it.
+    var changes: [AdapterChanges] { adapters.compactMap(\.changes) + inherited }
+
+    /// What undoes it, in order.
+    var undoing: [(command: ManagementCommand, index: UInt16)] {
+        adapters.flatMap { adapter in adapter.undoing.map { ($0, adapter.index) } }
+    }
+
+    /// Begins.
+    mutating func start(at now: Instant) {
+        askForList(at: now)
+        tellObstacles()
+    }
+
+    /// Asks for everything anew: messages were lost.
+    mutating func resynchronize(at now: Instant) {
+        askForList(at: now)
+        for place in adapters.indices {
+            adapters[place].questions.insert([.information, .features])
+            // Whether a discovery began or ended is not told again.
+            adapters[place].discovering = nil
+            adapters[place].isSuspended = false
+        }
+        proceed(at: now)
+    }
+
+    /// Takes a message.
+    mutating func received(_ message: ManagementMessage, at now: Instant) {
+        if message.index == ManagementMessage.none {
+            if case .reply(_, _, .indexes(let list)) = message.event { listed(list, at: now) }
+        } else {
+            received(message.event, of: message.index, at: now)
+        }
+        proceed(at: now)
+    }
+
+    /// Takes a report; whether it is handed over.
+    mutating func heard(_ index: UInt16, isMonitors: Bool, at time: Instant) -> Bool {
+        guard let place = place(of: index), adapters[place].heard(isMonitors, at: time, into: &actions) else {
+            reportsEarly &+= 1
+            return false
+        }
+        if !actions.isEmpty { tellObstacles() }
+        return true
+    }
+
+    /// Takes what rfkill says.
+    mutating func received(_ rfkill: RFKillState, at now: Instant) {
+        self.rfkill = rfkill
+        for place in adapters.indices { adapters[place].update(rfkill.block(of: adapters[place].number), at: now) }
+        proceed(at: now)
+    }
+
+    /// Does what is due.
+    mutating func advance(to now: Instant) {
+        if let listAgainAt, listAgainAt <= now { askForList(at: now) }
+        proceed(at: now)
+    }
+
+    /// Takes a step of the watchdog's.
+    mutating func take(_ step: WatchdogStep, on adapter: Int, at now: Instant) -> WatchdogStep.Outcome {
+        guard let place = adapters.firstIndex(where: { $0.number == adapter }) else {
+            return .skipped(reason: "there is no adapter hci\(adapter)")
+        }
+        let outcome = adapters[place].take(step, at: now)
+        proceed(at: now)
+        return outcome
+    }
+
+    /// Takes that nothing has been lost up to now.
+    mutating func nothingLost() {
+        for place in adapters.indices { adapters[place].lastSure = adapters[place].lastHeard }
+    }
+
+    /// Takes that the kernel dropped `count` messages since ``nothingLost()``, of whichever adapter.
+    mutating func lost(_ count: Int, at now: Instant) {
+        for place in adapters.indices {
+            let adapter = adapters[place]
+            if adapter.isListening, let since = adapter.lastSure {
+                actions.append(.tell(.lost(adapter: adapter.number, count: count, since: min(since, now))))
+            }
+            adapters[place].lastSure = adapter.lastHeard
+        }
+        resynchronize(at: now)
+    }
+}
+
+extension ManagementSession {
+    private func place(of index: UInt16) -> Int? { adapters.firstIndex { $0.index == index } }
+
+    private mutating func askForList(at now: Instant) {
+        listAgainAt = now + ManagedAdapter.retryMax
+        actions.append(.send(.readIndexList, index: ManagementMessage.none))
+    }
+
+    private mutating func listed(_ list: [UInt16], at now: Instant) {
+        listAgainAt = nil
+        hasList = true
+        for index in adapters.map(\.index) where !list.contains(index) { remove(index, at: now) }
+        for index in list { add(index, discovering: nil, at: now) }
+        // What a predecessor did to others is nobody's to undo now: nothing tells any more whose it is.
+        inherited = []
+    }
+
+    private mutating func received(_ event: ManagementEvent, of index: UInt16, at now: Instant) {
+        switch event {
+        case .indexAdded:
+            // One that is new here and there already went and came back, and what said so was lost.
+            remove(index, at: now)
+            add(index, discovering: false, at: now)
+            return
+        case .indexRemoved:
+            remove(index, at: now)
+            return
+        default: break
+        }
+        guard let place = place(of: index) else { return }
+        switch event {
+        case .reply(let opcode, let status, let result):
+            adapters[place].reply(to: opcode, status, result, at: now, into: &actions)
+            if opcode == ManagementOpcode.addMonitor { end(at: status) }
+        case .settings(let settings):
+            let reason = rfkill.block(of: Int(index)) == .none ? "it was switched off" : "rfkill blocks it"
+            adapters[place].update(settings, at: now, reason, into: &actions)
+        case .discovering(let isOn): adapters[place].update(discovering: isOn, at: now, into: &actions)
+        case .monitorRemoved(let handle):
+            let who = handle == 0 ? "all monitors were removed; a bluetoothd starts" : "somebody removed its monitor"
+            adapters[place].removed(handle, who, at: now, into: &actions)
+        case .suspended(let state):
+            if state != 0 { adapters[place].update(suspended: true, at: now, into: &actions) }
+        case .resumed: adapters[place].update(suspended: false, at: now, into: &actions)
+        case .indexAdded, .indexRemoved, .controllerError, .other: break
+        }
+    }
+
+    /// Ends where the kernel says that it will never be.
+    private mutating func end(at status: ManagementStatus) {
+        switch status {
+        case .unknownCommand: actions.append(.tell(.ended(.kernelTooOld)))
+        case .permissionDenied: actions.append(.tell(.ended(.managementDenied)))
+        default: break
+        }
+    }
+
+    private mutating func add(_ index: UInt16, discovering: Bool?, at now: Instant) {
+        guard options.adapters.mayInclude(Int(index)), place(of: index) == nil else { return }
+        guard adapters.count < Self.adaptersMax else {
+            adaptersRefused &+= 1
+            return
+        }
+        let legacy = inherited.firstIndex { $0.index == index }.map { inherited.remove(at: $0) }
+        var adapter = ManagedAdapter(
+            index: index, options: options, purpose: purpose, discovering: discovering, inherited: legacy)
+        adapter.block = rfkill.block(of: Int(index))
+        adapters.append(adapter)
+        adapters.sort { $0.index < $1.index }
+    }
+
+    private mutating func remove(_ index: UInt16, at now: Instant) {
+        inherited.removeAll { $0.index == index }
+        guard let place = place(of: index) else { return }
+        adapters[place].vanish(at: now, into: &actions)
+        adapters.remove(at: place)
+    }
+
+    private mutating func proceed(at now: Instant) {
+        for place in adapters.indices { adapters[place].proceed(at: now, into: &actions) }
+        tellObstacles()
+    }
+
+    private mutating func tellObstacles() {
+        // Where another way hears, that one knows what stands in its way.
+        guard purpose == .monitoring, hasList else { return }
+        let listening = adapters.filter(\.isListening)
+        let present = obstacles(listening: listening.count, thinned: listening.contains(where: \.isThinned))
+        guard present != obstacles else { return }
+        obstacles = present
+        actions.append(.tell(.obstacles(present)))
+    }
+
+    /// What stands in the way, where so many adapters listen, and where what one of them gives is thinned.
+    ///
+    /// Where one listens, nothing stands in the way as a whole; of the others their changes tell.
+    func obstacles(listening: Int, thinned: Bool) -> Set<ScanObstacle> {
+        guard listening == 0 else { return thinned ? [.thinned] : [] }
+        let usable = adapters.filter { $0.information == nil || $0.isUsable }
+        var found: Set<ScanObstacle> = usable.isEmpty ? [.unavailable] : []
+        for block in usable.isEmpty ? [rfkill.blockOfMachine] : usable.map(\.block) {
+            switch block {
+            case .none: if !usable.isEmpty { found.insert(.waiting) }
+            case .soft: found.insert(.blocked)
+            case .hard: found.insert(.blockedByHardware)
+            }
+        }
+        return found
+    }
+}
+
+extension ScannerError {
+    static let kernelTooOld = ScannerError(
+        .unavailable,
+        "this kernel's Bluetooth knows no advertisement monitors (Add Advertisement Patterns Monitor); Linux 5.10 and "
+            + "later do",
+        remedy: "Use a newer kernel, or set scanner.backend to dbus")
+    static let managementDenied = ScannerError(
+        .denied,
+        "the kernel's Bluetooth management is closed to this user: it takes CAP_NET_ADMIN when the socket is opened",
+        remedy: "Start it with AmbientCapabilities=CAP_NET_ADMIN in the systemd unit, or once: "
+            + "setcap cap_net_admin+ep on the program; or set scanner.backend to dbus")
+}

@@ -1,0 +1,173 @@
+import BaseTypes
+import BluetoothLE
+import EventLoops
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import AdapterScanning
+
+private final class Deaf: ScanHandler {
+    var changes: [ScanChange] = []
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {}
+    func changed(_ change: ScanChange, at time: Instant) { changes.append(change) }
+}
+
+/// Whether the kernel of this machine has Bluetooth.
+private var hasBluetooth: Bool {
+    do throws(Errno) {
+        _ = try BluetoothSocket(.control, receiveBufferBytes: 4096)
+        return true
+    } catch {
+        return error != .addressFamilyNotSupported
+    }
+}
+
+/// Moves this thread out of the machine's own network namespace, the only one with Bluetooth (unshare(2); Linux:
+/// bt_sock_create() in net/bluetooth/af_bluetooth.c).
+private func leaveNetwork() throws {
+    typealias Unshare = @convention(c) (CInt) -> CInt
+    let function = try #require(dlsym(nil, "unshare"))
+    // CLONE_NEWNET
+    try #require(unsafeBitCast(function, to: Unshare.self)(0x4000_0000) == 0)
+}
+
+@Suite struct BluetoothSocketTests {
+    @Test(
+        .enabled(if: !hasBluetooth || geteuid() == 0, "this user may not change the network namespace"),
+        arguments: [ScannerBackend.management, .hci])
+    func `a kernel without Bluetooth is an error that says what to do`(backend: ScannerBackend) async throws {
+        try await BlockingThreads(width: 1).run {
+            if hasBluetooth { try leaveNetwork() }
+            let loop = try EventLoop()
+            let scanner: any AdvertisingScanner =
+                backend == .hci ? HCIScanner(loop: loop) : ManagementScanner(loop: loop)
+            #expect(scanner.backend == backend)
+            let handler = Deaf()
+            let error = #expect(throws: ScannerError.self) { try scanner.start(handler) }
+            #expect(error?.kind == .unavailable)
+            #expect(error?.description.contains("modprobe bluetooth") == true)
+            // One that could not start has nothing to drain, to climb or to end.
+            scanner.drain()
+            guard case .skipped = scanner.take(.restartScan, on: 0) else {
+                Issue.record("taken")
+                return
+            }
+            scanner.stop()
+            #expect(handler.changes == [])
+        }
+    }
+
+    /// What comes between the look that finds nothing and the reading of a clock must not seem to have come before the look,
+    /// or the messages of a whole stop of the process lose their times, and beacons leave that were there.
+    @Test func `T5: a message that comes while the process is stopped behind an empty look keeps its time`() throws {
+        var ends: [CInt] = [-1, -1]
+        try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        let other = FileDescriptor(rawValue: ends[1])
+        defer { try? other.close() }
+        var now = Instant.second(100)
+        // When the message came: the process is stopped for three seconds before it next reads the clock.
+        var arrival: Instant?
+        var stops = false
+        let socket = BluetoothSocket(FileDescriptor(rawValue: ends[0])) {
+            if stops, arrival == nil {
+                arrival = now + .milliseconds(1)
+                now = now + .seconds(3)
+                _ = try? other.writeAll([1])
+            }
+            return now
+        }
+        stops = true
+        var buffer = [UInt8](repeating: 0, count: 8)
+        // A look that still finds nothing says nothing of the time after it.
+        if case .message = socket.receive(into: &buffer) {
+        } else {
+            #expect(try socket.emptyAt < #require(arrival))
+            guard case .message = socket.receive(into: &buffer) else {
+                Issue.record("the message is gone")
+                return
+            }
+        }
+        #expect(try socket.emptyAt < #require(arrival))
+    }
+
+    @Test func `T5: after a stop of the process a message may be as old as the last look that found none`() {
+        let now = Instant.second(5000)
+        let wall: Int64 = 1_795_247_187_000_000_000
+        func time(_ age: Int64) -> Instant {
+            ReceiveTime.time(stamp: wall - age, now: now, wall: wall, emptyAt: now - .seconds(8))
+        }
+        #expect(time(8_000_000_000) == now - .seconds(8))
+        #expect(time(8_000_000_001) == now)
+        #expect(time(1_500_000_000) == now - .milliseconds(1500))
+        #expect(time(-1) == now)
+    }
+
+    @Test func `T1: a receive stamp is an age, where that is 0 to 1 s`() {
+        let now = Instant.second(5000)
+        let wall: Int64 = 1_795_247_187_000_000_000
+        func time(_ age: Int64) -> Instant { ReceiveTime.time(stamp: wall - age, now: now, wall: wall, emptyAt: now) }
+        #expect(time(0) == now)
+        #expect(time(1) == now - .nanoseconds(1))
+        #expect(time(1_000_000_000) == now - .seconds(1))
+        #expect(time(1_000_000_001) == now)
+        #expect(time(-1) == now)
+        #expect(ReceiveTime.time(stamp: nil, now: now, wall: wall, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: .min, now: now, wall: wall, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: .max, now: now, wall: .min, emptyAt: now) == now)
+        #expect(ReceiveTime.time(stamp: 0, now: .earliest, wall: 5, emptyAt: .latest) == .earliest)
+    }
+
+    @Test(
+        arguments: [
+            (.notPermitted, .denied, "the management channel"), (.permissionDenied, .denied, "the management channel"),
+            (.addressFamilyNotSupported, .unavailable, "modprobe bluetooth"),
+            (.protocolNotSupported, .unavailable, "modprobe bluetooth"),
+            (.tooManyOpenFiles, .unavailable, "the management channel"),
+        ] as [(Errno, ScannerError.Kind, String)])
+    func `what keeps a socket from opening is told apart`(error: Errno, kind: ScannerError.Kind, says: String) {
+        let found = ScannerError.noSocket(error, for: "the management channel")
+        #expect(found.kind == kind)
+        #expect(found.description.contains(says))
+        #expect(found.description.contains("\(error)"))
+    }
+
+    @Test func `a status is told in the kernel's words`() {
+        #expect("\(ManagementStatus.busy)" == "busy (status 0x0a)")
+        #expect("\(ManagementStatus.permissionDenied)" == "permission denied (status 0x14)")
+        #expect("\(ManagementStatus(rawValue: 0xFF))" == "status 0xff")
+    }
+
+    @Test func `numbers are read little endian and never past the end`() {
+        let octets: [UInt8] = [1, 2, 3, 4, 5, 6]
+        #expect(octets.span.number16(at: 4) == 0x0605)
+        #expect(octets.span.number16(at: 5) == nil)
+        #expect(octets.span.number32(at: 2) == 0x0605_0403)
+        #expect(octets.span.number32(at: 3) == nil)
+        #expect(octets.span.address48(at: 0) == 0x0605_0403_0201)
+        #expect(octets.span.address48(at: 1) == nil)
+        #expect(octets.span.octet(at: -1) == nil)
+        #expect(octets.span.number16(at: -1) == nil)
+    }
+}
+
+@Suite struct SmallFileTests {
+    @Test func `a file is replaced whole and leaves nothing beside it`() throws {
+        let directory = FilePath(FileManager.default.temporaryDirectory.path).appending("small-\(UUID())")
+        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: directory.string) }
+        let path = directory.appending("record")
+        #expect(SmallFile.text(of: path) == nil)
+        try SmallFile.replace(path, with: "one\n")
+        try SmallFile.replace(path, with: "two\n")
+        #expect(SmallFile.text(of: path) == "two\n")
+        #expect(SmallFile.names(in: directory).map { Set($0) } == [".", "..", "record"])
+        #expect(SmallFile.inode(of: path) != nil)
+        SmallFile.remove(path)
+        #expect(SmallFile.inode(of: path) == nil)
+        #expect(throws: Errno.noSuchFileOrDirectory) {
+            try SmallFile.replace(directory.appending("none/record"), with: "")
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import BluetoothLE
+import EventLoops
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AdapterScanning
+
+/// The scanner against a stand-in for bluetoothd on a real, private bus.
+@Suite(.serialized)
+struct DBusScannerTests {
+    private let beacon = DeviceAddress(0xC000_0000_0001, kind: .random)
+
+    @Test func `each report of a beacon is handed over once, the first one too, with address, RSSI and data`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        for rssi in [-60, -60, -61] { world.advertise(rssi: rssi) }
+        try world.until("three reports") { world.recorder.heard.count >= 3 }
+        scanner.drain()
+        #expect(
+            world.recorder.heard
+                == [-60, -60, -61].map {
+                    .init(adapter: 0, address: beacon, rssi: $0, data: DBusWorld.structure)
+                })
+        #expect(world.recorder.beacons.count == 3)
+        #expect(world.recorder.beacons.last?.identity.major == 100)
+        #expect(scanner.statistics.reports == 3)
+        #expect(world.recorder.times == world.recorder.times.sorted())
+        scanner.stop()
+    }
+
+    /// A message of a report has some 300 bytes, and the library reads 4096 at most in a turn.
+    @Test func `2,000 reports at once are read without a rest between every 15 of them`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.recorder.onHeard = { world.loop.restAfterTurn(for: .milliseconds(100)) }
+        let before = world.loop.rests
+        for count in 0..<2000 { world.advertise(rssi: -60 - count % 20) }
+        try world.until("all are heard") { world.recorder.heard.count == 2000 }
+        #expect(world.loop.rests - before < 30)
+        scanner.stop()
+    }
+
+    @Test func `discovery is asked for all reports with their RSSI, on LE alone`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        let filter = world.calls("SetDiscoveryFilter").first?["filter"] as? [String: String]
+        #expect(filter == ["Transport": "s:le", "DuplicateData": "b:1", "RSSI": "n:-127"])
+        #expect(world.calls.compactMap { $0["call"] as? String }.suffix(2) == ["SetDiscoveryFilter", "StartDiscovery"])
+        #expect(scanner.mayBeThinned(on: 0) && world.recorder.obstacles == [])
+    }
+
+    @Test func `L5: a report without manufacturer specific data is a report, without data`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.advertise()
+        world.tell(
+            #"{"do":"heard","adapter":0,"address":"C0:00:00:00:00:01","rssi":-50,"service":true}"#)
+        try world.until("two reports") { world.recorder.heard.count >= 2 }
+        #expect(world.recorder.heard.map(\.data) == [DBusWorld.structure, []])
+        #expect(world.recorder.heard.map(\.rssi) == [-60, -50])
+        scanner.stop()
+    }
+
+    @Test func `a monitor is registered first where there is one, and its word and the property's are one report`()
+        throws
+    {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0,"monitors":true}]"#)
+        let scanner = try world.listening()
+        let order = world.calls.compactMap { $0["call"] as? String }
+        #expect(order == ["GetManagedObjects", "RegisterMonitor", "SetDiscoveryFilter", "StartDiscovery"])
+        let objects = world.calls.compactMap { $0["objects"] as? [String: [String: [String: Any]]] }.first
+        let monitor = objects?["/beacon_gateway/hci0/monitor"]?["org.bluez.AdvertisementMonitor1"]
+        #expect(monitor?["Type"] as? String == "s:or_patterns")
+        #expect(
+            (monitor?["Patterns"] as? [[Any]]).map { String(describing: $0) }
+                == String(describing: [["y:0", "y:255", ["y:76", "y:0", "y:2", "y:21"]]] as [[Any]]))
+        #expect(!scanner.mayBeThinned(on: 0))
+        for _ in 0..<5 { world.advertise() }
+        world.advertise("C0:00:00:00:00:02")
+        try world.until("all reports") { world.recorder.heard.contains { $0.address?.value == 0xC000_0000_0002 } }
+        scanner.drain()
+        #expect(world.recorder.heard.filter { $0.address == beacon }.count == 5)
+        scanner.stop()
+        try world.until("all is undone") { world.calls("UnregisterMonitor").count == 1 }
+        #expect(world.calls("StopDiscovery").count == 1)
+    }
+
+    @Test func `a passive scanner has monitors alone, and hears a beacon that never changes`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0,"monitors":true}]"#)
+        let scanner = try world.listening { $0.isPassive = true }
+        for _ in 0..<4 { world.advertise() }
+        try world.until("four reports") { world.recorder.heard.count >= 4 }
+        #expect(world.recorder.heard == Array(repeating: world.recorder.heard[0], count: 4))
+        #expect(world.recorder.heard[0].data == DBusWorld.structure)
+        #expect(world.calls("StartDiscovery").isEmpty)
+        scanner.stop()
+    }
+
+    @Test func `a passive scanner says that nothing can be heard where there are no monitors`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = world.scanner { $0.isPassive = true }
+        try scanner.start(world.recorder)
+        try world.until("it is said") { world.recorder.obstacles == [.unavailable] }
+        #expect(world.calls("StartDiscovery").isEmpty)
+    }
+
+    @Test func `monitors that are offered later are used from then on`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.tell(#"{"do":"offer","index":0}"#)
+        try world.until("it listens again") { world.recorder.starts == 2 }
+        #expect(world.recorder.stops == 1)
+        #expect(!scanner.mayBeThinned(on: 0))
+        world.tell(#"{"do":"release","index":0}"#)
+        try world.until("it is taken back") { scanner.mayBeThinned(on: 0) }
+        #expect(world.recorder.listening == [0])
+    }
+
+    @Test func `a monitor that is never activated delays discovery, and does not prevent it`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0,"monitors":true,"activates":false}]"#)
+        let scanner = try world.listening()
+        #expect(scanner.mayBeThinned(on: 0))
+    }
+
+    @Test func `power off ends listening, power on begins it again`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.advertise()
+        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
+        try world.until("it stops") { world.recorder.stops == 1 }
+        #expect(world.recorder.obstacles == [.waiting])
+        #expect(world.recorder.disappearances == 0)
+        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.recorder.obstacles == [])
+        world.advertise()
+        try world.until("it hears") { world.recorder.heard.count == 2 }
+        scanner.stop()
+    }
+
+    @Test func `a hardware error, off and on in one breath, costs a moment`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
+        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.recorder.stops == 1)
+        #expect(world.recorder.listening == [0])
+        scanner.stop()
+    }
+
+    @Test func `two adapters are heard apart; one that goes stops alone, and is heard when it comes again`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0},{"index":1}]"#)
+        let scanner = try world.listening()
+        try world.until("both listen") { world.recorder.listening == [0, 1] }
+        world.advertise(adapter: 0, rssi: -40)
+        world.advertise(adapter: 1, rssi: -80)
+        try world.until("both are heard") { world.recorder.heard.count == 2 }
+        #expect(world.recorder.heard.map(\.adapter) == [0, 1])
+        world.tell(#"{"do":"remove","index":1}"#)
+        try world.until("one is gone") { world.recorder.disappearances == 1 }
+        #expect(world.recorder.listening == [0])
+        let stop = world.recorder.changes.firstIndex { if case .stopped(1, _, _) = $0 { true } else { false } }
+        let end = world.recorder.changes.firstIndex(of: .disappeared(adapter: 1))
+        #expect((stop ?? .max) < (end ?? 0))
+        world.tell(#"{"do":"add","index":1,"powered":false}"#)
+        world.tell(#"{"do":"power","adapter":1,"on":true}"#)
+        try world.until("it is back") { world.recorder.listening == [0, 1] }
+        #expect(world.recorder.appearances == 3)
+        world.tell(#"{"do":"remove","index":0}"#)
+        world.tell(#"{"do":"remove","index":1}"#)
+        try world.until("none is left") { world.recorder.obstacles == [.unavailable] }
+        scanner.stop()
+    }
+
+    @Test func `adapters that are not asked for are left alone`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0},{"index":1}]"#)
+        let scanner = try world.listening { $0.adapters = AdapterSelection(numbers: [0]) }
+        world.tell(#"{"do":"add","index":2}"#)
+        world.tell(#"{"do":"power","adapter":1,"on":false}"#)
+        world.tell(#"{"do":"power","adapter":1,"on":true}"#)
+        try world.until("it is done") { world.isDone("power") == 2 }
+        scanner.drain()
+        #expect(Set(world.calls("StartDiscovery").compactMap { $0["adapter"] as? Int }) == [0])
+        #expect(world.recorder.appearances == 1)
+    }
+
+    @Test func `bluetoothd killed and started again is heard again; its adapter was not gone`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.killMock()
+        try world.until("it stops") { world.recorder.stops == 1 }
+        #expect(world.recorder.obstacles == [.unavailable, .waiting])
+        try world.startMock()
+        try world.until("it listens") { world.recorder.starts == 2 }
+        world.advertise()
+        try world.until("it hears") { world.recorder.heard.count == 1 }
+        #expect(world.recorder.appearances == 1)
+        #expect(world.recorder.disappearances == 0)
+        #expect(world.recorder.obstacles == [])
+        world.killMock()
+        try world.until("it stops") { world.recorder.stops == 2 }
+        try world.startMock("[]")
+        try world.until("what is not there any more has gone") { world.recorder.disappearances == 1 }
+        #expect(world.recorder.obstacles == [.unavailable])
+        scanner.stop()
+    }
+
+    @Test func `bluetoothd stopped says that its adapters are gone, and is heard again when it is started`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.tell(#"{"do":"term"}"#)
+        try world.until("it stops") { world.recorder.obstacles == [.unavailable, .waiting] }
+        #expect(world.recorder.disappearances == 1)
+        world.killMock()
+        try world.startMock(#"[{"index":0,"powered":false}]"#)
+        world.tell(#"{"do":"power","adapter":0,"on":true}"#)
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.recorder.obstacles == [])
+        scanner.stop()
+    }
+
+    @Test func `a bus that is killed and started again is joined again`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.killBus()
+        try world.until("it stops") { world.recorder.stops == 1 }
+        #expect(world.recorder.obstacles == [.unavailable, .waiting])
+        world.killMock()
+        try world.startBus()
+        try world.startMock()
+        try world.until("it listens") { world.recorder.starts == 2 }
+        world.advertise()
+        try world.until("it hears") { world.recorder.heard.count == 1 }
+        #expect(scanner.statistics.disconnections >= 1)
+        scanner.stop()
+    }
+
+    @Test(arguments: [
+        ("StartDiscovery", "org.bluez.Error.NotReady"), ("StartDiscovery", "org.bluez.Error.InProgress"),
+        ("StartDiscovery", "org.bluez.Error.Failed"), ("StartDiscovery", "org.freedesktop.DBus.Error.NoReply"),
+        ("SetDiscoveryFilter", "org.bluez.Error.NotReady"), ("GetManagedObjects", "org.bluez.Error.Failed"),
+    ])
+    func `what failed is tried again`(method: String, error: String) throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        world.tell(#"{"do":"fail","method":"\#(method)","error":"\#(error)","count":3}"#)
+        try world.until("it will fail") { world.isDone("fail") == 1 }
+        let scanner = try world.listening()
+        #expect(world.calls(method).count == 4)
+        scanner.stop()
+    }
+
+    @Test(arguments: ["org.bluez.Error.InvalidArguments", "org.bluez.Error.NotSupported"])
+    func `discovery that takes no filter is used without; the last data stand for what did not change`(
+        error: String
+    ) throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        world.tell(#"{"do":"fail","method":"SetDiscoveryFilter","error":"\#(error)"}"#)
+        try world.until("it will fail") { world.isDone("fail") == 1 }
+        let scanner = try world.listening()
+        world.advertise(rssi: -60)
+        world.advertise(rssi: -75)
+        try world.until("both are heard") { world.recorder.heard.count == 2 }
+        #expect(world.recorder.heard.map(\.data) == [DBusWorld.structure, DBusWorld.structure])
+        #expect(world.recorder.heard.map(\.rssi) == [-60, -75])
+        scanner.stop()
+    }
+
+    @Test func `a monitor that is refused costs nothing but the monitor`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0,"monitors":true}]"#)
+        world.tell(#"{"do":"fail","method":"RegisterMonitor","error":"org.bluez.Error.Failed"}"#)
+        try world.until("it will fail") { world.isDone("fail") == 1 }
+        let scanner = try world.listening()
+        #expect(scanner.mayBeThinned(on: 0))
+        #expect(scanner.take(.widen, on: 0) == .taken)
+        try world.until("it listens with the monitor") { !scanner.mayBeThinned(on: 0) && world.recorder.starts == 2 }
+        scanner.stop()
+    }
+
+    @Test func `a call that is never answered is given up after ten seconds, and tried again`() throws {
+        // Behind the machine's time the loop never sleeps too long, wherever it is moved to.
+        var offset: Duration = .seconds(-100)
+        let world = try DBusWorld(offset: { offset })
+        try world.startMock()
+        world.tell(#"{"do":"fail","method":"StartDiscovery","error":"hang"}"#)
+        try world.until("it will hang") { world.isDone("fail") == 1 }
+        let scanner = world.scanner()
+        try scanner.start(world.recorder)
+        try world.until("it hangs") { world.calls("StartDiscovery").count == 1 }
+        scanner.drain()
+        #expect(scanner.statistics.unanswered == 0)
+        offset += .seconds(10)
+        try world.until("it listens") { world.recorder.listening == [0] }
+        #expect(scanner.statistics.unanswered == 1)
+        #expect(
+            world.calls.compactMap { $0["call"] as? String }.suffix(3) == [
+                "StopDiscovery", "SetDiscoveryFilter", "StartDiscovery",
+            ])
+        scanner.stop()
+    }
+}

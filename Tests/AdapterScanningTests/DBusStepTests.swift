@@ -1,0 +1,213 @@
+import BluetoothLE
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AdapterScanning
+
+/// The watchdog's ladder, and messages that no bluetoothd sends.
+@Suite(.serialized)
+struct DBusStepTests {
+    @Test func `a restarted scan stops listening until it runs again`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        #expect(scanner.take(.restartScan, on: 0) == .taken)
+        #expect(world.recorder.listening == [])
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.calls("StopDiscovery").count == 1)
+        #expect(world.calls("StartDiscovery").count == 2)
+        scanner.stop()
+    }
+
+    @Test(arguments: ["org.bluez.Error.InProgress", "org.bluez.Error.Failed", "org.bluez.Error.NotReady"])
+    func `a scan that can't be stopped is started all the same`(error: String) throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        world.tell(#"{"do":"fail","method":"StopDiscovery","error":"\#(error)"}"#)
+        try world.until("it will fail") { world.isDone("fail") == 1 }
+        #expect(scanner.take(.restartScan, on: 0) == .taken)
+        try world.until("it listens") { world.recorder.starts == 2 }
+        scanner.stop()
+    }
+
+    @Test func `an adapter is switched off and on where that is allowed`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening { $0.mayPowerCycle = true }
+        #expect(scanner.take(.powerCycle, on: 0) == .taken)
+        guard case .skipped = scanner.take(.restartScan, on: 0) else {
+            Issue.record("a step was taken in the middle of another")
+            return
+        }
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.calls("Set").map { $0["value"] as? String } == ["b:0", "b:1"])
+        scanner.stop()
+    }
+
+    @Test func `power that does not come back at once is switched on again`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening { $0.mayPowerCycle = true }
+        world.tell(#"{"do":"fail","method":"Set","error":"org.bluez.Error.Busy","count":2,"after":1}"#)
+        try world.until("the second and third will fail") { world.isDone("fail") == 1 }
+        #expect(scanner.take(.powerCycle, on: 0) == .taken)
+        try world.until("it listens") { world.recorder.starts == 2 }
+        #expect(world.calls("Set").count == 4)
+        scanner.stop()
+    }
+
+    @Test func `a power cycle that is refused is skipped from then on, and listening goes on`() throws {
+        let world = try DBusWorld(
+            policy: #"<deny send_destination="org.bluez" send_interface="org.freedesktop.DBus.Properties"/>"#)
+        try world.startMock()
+        let scanner = try world.listening { $0.mayPowerCycle = true }
+        #expect(scanner.take(.powerCycle, on: 0) == .taken)
+        try world.until("it listens again") { world.recorder.starts == 2 }
+        guard case .skipped(let reason) = scanner.take(.powerCycle, on: 0) else {
+            Issue.record("it was taken again")
+            return
+        }
+        #expect(reason.contains("policy"))
+        scanner.stop()
+    }
+
+    @Test func `what can't be done is skipped with a reason`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = world.scanner()
+        let steps: [(WatchdogStep, Int)] = [(.widen, 0), (.powerCycle, 0), (.reset, 0), (.restartScan, 7)]
+        for (step, adapter) in steps {
+            guard case .skipped = scanner.take(step, on: adapter) else {
+                Issue.record("\(step) was taken before the start")
+                return
+            }
+        }
+        try scanner.start(world.recorder)
+        try world.until("it listens") { world.recorder.listening == [0] }
+        for (step, adapter) in steps {
+            guard case .skipped(let reason) = scanner.take(step, on: adapter) else {
+                Issue.record("\(step) was taken")
+                return
+            }
+            #expect(!reason.isEmpty)
+        }
+        world.tell(#"{"do":"power","adapter":0,"on":false}"#)
+        try world.until("it is off") { world.recorder.stops == 1 }
+        #expect(scanner.take(.restartScan, on: 0) == .skipped(reason: "the adapter is off"))
+        scanner.stop()
+    }
+
+    // MARK: Hostile messages
+
+    @Test func `messages of any form from bluetoothd are survived`() throws {
+        let world = try DBusWorld()
+        try world.startMock(#"[{"index":0,"monitors":true}]"#)
+        let scanner = try world.listening()
+        let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
+        let device = "/org/bluez/hci0/dev_C0_00_00_00_00_01"
+        let changed = (DBusName.properties, "PropertiesChanged")
+        let added = (DBusName.objectManager, "InterfacesAdded")
+        let odd: [(String, (String, String), String, String)] = [
+            (device, changed, "s", "('org.bluez.Device1',)"),
+            (device, changed, "i", "(1,)"),
+            (device, changed, "ssas", "('org.bluez.Device1', 'x', [])"),
+            (device, changed, "sa{sv}s", "('org.bluez.Device1', {'RSSI': 'x'}, 'x')"),
+            (device, changed, "sa{ss}as", "('org.bluez.Device1', {'RSSI': 'x'}, [])"),
+            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-32768)}, [])"),
+            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int32(-60)}, [])"),
+            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'ManufacturerData': dbus.String('x')}, [])"),
+            (
+                device, changed, "sa{sv}as",
+                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 253, signature='y')}, signature='qv')}, [])"
+            ),
+            (
+                device, changed, "sa{sv}as",
+                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 100000, signature='y')}, signature='qv')}, [])"
+            ),
+            (
+                device, changed, "sa{sv}as",
+                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.String('x')}, signature='qv')}, [])"
+            ),
+            (
+                device, changed, "sa{sv}as",
+                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.String('x'): dbus.Array([], signature='y')}, signature='sv')}, [])"
+            ),
+            (
+                device, changed, "sa{sv}as",
+                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(n): dbus.Array([dbus.Byte(1)] * 200, signature='y') for n in range(500)}, signature='qv')}, [])"
+            ),
+            (
+                "/org/bluez/hci0", changed, "sa{sv}as",
+                "('org.bluez.Adapter1', {'Discovering': 'x', 'Alias': dbus.Byte(1)}, [])"
+            ),
+            ("/org/bluez/hci99999", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
+            ("/org/bluez/hci7", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
+            ("/org/bluez/hci0/dev_", changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-1)}, [])"),
+            ("/", added, "o", "('/org/bluez/hci1',)"),
+            ("/", added, "oa{sa{sv}}", "('/org/bluez/hci00', {'org.bluez.Adapter1': {'Powered': True}})"),
+            ("/", added, "oa{sa{sv}}", "('/org/bluez/hci65536', {'org.bluez.Adapter1': {'Powered': True}})"),
+            ("/", added, "oa{ss}", "('\(device)', {'org.bluez.Device1': 'x'})"),
+            (
+                "/", added, "oa{sa{sv}}",
+                "('\(device)', {'org.bluez.Device1': {'Address': 'x', 'AddressType': 'x', 'RSSI': True}})"
+            ),
+            ("/", (DBusName.objectManager, "InterfacesRemoved"), "s", "('x',)"),
+            ("/", (DBusName.objectManager, "InterfacesRemoved"), "oai", "('/org/bluez/hci0', [1])"),
+        ]
+        for (path, (interface, member), signature, arguments) in odd {
+            world.tell(
+                #"{"do":"signal","path":"\#(path)","interface":"\#(interface)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
+            )
+        }
+        for (path, member, signature, arguments) in [
+            ("/beacon_gateway/hci0/monitor", "DeviceFound", "s", "('x',)"),
+            ("/beacon_gateway/hci0/monitor", "DeviceFound", "i", "(1,)"),
+            ("/beacon_gateway/hci0/monitor", "DeviceFound", "o", "('/org/bluez/hci9/dev_C0_00_00_00_00_01',)"),
+            ("/beacon_gateway/hci0/monitor", "Nonsense", "i", "(1,)"),
+            ("/beacon_gateway/hci7/monitor", "Activate", "i", "(1,)"),
+            ("/", "Activate", "i", "(1,)"),
+        ] {
+            world.tell(
+                #"{"do":"call","client":"\#(client)","path":"\#(path)","interface":"\#(DBusName.monitor)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
+            )
+        }
+        world.advertise("C0:00:00:00:00:09", rssi: -33)
+        try world.until("the one after them is heard") { world.recorder.heard.contains { $0.rssi == -33 } }
+        #expect(scanner.statistics.mistyped >= 10)
+        #expect(world.recorder.listening == [0])
+        #expect(world.recorder.beacons.count == 1)
+        #expect(world.recorder.heard.allSatisfy { $0.data.count <= 1650 })
+        scanner.stop()
+    }
+
+    @Test func `nobody but bluetoothd can tell of beacons or have it vanish`() throws {
+        let world = try DBusWorld()
+        try world.startMock()
+        let scanner = try world.listening()
+        let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
+        let forged = [
+            [
+                "/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged", "string:org.bluez", "string::1.0",
+                "string:",
+            ],
+            [
+                "/", "org.freedesktop.DBus.ObjectManager.InterfacesRemoved", "objpath:/org/bluez/hci0",
+                "array:string:org.bluez.Adapter1",
+            ],
+            ["/org/bluez/hci0", "org.freedesktop.DBus.Local.Disconnected"],
+        ]
+        for message in forged {
+            let arguments = ["--bus=\(world.address)", "--type=signal", "--dest=\(client)"] + message
+            try SpawnedProcess("/usr/bin/dbus-send", arguments).wait()
+        }
+        world.advertise()
+        try world.until("bluetoothd is heard") { world.recorder.heard.count == 1 }
+        scanner.drain()
+        #expect(world.recorder.listening == [0])
+        #expect(world.recorder.stops == 0)
+        #expect(scanner.statistics.foreign == 2)
+        scanner.stop()
+    }
+}

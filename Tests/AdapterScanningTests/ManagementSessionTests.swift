@@ -1,0 +1,395 @@
+import BaseTypes
+import BluetoothLE
+import Testing
+
+@testable import AdapterScanning
+
+@Suite struct ManagementSessionTests {
+    @Test func `the way to listening: list, information, features, settings, monitor, first report`() {
+        let world = ManagementWorld()
+        #expect(world.commands == [.readIndexList])
+        world.answer(.success, .indexes([0]))
+        #expect(world.commands == [.readInformation])
+        world.answer(.success, ManagementWorld.information())
+        #expect(
+            world.told.contains(
+                .appeared(
+                    adapter: 0, controller: "00:AA:01:00:00:42, Bluetooth 4.2, company 1521",
+                    address: DeviceAddress(0xAA_0100_0042, kind: .public))))
+        #expect(world.commands == [.readMonitorFeatures])
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        #expect(world.commands == [.readConfiguration])
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        #expect(world.commands == [.setConfiguration(ScanConfiguration([.window: 0x60]))])
+        world.answer()
+        #expect(world.commands == [.addMonitor(.beacons)])
+        world.answer(.success, .handle(1))
+        #expect(!world.isListening)
+        #expect(world.report())
+        #expect(
+            world.told.suffix(2) == [
+                .listening(adapter: 0, reason: "it scans for advertisement monitor 1"), .obstacles([]),
+            ])
+    }
+
+    @Test func `a part of the time is set as the scan's window and interval, and told as thinned`() {
+        var options = ManagementOptions()
+        options.timing = ScanTiming(interval: 960, window: 96)
+        let world = ManagementWorld(options)
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        #expect(world.commands == [.setConfiguration(ScanConfiguration([.interval: 960, .window: 96]))])
+        world.answer()
+        world.answer(.success, .handle(1))
+        #expect(world.report())
+        #expect(world.told.last == .obstacles([.thinned]))
+    }
+
+    @Test func `where nobody discovers, as is known of an adapter that was plugged, it listens with the monitor`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([]))
+        #expect(world.told == [.obstacles([.unavailable])])
+        world.receive(.indexAdded)
+        world.settle()
+        #expect(world.isListening)
+    }
+
+    @Test func `while somebody discovers, reports are held back until that scan's end is told`() {
+        let world = ManagementWorld()
+        world.settle()
+        #expect(!world.report(isMonitors: false))
+        #expect(world.session.reportsEarly == 1)
+        world.receive(.discovering(true))
+        #expect(!world.report(isMonitors: false))
+        world.receive(.discovering(false))
+        #expect(world.isListening)
+        #expect(world.report(isMonitors: false))
+    }
+
+    @Test func `a discovery that nobody tells the end of holds back for 10.5 s, one nanosecond less does not end it`() {
+        let world = ManagementWorld()
+        world.settle()
+        let begin = world.now
+        world.advance(to: begin + .milliseconds(10_500) - .nanoseconds(1))
+        #expect(!world.isListening)
+        #expect(world.session.nextDeadline == begin + .milliseconds(10_500))
+        world.advance(to: begin + .milliseconds(10_500))
+        #expect(world.isListening)
+    }
+
+    @Test func `a discovery that begins while it listens changes nothing`() {
+        let world = ManagementWorld.listening()
+        world.receive(.discovering(true))
+        #expect(world.report(isMonitors: false))
+        world.receive(.discovering(false))
+        #expect(world.told == [])
+    }
+
+    @Test func `a discovery that is told within a second of the monitor may have begun before it, and is waited for`() {
+        for (lag, isHeld) in [(Duration.seconds(1) - .nanoseconds(1), true), (.seconds(1), false)] {
+            let world = ManagementWorld()
+            world.answer(.success, .indexes([]))
+            world.receive(.indexAdded)
+            world.settle()
+            #expect(world.isListening)
+            world.advance(by: lag)
+            world.receive(.discovering(true))
+            #expect(world.isListening != isHeld)
+            world.receive(.discovering(false))
+            #expect(world.isListening)
+        }
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([]))
+        world.receive(.indexAdded)
+        world.settle()
+        _ = world.report()
+        world.receive(.discovering(true))
+        #expect(world.isListening)
+    }
+
+    // MARK: What breaks, row by row
+
+    @Test func `switched off and on by somebody: the monitor stands, and it listens again with the power`() {
+        let world = ManagementWorld.listening()
+        world.advance(by: .seconds(1))
+        world.receive(.settings([.lowEnergy]))
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+            ])
+        #expect(!world.report())
+        world.told = []
+        world.advance(by: .seconds(1))
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.told.first == .listening(adapter: 0, reason: "it scans for advertisement monitor 1"))
+        #expect(world.commands == [])
+    }
+
+    @Test func `left off by somebody, it is switched on after 5 s, one nanosecond less leaves it`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        let off = world.now
+        world.advance(to: off + .seconds(5) - .nanoseconds(1))
+        #expect(world.commands == [])
+        world.advance(to: off + .seconds(5))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(world.isListening)
+    }
+
+    @Test func `left off by somebody, it stays off where it is not to be switched on`() {
+        var options = ManagementOptions()
+        options.powersAdapters = false
+        let world = ManagementWorld.listening(options)
+        world.receive(.settings([.lowEnergy]))
+        world.advance(by: .seconds(3600))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == nil)
+        #expect(world.told.last == .obstacles([.waiting]))
+    }
+
+    @Test func `rfkill blocks: nothing is tried, its kind is told, and its end has bluetoothd go first`() throws {
+        let world = ManagementWorld.listening()
+        var rfkill = RFKillState()
+        _ = rfkill.received(HCITest.octets("0100000002020100").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        world.receive(.settings([.lowEnergy]))
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "rfkill blocks it"), .obstacles([.blocked]),
+            ])
+        world.advance(by: .seconds(600))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == nil)
+        _ = rfkill.received(HCITest.octets("0100000002020001").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        #expect(world.told.last == .obstacles([.blockedByHardware]))
+        _ = rfkill.received(HCITest.octets("0100000002020000").span) { _ in "hci0" }
+        world.session.received(rfkill, at: world.now)
+        world.collect()
+        #expect(world.told.last == .obstacles([.waiting]))
+        let unblocked = world.now
+        world.advance(to: unblocked + .seconds(1) - .nanoseconds(1))
+        #expect(world.commands == [])
+        world.advance(to: unblocked + .seconds(1))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.powered, .lowEnergy]))
+        #expect(world.isListening)
+    }
+
+    @Test func `a hardware error: off, and on by itself within the time that it is left alone`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.advance(by: .milliseconds(100))
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.isListening)
+        #expect(world.commands == [])
+    }
+
+    @Test func `a bluetoothd that starts removes all monitors: another is put up at once`() {
+        let world = ManagementWorld.listening()
+        world.receive(.monitorRemoved(0))
+        #expect(
+            world.told.first
+                == .stopped(
+                    adapter: 0, since: world.now, reason: "all monitors were removed; a bluetoothd starts"))
+        #expect(world.records == 1)
+        // It may have set up the scan window anew.
+        #expect(world.commands == [.readConfiguration])
+        world.settle()
+        #expect(world.session.adapters[0].monitor == 1)
+        #expect(world.report())
+        #expect(world.isListening)
+    }
+
+    @Test func `a bluetoothd that starts with the adapter off: the monitor waits for the power`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.monitorRemoved(0))
+        world.settle()
+        #expect(world.session.adapters[0].monitor == nil)
+        world.receive(.settings([.lowEnergy, .powered]))
+        #expect(world.commands == [.addMonitor(.beacons)])
+    }
+
+    @Test func `another client's monitor that comes or goes is none of ours`() {
+        let world = ManagementWorld.listening()
+        world.receive(.monitorRemoved(2))
+        #expect(world.told == [])
+        world.receive(.monitorRemoved(1))
+        #expect(world.commands == [.addMonitor(.beacons)])
+        #expect(world.told.first == .stopped(adapter: 0, since: world.now, reason: "somebody removed its monitor"))
+    }
+
+    @Test func `unplugged and plugged: it stops, disappears, and comes back with everything asked anew`() {
+        let world = ManagementWorld.listening()
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.indexRemoved)
+        #expect(
+            world.told == [
+                .stopped(adapter: 0, since: world.now, reason: "it was switched off"), .obstacles([.waiting]),
+                .disappeared(adapter: 0), .obstacles([.unavailable]),
+            ])
+        world.told = []
+        world.receive(.indexAdded)
+        // bluetoothd removes all and switches on while the questions are asked.
+        world.receive(.monitorRemoved(0))
+        world.receive(.settings([.lowEnergy]))
+        world.receive(.settings([.lowEnergy, .powered]))
+        world.settle()
+        #expect(world.isListening)
+        #expect(world.told.contains { if case .appeared(0, _, _) = $0 { true } else { false } })
+    }
+
+    @Test func `without a bluetoothd a dual-mode controller is given Low Energy, then power, then the monitor`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information(current: []))
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.success, .configuration(ManagementWorld.kernelConfiguration))
+        world.answer()
+        #expect(world.commands == [.setLowEnergy])
+        world.answer(.success, .settings([.lowEnergy]))
+        #expect(world.commands == [])
+        #expect(world.session.nextDeadline == world.now + .seconds(1))
+        world.advance(by: .seconds(1))
+        #expect(world.commands == [.setPowered(true)])
+        world.answer(.success, .settings([.lowEnergy, .powered]))
+        #expect(world.commands == [.addMonitor(.beacons)])
+    }
+
+    @Test func `a command that fails is tried again later and later, at most 5 s`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        var waits: [Duration] = []
+        for _ in 0..<9 {
+            let failed = world.now
+            world.answer(.busy)
+            #expect(world.commands == [])
+            world.advanceToDeadline()
+            waits.append(world.now - failed)
+            #expect(world.commands == [.readInformation])
+        }
+        #expect(waits == [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000].map { .milliseconds($0) })
+    }
+
+    @Test func `a command without an answer is given up after 20 s`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        #expect(world.session.nextDeadline == world.now + .seconds(20))
+        world.open = []
+        world.advance(by: .seconds(20))
+        #expect(world.commands == [])
+        world.advanceToDeadline()
+        #expect(world.commands == [.readInformation])
+    }
+
+    @Test func `a monitor that was put up after it was given up is one too many, and is removed`() {
+        let world = ManagementWorld.listening()
+        world.receive(.reply(opcode: 0x52, status: .success, result: .handle(7)))
+        #expect(world.commands == [.removeMonitor(7)])
+        world.answer(.success)
+        #expect(world.isListening)
+        #expect(world.told == [])
+    }
+
+    @Test func `a power that changed by a command that was given up is taken nevertheless`() {
+        let world = ManagementWorld.listening()
+        world.receive(.reply(opcode: 0x05, status: .success, result: .settings([.lowEnergy])))
+        #expect(!world.isListening)
+    }
+
+    @Test func `a kernel that knows no monitors, and one that refuses, end it`() {
+        for (status, kind) in [
+            (ManagementStatus.unknownCommand, ScannerError.Kind.unavailable), (.permissionDenied, .denied),
+        ] {
+            var world = ManagementWorld()
+            world.answer(.success, .indexes([0]))
+            for _ in 0..<3 { world.answer(.failed); world.advanceToDeadline() }
+            world = ManagementWorld()
+            world.answer(.success, .indexes([0]))
+            world.answer(.success, ManagementWorld.information())
+            world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+            world.answer(.unknownCommand)
+            #expect(world.commands == [.addMonitor(.beacons)])
+            world.answer(status)
+            #expect(world.told.contains { if case .ended(let error) = $0 { error.kind == kind } else { false } })
+        }
+    }
+
+    @Test func `without the scan settings half of the air is missed, which is told`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: [])))
+        world.answer(.unknownCommand)
+        world.answer(.success, .handle(1))
+        _ = world.report()
+        #expect(world.told.last == .obstacles([.thinned]))
+    }
+
+    @Test func `an adapter without Low Energy is as good as none`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0]))
+        world.answer(.success, ManagementWorld.information(current: [.powered], supported: [.powered]))
+        #expect(world.commands == [])
+        #expect(world.told.last == .obstacles([.unavailable]))
+        #expect(world.session.nextDeadline == nil)
+    }
+
+    @Test func `L6: while the machine sleeps it does not listen`() {
+        let world = ManagementWorld.listening()
+        world.receive(.suspended(state: 0))
+        #expect(world.isListening)
+        world.receive(.suspended(state: 2))
+        #expect(!world.isListening)
+        world.receive(.resumed)
+        #expect(world.isListening)
+    }
+
+    // MARK: More than one, and which
+
+    @Test func `two adapters go their ways; where one listens, what keeps the other from it is no obstacle`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes([0, 1]))
+        #expect(world.open.map(\.index) == [0, 1])
+        world.answer(.success, ManagementWorld.information())
+        world.answer(.success, ManagementWorld.information(address: 0x11, current: [.lowEnergy]))
+        world.receive(.settings([.lowEnergy, .powered]), of: 0)
+        while let place = world.open.firstIndex(where: { $0.index == 0 }) {
+            let (command, index) = world.open.remove(at: place)
+            let result: ManagementEvent.Result =
+                command.opcode == 0x52
+                ? .handle(1)
+                : command.opcode == 0x51
+                    ? .features(MonitorFeatures(isOffloaded: false, handlesMax: 32, handles: []))
+                    : command.opcode == 0x4B ? .configuration(ManagementWorld.kernelConfiguration) : .none
+            world.receive(.reply(opcode: command.opcode, status: .success, result: result), of: index)
+        }
+        #expect(world.report(of: 0))
+        #expect(!world.report(of: 1))
+        #expect(world.told.last == .obstacles([]))
+    }
+
+    @Test func `adapters that are not asked for are left alone`() {
+        var options = ManagementOptions()
+        options.adapters = AdapterSelection(numbers: [1])
+        let world = ManagementWorld(options)
+        world.answer(.success, .indexes([0, 1]))
+        #expect(world.open.map(\.index) == [1])
+        world.receive(.indexAdded, of: 2)
+        #expect(world.session.adapters.map(\.index) == [1])
+        #expect(!world.report(of: 0))
+    }
+
+    @Test func `at most 64 adapters are led; more are counted`() {
+        let world = ManagementWorld()
+        world.answer(.success, .indexes(Array(0..<65)))
+        #expect(world.session.adapters.count == 64)
+        #expect(world.session.adaptersRefused == 1)
+    }
+}

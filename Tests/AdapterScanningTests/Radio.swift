@@ -1,0 +1,95 @@
+import BaseTypes
+import Testing
+
+@testable import AdapterScanning
+
+/// A controller as the raw channel shows it: it scans or not, for whoever told it.
+final class Radio {
+    var driver: ScanDriver
+    var now: Instant = .second(100)
+    var sent: [HCICommand] = []
+    var told: [ScanChange] = []
+    var isScanning = false
+    var isExtended = false
+
+    init(
+        isExtended: Bool = false, scansActively: Bool = false, isOn: Bool = true, timing: ScanTiming = .continuous
+    ) {
+        driver = ScanDriver(adapter: 0, scansActively: scansActively, timing: timing)
+        self.isExtended = isExtended
+        if isOn { power(true) }
+    }
+
+    func power(_ isOn: Bool) {
+        isScanning = false
+        act { $0.update(isOn: isOn, at: $1, "it was switched off", into: &$2) }
+    }
+
+    func act(_ body: (inout ScanDriver, Instant, inout [ScanDriver.Action]) -> Void) {
+        var actions: [ScanDriver.Action] = []
+        body(&driver, now, &actions)
+        for action in actions {
+            switch action {
+            case .send(let command): sent.append(command)
+            case .tell(let change): told.append(change)
+            }
+        }
+    }
+
+    func complete(_ command: HCICommand, _ status: UInt8) {
+        let supports: Bool? = command == .readSupportedCommands ? isExtended : nil
+        act {
+            $0.completed(command.opcode, status, supportsExtendedScanning: supports, at: $1, into: &$2)
+        }
+    }
+
+    /// What a controller says to a command: parameters are refused while it scans.
+    func answer(to command: HCICommand) {
+        switch command {
+        case .setScanParameters: complete(command, isScanning ? 0x0C : 0)
+        case .setScanEnable(let isOn, _, _):
+            isScanning = isOn
+            complete(command, 0)
+        default: complete(command, 0)
+        }
+    }
+
+    func answerAll() {
+        while !sent.isEmpty { answer(to: sent.removeFirst()) }
+    }
+
+    /// Somebody else's command, and its answer.
+    func other(_ command: HCICommand) {
+        driver.saw(command, at: now)
+        answer(to: command)
+    }
+
+    func report() -> Bool {
+        var isHeard = false
+        act { isHeard = $0.heard(at: $1, into: &$2) }
+        return isHeard
+    }
+
+    func advance(by duration: Duration) {
+        now = now + duration
+        act { $0.advance(to: $1, into: &$2) }
+    }
+
+    static let ours = ScanParameters(isActive: false, interval: 0x60, window: 0x60, acceptsAll: true)
+    static func begun(isExtended: Bool = false) -> Radio {
+        let radio = Radio(isExtended: isExtended)
+        radio.advance(by: .milliseconds(300))
+        radio.answerAll()
+        radio.told = []
+        return radio
+    }
+    static let discovery = ScanParameters(isActive: true, interval: 0x12, window: 0x12, acceptsAll: true)
+    static let background = ScanParameters(isActive: false, interval: 0x60, window: 0x30, acceptsAll: false)
+    static let monitor = ScanParameters(isActive: false, interval: 0x60, window: 0x30, acceptsAll: true)
+
+    func others(_ parameters: ScanParameters, filters: Bool) {
+        if isScanning { other(.setScanEnable(false, filtersDuplicates: false, isExtended: isExtended)) }
+        other(.setScanParameters(parameters, isExtended: isExtended))
+        other(.setScanEnable(true, filtersDuplicates: filters, isExtended: isExtended))
+    }
+}
