@@ -40,7 +40,7 @@ TEST_PACKAGES := debhelper dbus fish gpsd gpsd-clients gzip jq lintian man-db ma
   python3-jsonschema python3-venv systemd tshark udev unzip zsh zstd
 
 # The libraries that are products.
-DOCUMENTED := BackgroundActivity BaseTypes BeaconHearing BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BluetoothLE Captures EventLog GatewayConfiguration Location
+DOCUMENTED := BackgroundActivity BaseTypes BeaconMonitoring BeaconMonitoringFoundation BeaconMonitoringTesting BeaconScanning BluetoothLE Captures EventLog GatewayConfiguration Location
 
 comma := ,
 # In a step of the gate sudo must not wait for a password.

@@ -19,7 +19,7 @@ let package = Package(
     products: [
         .library(name: "BaseTypes", targets: ["BaseTypes"]),
         .library(name: "BluetoothLE", targets: ["BluetoothLE"]),
-        .library(name: "BeaconHearing", targets: ["BeaconHearing"]),
+        .library(name: "BeaconScanning", targets: ["BeaconScanning"]),
         .library(name: "BeaconMonitoring", targets: ["BeaconMonitoring"]),
         .library(name: "BeaconMonitoringFoundation", targets: ["BeaconMonitoringFoundation"]),
         .library(name: "BeaconMonitoringTesting", targets: ["BeaconMonitoringTesting"]),
@@ -93,7 +93,7 @@ let package = Package(
             swiftSettings: ours),
         // How a monitor hears: what a program needs, and what the gateway's own programs stand on.
         .target(
-            name: "BeaconHearing",
+            name: "BeaconScanning",
             dependencies: [
                 "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "EventLoops",
                 "OperatorLogging", systemPackage,
@@ -139,7 +139,7 @@ let package = Package(
         .target(
             name: "ConfiguredScanning",
             dependencies: [
-                "AdapterScanning", "BeaconHearing", "BeaconMonitoring", "CommandSupport", "EventLoops",
+                "AdapterScanning", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "EventLoops",
                 "GatewayConfiguration", systemPackage,
             ],
             swiftSettings: ours),
@@ -153,7 +153,7 @@ let package = Package(
         .target(
             name: "GatewayDaemon",
             dependencies: [
-                "AdapterScanning", "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BluetoothLE", "CommandSupport",
+                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "CommandSupport",
                 "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops", "GatewayConfiguration", "JSON",
                 "Location", "OperatorLogging", "PublisherProtocol", systemPackage,
             ],
@@ -212,7 +212,7 @@ let package = Package(
         .target(
             name: "Listening",
             dependencies: [
-                "AdapterScanning", "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BluetoothLE", "Captures",
+                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
                 "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "EventLoops",
                 "GatewayConfiguration", "JSON", "OperatorLogging", systemPackage,
             ],
@@ -237,9 +237,9 @@ let package = Package(
         .executableTarget(name: "beacon-gateway-serve", dependencies: ["ReportServing"], swiftSettings: ours),
         .testTarget(name: "EventLoopsTests", dependencies: ["BaseTypes", "EventLoops", systemPackage]),
         .testTarget(
-            name: "BeaconHearingTests",
+            name: "BeaconScanningTests",
             dependencies: [
-                "AdapterScanning", "beacon-gateway", "BeaconHearing", "EventLoops", "ProgramSupport", "TestSupport",
+                "AdapterScanning", "beacon-gateway", "BeaconScanning", "EventLoops", "ProgramSupport", "TestSupport",
                 systemPackage,
             ]),
         .executableTarget(
@@ -262,8 +262,8 @@ let package = Package(
         .testTarget(
             name: "Examples",
             dependencies: [
-                "BaseTypes", "BeaconHearing", "BeaconMonitoring", "BeaconMonitoringTesting", "BluetoothLE", "EventLog",
-                "Location",
+                "BaseTypes", "BeaconMonitoring", "BeaconMonitoringTesting", "BeaconScanning", "BluetoothLE",
+                "EventLog", "Location",
             ],
             path: "docs/library.docc/Examples"),
         .testTarget(
@@ -356,7 +356,7 @@ let package = Package(
         .testTarget(
             name: "ConfiguredScanningTests",
             dependencies: [
-                "AdapterScanning", "BeaconHearing", "BeaconMonitoring", "CommandSupport", "ConfiguredScanning",
+                "AdapterScanning", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "ConfiguredScanning",
                 "GatewayConfiguration", "ProgramSupport",
             ]),
         .testTarget(

@@ -1,6 +1,6 @@
 package import AdapterScanning
-package import BeaconHearing
 package import BeaconMonitoring
+package import BeaconScanning
 package import EventLoops
 package import GatewayConfiguration
 import SystemPackage

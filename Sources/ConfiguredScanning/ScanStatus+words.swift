@@ -1,6 +1,6 @@
 package import AdapterScanning
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import CommandSupport
 
 extension ScanStatus {

@@ -1,6 +1,6 @@
 import BaseTypes
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import ConfiguredScanning
 import EventLog
 import EventLoops

@@ -1,7 +1,7 @@
 import AdapterScanning
 import BaseTypes
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import BluetoothLE
 import CommandSupport
 import ConfiguredScanning

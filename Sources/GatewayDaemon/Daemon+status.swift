@@ -1,6 +1,6 @@
 import AdapterScanning
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import CommandSupport
 import ConfiguredScanning
 import EventLoops

@@ -1,7 +1,7 @@
 package import AdapterScanning
 import BaseTypes
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning

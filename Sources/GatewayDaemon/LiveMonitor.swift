@@ -1,7 +1,7 @@
 import AdapterScanning
 import BaseTypes
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 import BluetoothLE
 
 /// The engine while it is driven by scanners: what they tell goes in by the kernel's numbers of the adapters.

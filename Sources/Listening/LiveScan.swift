@@ -1,7 +1,7 @@
 package import AdapterScanning
 package import BaseTypes
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 package import BluetoothLE
 package import CommandSupport
 import ConfiguredScanning

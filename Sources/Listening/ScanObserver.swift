@@ -1,6 +1,6 @@
 import AdapterScanning
-import BeaconHearing
 import BeaconMonitoring
+import BeaconScanning
 package import CommandSupport
 import ConfiguredScanning
 import EventLoops

@@ -8,11 +8,11 @@ let package = Package(
     targets: [
         // The whole program, as the documentation has it.
         .executableTarget(
-            name: "EightLines", dependencies: [.product(name: "BeaconHearing", package: "beacon-gateway")]),
+            name: "EightLines", dependencies: [.product(name: "BeaconScanning", package: "beacon-gateway")]),
         .executableTarget(
             name: "Hear",
             dependencies: [
-                .product(name: "BeaconHearing", package: "beacon-gateway"),
+                .product(name: "BeaconScanning", package: "beacon-gateway"),
                 .product(name: "BeaconMonitoringTesting", package: "beacon-gateway"),
             ]),
         .executableTarget(

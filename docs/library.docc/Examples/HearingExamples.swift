@@ -1,5 +1,5 @@
-import BeaconHearing
 import BeaconMonitoringTesting
+import BeaconScanning
 import EventLog
 import Testing
 

@@ -1,5 +1,5 @@
-import BeaconHearing
 import BeaconMonitoringTesting
+import BeaconScanning
 import Testing
 
 /// What “Test what follows from beacons” shows, as it stands there.

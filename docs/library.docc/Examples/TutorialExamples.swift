@@ -1,4 +1,4 @@
-import BeaconHearing
+import BeaconScanning
 import EventLog
 
 /// The steps of the tutorial, as they stand there: compiled, and not run here, since they take a recording or a radio.

@@ -1,5 +1,5 @@
-import BeaconHearing
 import BeaconMonitoringTesting
+import BeaconScanning
 
 /// What the command line asks for.
 struct Arguments {

@@ -1,7 +1,7 @@
 // The eight lines with a choice: how it hears, how long a silence is an exit, and after how many events it has seen enough.
 
-import BeaconHearing
 import BeaconMonitoringTesting
+import BeaconScanning
 import Glibc
 
 @main struct Hear {

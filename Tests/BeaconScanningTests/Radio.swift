@@ -3,7 +3,7 @@ import EventLoops
 import Synchronization
 import SystemPackage
 
-@testable import BeaconHearing
+@testable import BeaconScanning
 
 /// A radio that a test speaks for from any thread: the scanner of one way, which lives on the thread that hears.
 final class Radio: Sendable {

@@ -3,7 +3,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-@testable import BeaconHearing
+@testable import BeaconScanning
 
 /// A monitor that hears from a recording says what a replay of it says.
 @Suite(.timeLimit(.minutes(6))) struct CaptureHearingTests {

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import BeaconHearing
+@testable import BeaconScanning
 
 /// What is between the thread that hears and the monitor: bounded, in order, and never silent about a loss.
 @Suite(.timeLimit(.minutes(6))) struct HandOverTests {

@@ -2,7 +2,7 @@ import AdapterScanning
 import Synchronization
 import Testing
 
-@testable import BeaconHearing
+@testable import BeaconScanning
 
 /// A monitor with ears, on the machine's clock and by a test's radio: what is between the two is the product's.
 @Suite(.timeLimit(.minutes(6))) struct LiveHearingTests {
