@@ -42,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
+    // docs/architecture.md has the responsibility of each target, and the reason why it is one.
     targets: [
         .systemLibrary(name: "CBluetooth"),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"])]),
@@ -70,10 +71,8 @@ let package = Package(
                     condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: ours),
-        // The one target that may import Foundation.
         .target(
             name: "BeaconMonitoringFoundation", dependencies: ["BeaconMonitoring", "BluetoothLE"], swiftSettings: ours),
-        // For tests of whoever uses the libraries; no product that runs has it.
         .target(
             name: "BeaconMonitoringTesting",
             dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE"],
@@ -91,7 +90,6 @@ let package = Package(
                 systemPackage,
             ],
             swiftSettings: ours),
-        // How a monitor hears: what a program needs, and what the gateway's own programs stand on.
         .target(
             name: "BeaconScanning",
             dependencies: [
@@ -107,7 +105,6 @@ let package = Package(
             name: "EventLog",
             dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "CLinux", "JSON", systemPackage],
             swiftSettings: ours),
-        // No library of a network's is below it: it is mapped where hearing is.
         .target(
             name: "PublisherProtocol",
             dependencies: ["BaseTypes", "BluetoothLE", "CLinux", "EventLoops", systemPackage],
@@ -135,38 +132,21 @@ let package = Package(
             ],
             swiftSettings: ours),
         .target(
-            name: "CaptureSupport", dependencies: ["Captures", "CommandSupport", systemPackage], swiftSettings: ours),
-        .target(
-            name: "ConfiguredScanning",
+            name: "GatewayCommands",
             dependencies: [
-                "AdapterScanning", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "EventLoops",
-                "GatewayConfiguration", systemPackage,
-            ],
-            swiftSettings: ours),
-        .target(
-            name: "ConfiguredShipping",
-            dependencies: [
-                "BaseTypes", "BeaconMonitoring", "CommandSupport", "EventLoops", "GatewayConfiguration",
-                "OperatorLogging", "PublisherProtocol", systemPackage,
-            ],
-            swiftSettings: ours),
-        .target(
-            name: "GatewayDaemon",
-            dependencies: [
-                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "CommandSupport",
-                "ConfiguredScanning", "ConfiguredShipping", "EventLog", "EventLoops", "GatewayConfiguration", "JSON",
-                "Location", "OperatorLogging", "PublisherProtocol", systemPackage,
+                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
+                "CLinux", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "JSON", "Location",
+                "OperatorLogging", "PublisherProtocol", "Replaying", systemPackage,
             ],
             swiftSettings: ours),
         .target(
             name: "Replaying",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport",
-                "EventLog", "GatewayConfiguration", "JSON", "Location", "OperatorLogging",
+                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "Captures", "CommandSupport", "EventLog",
+                "GatewayConfiguration", "JSON", "Location", "OperatorLogging",
                 .product(name: "HeapModule", package: "swift-collections"), systemPackage,
             ],
             swiftSettings: ours),
-        // Told from the event files alone: what could hear, or read a capture, is not below it.
         .target(
             name: "Reports",
             dependencies: [
@@ -174,17 +154,14 @@ let package = Package(
                 "JSON", "OperatorLogging", systemPackage,
             ],
             swiftSettings: ours),
-        // The one target with libnats below it; no process that hears has it.
         .target(
             name: "SiteLogNATS",
             dependencies: ["BaseTypes", "CNATS", "EventLoops", "JSON", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
-        // A site's batches on the disk: a gateway's queue, and a log that replays read.
         .target(
             name: "SiteStorage",
             dependencies: ["BaseTypes", "EventLog", "SiteMonitoring", systemPackage],
             swiftSettings: ours),
-        // A site's values: its batches, the order of its sightings, its engine. No network, no file, no clock.
         .target(
             name: "SiteMonitoring",
             dependencies: [
@@ -192,15 +169,6 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: ours),
-        // Nothing that hears, or talks to anybody but a gateway of this machine.
-        .target(
-            name: "Erasing",
-            dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "EventLoops",
-                "GatewayConfiguration", "OperatorLogging", systemPackage,
-            ],
-            swiftSettings: ours),
-        // The one target with a library for HTTP below it, for the process that serves.
         .target(
             name: "ReportServing",
             dependencies: [
@@ -209,27 +177,11 @@ let package = Package(
                 "Reports", systemPackage,
             ],
             swiftSettings: ours),
-        .target(
-            name: "Listening",
-            dependencies: [
-                "AdapterScanning", "BaseTypes", "BeaconMonitoring", "BeaconScanning", "BluetoothLE", "Captures",
-                "CaptureSupport", "CLinux", "CommandSupport", "ConfiguredScanning", "EventLoops",
-                "GatewayConfiguration", "JSON", "OperatorLogging", systemPackage,
-            ],
-            swiftSettings: ours),
-        .target(
-            name: "Diagnosis",
-            dependencies: [
-                "AdapterScanning", "BeaconMonitoring", "BluetoothLE", "CLinux", "CommandSupport", "EventLog",
-                "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol", systemPackage,
-            ],
-            swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "AdapterScanning", "BluetoothLE", "Captures", "CaptureSupport", "CommandSupport", "ConfiguredShipping",
-                "Diagnosis", "Erasing", "EventLog", "GatewayConfiguration", "GatewayDaemon", "Listening",
-                "OperatorLogging", "PublisherProtocol", "Replaying", "Reports",
+                "AdapterScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayCommands",
+                "GatewayConfiguration", "OperatorLogging", "PublisherProtocol", "Replaying", "Reports",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],
             swiftSettings: ours),
@@ -248,7 +200,7 @@ let package = Package(
             path: "Tests/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
-            dependencies: ["AdapterScanning", "BluetoothLE", "EventLoops", "GatewayDaemon", systemPackage],
+            dependencies: ["AdapterScanning", "BluetoothLE", "EventLoops", "GatewayCommands", systemPackage],
             path: "Tests/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual",
@@ -354,22 +306,12 @@ let package = Package(
             name: "OperatorLoggingTests",
             dependencies: ["OperatorLogging", "ProgramSupport", "settings-manual", systemPackage]),
         .testTarget(
-            name: "ConfiguredScanningTests",
-            dependencies: [
-                "AdapterScanning", "BeaconMonitoring", "BeaconScanning", "CommandSupport", "ConfiguredScanning",
-                "GatewayConfiguration", "ProgramSupport",
-            ]),
-        .testTarget(
-            name: "ConfiguredShippingTests",
-            dependencies: [
-                "beacon-gateway", "beacon-gateway-publisher", "BrokerSupport", "ProgramSupport", "TestSupport",
-            ]),
-        .testTarget(
-            name: "GatewayDaemonTests",
+            name: "GatewayCommandsTests",
             dependencies: [
                 "AdapterScanning", "BaseTypes", "beacon-gateway", "beacon-gateway-publisher", "BeaconMonitoring",
-                "BluetoothLE", "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon",
-                "OperatorLogging", "ProgramSupport", "PublisherProtocol", "TestSupport", systemPackage,
+                "BeaconScanning", "BluetoothLE", "BrokerSupport", "Captures", "CommandSupport", "EventLog",
+                "EventLoops", "GatewayCommands", "GatewayConfiguration", "JSON", "OperatorLogging", "ProgramSupport",
+                "PublisherProtocol", "TestSupport", systemPackage,
             ]),
         .testTarget(
             name: "ReplayingTests",
@@ -382,19 +324,6 @@ let package = Package(
             dependencies: [
                 "BaseTypes", "beacon-gateway", "beacon-gateway-serve", "BeaconMonitoring", "BluetoothLE", "EventLog",
                 "JSON", "OperatorLogging", "ProgramSupport", "Reports", "TestSupport", systemPackage,
-            ]),
-        .testTarget(
-            name: "ListeningTests",
-            dependencies: [
-                "AdapterScanning", "BaseTypes", "beacon-gateway", "BeaconMonitoring", "BluetoothLE", "Captures",
-                "CommandSupport", "EventLog", "EventLoops", "GatewayConfiguration", "GatewayDaemon", "JSON",
-                "Listening", "OperatorLogging", "ProgramSupport", "TestSupport", systemPackage,
-            ]),
-        .testTarget(
-            name: "DiagnosisTests",
-            dependencies: [
-                "BeaconMonitoring", "BluetoothLE", "Diagnosis", "GatewayConfiguration", "ProgramSupport",
-                systemPackage,
             ]),
         .testTarget(
             name: "ProgramTests",

@@ -1,4 +1,3 @@
-import CaptureSupport
 package import Captures
 package import CommandSupport
 import Glibc

@@ -1,7 +1,6 @@
 import BaseTypes
 import BeaconMonitoring
 import BluetoothLE
-import CaptureSupport
 import Captures
 import CommandSupport
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import ConfiguredShipping
+import GatewayCommands
 import GatewayConfiguration
 
 struct CheckCommand: ParsableCommand {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CaptureSupport
 import Captures
 import CommandSupport
 import Replaying

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Diagnosis
+import GatewayCommands
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

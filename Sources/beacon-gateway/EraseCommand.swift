@@ -1,8 +1,8 @@
 import ArgumentParser
 import BluetoothLE
 import CommandSupport
-import Erasing
 import EventLog
+import GatewayCommands
 import GatewayConfiguration
 import Reports
 import SystemPackage

@@ -1,10 +1,10 @@
 import ArgumentParser
-import CaptureSupport
 import Captures
 import CommandSupport
+import GatewayCommands
 import GatewayConfiguration
-import Listening
 import OperatorLogging
+import Replaying
 
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import AdapterScanning
 import ArgumentParser
 import CommandSupport
+import GatewayCommands
 import GatewayConfiguration
-import GatewayDaemon
 import OperatorLogging
 
 struct RunCommand: ParsableCommand {

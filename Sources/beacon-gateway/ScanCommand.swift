@@ -2,8 +2,8 @@ import AdapterScanning
 import ArgumentParser
 import BluetoothLE
 import CommandSupport
+import GatewayCommands
 import GatewayConfiguration
-import Listening
 import OperatorLogging
 
 struct ScanCommand: ParsableCommand {

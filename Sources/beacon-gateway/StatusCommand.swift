@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Diagnosis
+import GatewayCommands
 import GatewayConfiguration
 
 struct StatusCommand: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import CaptureSupport
 import Captures
 import CommandSupport
 import GatewayConfiguration
 import OperatorLogging
+import Replaying
 import SystemPackage
 
 /// What commands have in common: how they speak to the operator, and how they end.

@@ -15,6 +15,16 @@ public struct CaptureWriter: ~Copyable {
         case pcapng
         /// The project's own advertisement log: JSON lines.
         case advertisementLog
+
+        /// The format for the ending of a file name, or `nil` if the ending has no format that can be written.
+        package init?(fileName name: String) {
+            switch name.split(separator: ".", omittingEmptySubsequences: false).last?.lowercased() {
+            case "btsnoop", "snoop", "cfa": self = .btsnoop
+            case "pcapng": self = .pcapng
+            case "jsonl", "json", "ndjson": self = .advertisementLog
+            default: return nil
+            }
+        }
     }
 
     /// The longest packet that is written; a longer one is not one of HCI.

@@ -5,7 +5,7 @@
 import AdapterScanning
 import BluetoothLE
 import EventLoops
-import GatewayDaemon
+import GatewayCommands
 import SystemPackage
 
 /// Hears what comes through a socket, one message a report, as the kernel's sockets give them.

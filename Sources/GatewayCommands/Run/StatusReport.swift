@@ -1,0 +1,190 @@
+import AdapterScanning
+import BaseTypes
+import BeaconMonitoring
+import BluetoothLE
+import CommandSupport
+import EventLog
+import GatewayConfiguration
+import Glibc
+import JSON
+
+/// What a gateway says of itself at one moment: as one JSON object (`docs/status.schema.json`), and for people.
+///
+/// It reads what is so, and changes nothing.
+struct StatusReport {
+    /// The lists that are left out where it would be too long, the first first.
+    enum List: String, CaseIterable {
+        case conditions, adapters, ways
+    }
+
+    let gateway: Identifier
+    let startTime: Instant
+    let now: Instant
+    let clockOffset: ClockOffset
+    /// Absent before the first way of hearing was looked for.
+    let scanning: ScanStatus?
+    /// The capabilities that are kept, and what for.
+    let needs: [CapabilityNeeds.Need]
+    let configuration: Configuration
+    let monitor: LiveMonitor
+    let malformations: MalformationCounts
+    let ranging: RangingWriter
+    let journal: Journal
+    let location: LocationTracker.Standing?
+    let broker: BrokerLink?
+    let reloads: Int
+    let wakeUps: Int
+
+    /// The object, on one line.
+    ///
+    /// - Parameters:
+    ///   - leftOut: lists that are not in it, which it says.
+    ///   - octetsMax: how long it may be: list after list is left out until it fits.
+    /// - Returns: the object, with a line break behind it.
+    func json(leavingOut leftOut: Set<List> = [], octetsMax: Int = .max) -> String {
+        var leftOut = leftOut
+        var text = json(without: leftOut)
+        for list in List.allCases where text.utf8.count > octetsMax && leftOut.insert(list).inserted {
+            text = json(without: leftOut)
+        }
+        return text
+    }
+
+    private func json(without leftOut: Set<List>) -> String {
+        LineBuffer.lineForTerminals { json in
+            json.write("version", LineVersion.current)
+            json.write("type", "status")
+            json.write("gateway", gateway.text)
+            json.write("boot", journal.boot.text)
+            json.write("process", Int(getpid()))
+            json.write("uptime", seconds: now - startTime)
+            json.write("started", WallDate(startTime, offset: clockOffset).lineText)
+            json.write("state", scanning?.isListening ?? false ? "listening" : "waiting")
+            json.write("diagnostics", monitor.engine.presentDiagnostics.listed)
+            let reversed = monitor.engine.reversedUUIDs
+            if !reversed.isEmpty {
+                json.objects("reversedUUIDs", reversed) { json, found in
+                    json.write("identifier", found.identifier)
+                    json.write("received", "\(found.received)")
+                }
+            }
+            json.objects("capabilities", needs) { json, need in
+                json.write("name", need.capability.name)
+                json.write("why", need.why)
+            }
+            if !leftOut.isEmpty { json.write("shortened", List.allCases.filter(leftOut.contains).map(\.rawValue)) }
+            if let scanning { write(scanning, without: leftOut, to: &json) }
+            writeLocation(to: &json)
+            writeMonitors(leftOut.contains(.conditions) ? [] : configuration.monitors, to: &json)
+            writeOutput(to: &json)
+            broker?.write(to: &json, durable: journal.durableSequence)
+            let counters = monitor.counters
+            json.object("counters") { json in
+                json.write("reports", monitor.reports)
+                json.write("sightings", monitor.sightings)
+                json.write("reportsOfOthers", monitor.reportsOfOthers)
+                json.write("lateInputs", counters.lateInputs)
+                json.write("untrackedBeacons", counters.untrackedBeacons)
+                json.write("displacedBeacons", counters.displacedBeacons)
+                json.write("refusedBeacons", counters.refusedBeacons)
+                if let left = monitor.engine.newBeaconsLeft { json.write("newBeaconsLeft", left) }
+                if ranging.isOn {
+                    json.write("rangingLines", ranging.written)
+                    json.write("rangingUnplaced", ranging.unplaced)
+                    json.write("rangingUnlisted", ranging.unlisted)
+                }
+                json.write("reloads", reloads)
+                json.write("wakeUps", wakeUps)
+                json.object("malformed") { json in
+                    for (kind, count) in malformations.met { json.write(named: "\(kind)", count) }
+                }
+            }
+        }
+    }
+
+    private func write(
+        _ status: ScanStatus, without leftOut: Set<List>, to json: inout LineBuffer
+    ) {
+        json.object("scanner") { json in
+            json.write("backend", status.backend?.rawValue)
+            json.write("reason", status.reason)
+            json.write("since", seconds: now - status.since)
+            json.objects("ways", leftOut.contains(.ways) ? [] : status.ways) { json, way in
+                json.write("backend", way.backend.rawValue)
+                json.write("standing", way.standing)
+            }
+            json.write("changesOfWay", status.changesOfWay)
+            json.write("suspensions", status.suspensions)
+            json.write("suspended", seconds: status.suspended)
+            json.write("exitTimeoutsTooShort", status.exitTimeoutsTooShort)
+        }
+        json.objects("adapters", leftOut.contains(.adapters) ? [] : status.adapters) { json, adapter in
+            json.write("name", ScanSupervisor.Options.adapterName(of: adapter.number))
+            json.write("controller", adapter.controller)
+            if let address = adapter.address { json.write("address", address.description) }
+            json.write("state", adapter.activity.rawValue)
+            json.write("since", seconds: now - adapter.since)
+            json.write("reason", adapter.reason)
+            json.write("reports", adapter.reports)
+            json.write("lost", adapter.lost)
+            json.write("losses", adapter.losses)
+            json.write("withheld", adapter.withheld)
+            if let last = adapter.lastReport { json.write("lastReport", seconds: now - last) }
+            if let canary = adapter.canary { json.write("canary", seconds: now - canary) }
+            json.write("thinned", adapter.isThinned)
+            json.object("watchdog") { json in
+                json.write("state", "\(adapter.watchdog)")
+                json.write("lastSkipped", adapter.lastSkipped)
+            }
+        }
+    }
+
+    private func writeLocation(to json: inout LineBuffer) {
+        guard let location else { return }
+        json.object("location") { json in
+            json.write("source", location.name)
+            json.write("fixes", monitor.fixes)
+            if let last = location.lastFix { json.write("lastFix", seconds: now - last.time) }
+            json.write("trouble", location.trouble)
+        }
+    }
+
+    private func writeMonitors(_ monitors: [MonitorConfiguration], to json: inout LineBuffer) {
+        json.objects("monitors", monitors) { json, setup in
+            json.write("name", setup.name.text)
+            json.objects("conditions", setup.conditions) { json, condition in
+                json.write("identifier", condition.identifier.text)
+                if let state = monitor.engine.state(of: condition.identifier) { json.write("state", "\(state)") }
+                if let record = journal.record(for: condition.identifier) {
+                    json.object("lastEvent") { json in
+                        json.write("state", "\(record.lastEvent.state)")
+                        json.write("date", record.lastEvent.date.lineText)
+                    }
+                }
+            }
+        }
+    }
+
+    private func writeOutput(to json: inout LineBuffer) {
+        let counters = journal.counters
+        let day = journal.day()
+        json.object("output") { json in
+            json.write("directory", configuration.output.directory)
+            json.write("sequence", journal.sequence)
+            json.write("durableSequence", journal.durableSequence)
+            json.write("trouble", journal.trouble)
+            json.write("waiting", journal.waiting)
+            json.write("lines", counters.lines)
+            json.write("dropped", counters.dropped)
+            json.write("droppedUnnumbered", counters.droppedUnnumbered)
+            json.write("deletedSegments", counters.deletedSegments)
+            json.write("deletedUnshipped", counters.deletedUnshipped)
+            json.write("deletedEarly", counters.deletedEarly)
+            json.write("segmentsTakenAway", counters.segmentsTakenAway)
+            json.write("failures", counters.failures)
+            json.write("snapshots", counters.snapshots)
+            json.write("bytesToday", day.bytes)
+            json.write("synchronizationsToday", day.synchronizations)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import BaseTypes
+import EventLoops
+import Foundation
+import GatewayConfiguration
+import PublisherProtocol
+import Testing
+
+@testable import GatewayCommands
+
+/// When a broker is told how the gateway stands, by a clock that the test sets.
+@Suite struct BrokerLinkTests {
+    private final class Clock { var now = Instant(nanoseconds: 1_000_000_000_000) }
+
+    /// A link whose process never comes about.
+    private final class Desk {
+        let clock = Clock()
+        let loop: EventLoop
+        private(set) var link: BrokerLink?
+        var told = 0
+
+        init() throws {
+            let clock = clock
+            loop = try EventLoop { clock.now }
+            var mqtt: MQTTConfiguration?
+            let text =
+                "mqtt: {host: 127.0.0.1}\nconditions:\n- {identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}\n"
+            mqtt = try Configuration.parse(Array(text.utf8), file: "c.yaml").get().mqtt
+            link = BrokerLink(
+                try #require(mqtt), executable: "/nowhere/publisher", on: loop,
+                settings: { _ in
+                    PublisherSettings(
+                        directory: "/nowhere", checkpoint: "/nowhere/c", host: "127.0.0.1", port: 1883, clientID: "c")
+                },
+                status: { [unowned self] in
+                    told += 1
+                    return "{}\n"
+                }, log: { _, _ in })
+            link?.start(durable: 0)
+        }
+
+        func turn(after duration: Duration = .zero) throws {
+            clock.now = clock.now + duration
+            try loop.turn(waits: false)
+        }
+
+        func end() { link = nil }
+    }
+
+    @Test func `the first adapter that listens is told of at once, later changes a second later, together`() throws {
+        let desk = try Desk()
+        try desk.turn()
+        #expect(desk.told == 0, "nothing is known yet")
+        desk.link?.note(listening: [0])
+        try desk.turn()
+        #expect(desk.told == 1)
+        desk.link?.note(listening: [])
+        desk.link?.note(listening: [1])
+        try desk.turn(after: .milliseconds(999))
+        #expect(desk.told == 1)
+        try desk.turn(after: .milliseconds(1))
+        #expect(desk.told == 2)
+        // The same again is no news.
+        desk.link?.note(listening: [1])
+        try desk.turn(after: .seconds(2))
+        #expect(desk.told == 2)
+    }
+
+    @Test func `a gateway that hears nothing is given ten seconds before that is told, then each minute`() throws {
+        let desk = try Desk()
+        desk.link?.note(listening: [])
+        try desk.turn(after: .milliseconds(9_999))
+        #expect(desk.told == 0)
+        try desk.turn(after: .milliseconds(1))
+        // The chance sets the timer that tells.
+        try desk.turn()
+        #expect(desk.told == 1)
+        try desk.turn(after: .milliseconds(59_999))
+        #expect(desk.told == 1)
+        try desk.turn(after: .milliseconds(1))
+        #expect(desk.told == 2)
+    }
+
+    @Test func `where no process comes about the status says so, and nothing counts as shipped`() throws {
+        let desk = try Desk()
+        try desk.turn()
+        let link = try #require(desk.link)
+        #expect(link.released == 0)
+        let page = link.page(durable: 7)
+        #expect(page.hasPrefix("broker\n  127.0.0.1:1883: "))
+        #expect(page.contains("shipped up to line 0, 7 wait"))
+        #expect(page.contains("/nowhere/publisher"), "\(page)")
+        desk.end()
+        try desk.turn(after: .seconds(120))
+        #expect(desk.told == 0, "what is gone tells nothing")
+    }
+}

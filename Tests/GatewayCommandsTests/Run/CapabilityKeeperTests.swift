@@ -1,0 +1,67 @@
+import BaseTypes
+import SystemPackage
+import Testing
+
+@testable import AdapterScanning
+@testable import GatewayCommands
+
+@Suite struct CapabilityKeeperTests {
+    /// A process that has what it has until it gives it up.
+    private final class Process {
+        var present: Set<Capabilities.Capability> = [.networkAdministration, .rawNetwork]
+        var drops: [Set<Capabilities.Capability>] = []
+        var lines: [String] = []
+        var error: Errno?
+    }
+
+    private let process = Process()
+
+    private func keeper() -> CapabilityKeeper {
+        CapabilityKeeper(
+            ProcessCapabilities(
+                present: { [process] in process.present },
+                drop: { [process] (kept) throws(Errno) in
+                    process.drops.append(kept)
+                    if let error = process.error { throw error }
+                    process.present = kept
+                })
+        ) { [process] _, line in process.lines.append(line) }
+    }
+
+    private func status(_ backend: ScannerBackend?, _ ways: [ScanStatus.Way]) -> ScanStatus {
+        var status = ScanStatus(since: Instant(nanoseconds: 0))
+        status.backend = backend
+        status.ways = ways
+        return status
+    }
+
+    private func way(_ backend: ScannerBackend, _ isOpen: Bool) -> ScanStatus.Way {
+        ScanStatus.Way(backend: backend, standing: "", isOpen: isOpen, isDenied: false)
+    }
+
+    @Test func `nothing is given up before it is known what hears`() {
+        var keeper = keeper()
+        keeper.update(status(nil, [way(.management, false)]))
+        #expect(process.drops.isEmpty && keeper.needs.isEmpty)
+    }
+
+    @Test func `what nobody needs is given up once, and what is kept is said with its reason`() {
+        var keeper = keeper()
+        let fallen = status(.dbus, [way(.dbus, true), way(.hci, false)])
+        keeper.update(fallen)
+        keeper.update(fallen)
+        #expect(process.drops == [[.networkAdministration, .rawNetwork]])
+        #expect(keeper.needs.map(\.capability) == [.networkAdministration, .rawNetwork])
+        #expect(process.lines.count == 2 && process.lines.allSatisfy { $0.hasPrefix("keeps CAP_NET_") })
+        keeper.update(status(.management, [way(.management, true)]))
+        #expect(process.drops.count == 2 && process.present.isEmpty)
+        #expect(keeper.needs.isEmpty)
+    }
+
+    @Test func `that they can't be given up is said, and the gateway goes on`() {
+        process.error = .notPermitted
+        var keeper = keeper()
+        keeper.update(status(.management, [way(.management, true)]))
+        #expect(process.lines == ["the capabilities can't be given up: \(Errno.notPermitted)"])
+    }
+}

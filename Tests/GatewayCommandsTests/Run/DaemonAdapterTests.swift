@@ -1,0 +1,63 @@
+import AdapterScanning
+import BluetoothLE
+import ProgramSupport
+import Testing
+
+@testable import GatewayCommands
+
+/// Rule L7 in the daemon: over a restart, in its settings, and on its page.
+@Suite(.serialized) struct DaemonAdapterTests {
+    let folder: Scratch
+    init() throws { folder = try Scratch() }
+
+    private static let first = DeviceAddress(0x00AA_0100_0001, kind: .public)
+    private static let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
+    private static let monitor = "monitor: {name: site, exit_timeout: 4s, outage_timeout: 10h, deaf_after: off}"
+
+    @Test(arguments: [false, true])
+    func `L7: holds go by the controller's address over a restart`(isKilled: Bool) throws {
+        try DaemonWorld.write(Self.monitor, in: folder)
+        let before = try DaemonWorld(folder)
+        before.appear(0, Self.first)
+        before.scanner.hear(badge(1), on: 0)
+        #expect(before.state == .satisfied)
+        before.end(isKilled: isKilled)
+
+        let after = try DaemonWorld(folder)
+        // Another controller is hci0 now: nobody leaves because it hears nothing of them.
+        after.appear(0, Self.second)
+        after.wait(.seconds(100))
+        #expect(after.state == .satisfied)
+        // And the first is hci1: what it held runs out by its listening.
+        after.appear(1, Self.first)
+        after.wait(.milliseconds(3_900))
+        #expect(after.state == .satisfied)
+        after.wait(.milliseconds(200))
+        #expect(after.state == .unsatisfied)
+        after.end()
+        let adapters = try after.payloads("adapter").suffix(2).map {
+            "\($0["adapter"] as? String ?? "") \($0["address"] as? String ?? "") \($0["state"] as? String ?? "")"
+        }
+        #expect(
+            adapters == [
+                "hci0-00AA01000002 00:AA:01:00:00:02 listening", "hci0 00:AA:01:00:00:01 listening",
+            ])
+    }
+
+    @Test func `L7: scanner.adapters with an address means that controller, and the page says which it is`() throws {
+        let scanner = "scanner: {adapters: [00:aa:01:00:00:01, 00:AA:01:00:00:09]}\n"
+        try DaemonWorld.write(scanner + Self.monitor, in: folder)
+        let world = try DaemonWorld(folder)
+        world.appear(0, Self.second)
+        world.scanner.hear(badge(1), on: 0)
+        #expect(world.state == .unsatisfied)
+        world.appear(1, Self.first)
+        world.scanner.hear(badge(1), on: 1)
+        #expect(world.state == .satisfied)
+        let page = world.daemon.report.page
+        #expect(page.contains("\n  hci1 00:AA:01:00:00:01: listening for "), "\(page)")
+        #expect(page.contains("\n  00:AA:01:00:00:09, which scanner.adapters names, is not there\n"), "\(page)")
+        #expect(!page.contains("hci0"))
+        world.end()
+    }
+}

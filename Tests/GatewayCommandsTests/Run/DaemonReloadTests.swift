@@ -1,0 +1,92 @@
+import AdapterScanning
+import BluetoothLE
+import ProgramSupport
+import Testing
+
+@testable import GatewayCommands
+
+/// A reload of a gateway that has given up what it took to begin to hear.
+@Suite(.serialized) struct DaemonReloadTests {
+    let folder: Scratch
+    init() throws { folder = try Scratch() }
+
+    private static let address = DeviceAddress(0x00AA_0100_0001, kind: .public)
+
+    private func write(_ scanner: String = "", monitor: String = "exit_timeout: 4s") throws {
+        try DaemonWorld.write("scanner: {\(scanner)}\nmonitor: {name: site, \(monitor)}", in: folder)
+    }
+
+    private func running(_ capabilities: Set<Capabilities.Capability> = [.networkAdministration]) throws -> DaemonWorld
+    {
+        let world = try DaemonWorld(folder, capabilities: capabilities)
+        world.appear(0, Self.address)
+        world.scanner.hear(badge(1))
+        #expect(world.state == .satisfied)
+        return world
+    }
+
+    @Test(arguments: [
+        ("backend: dbus", "exit_timeout: 4s", ["scanner"]), ("adapters: [hci1]", "exit_timeout: 4s", ["scanner"]),
+        ("", "exit_timeout: 4s, deaf_after: 3s", ["deaf_after"]),
+        ("mode: active", "exit_timeout: 4s, deaf_after: 3s", ["scanner", "deaf_after"]),
+    ])
+    func `a changed scan that can't be begun anew waits for a restart, is said, and the gateway goes on hearing`(
+        scanner: String, monitor: String, settings: [String]
+    ) throws {
+        try write()
+        let world = try running()
+        #expect(world.rights.present == [])
+        try write(scanner, monitor: monitor)
+        world.daemon.reload()
+        world.finishTurn()
+        for setting in settings {
+            #expect(
+                world.log.contains(
+                    """
+                    warning: \(setting) changed in the file; management can't be opened anew, since CAP_NET_ADMIN was \
+                    given up: it takes effect with `systemctl restart beacon-gateway`
+                    """), "\(world.log)")
+        }
+        #expect(world.scannersMade == 1 && world.scanner.stops == 0)
+        #expect(world.daemon.supervisor?.status.isListening == true)
+        #expect(world.daemon.failure == nil)
+        // What was there is there, and what is heard counts.
+        #expect(world.state == .satisfied)
+        world.wait(.seconds(3))
+        world.scanner.hear(badge(1))
+        world.wait(.seconds(3))
+        #expect(world.state == .satisfied)
+        world.wait(.seconds(2))
+        #expect(world.state == .unsatisfied)
+        world.end()
+    }
+
+    @Test func `what of a file can be applied is applied, a new engine too, and its adapters listen`() throws {
+        try write(monitor: "exit_timeout: 4s, max_beacons: 100")
+        let world = try running()
+        try write("adapters: [hci1]", monitor: "exit_timeout: 9s, max_beacons: 200")
+        world.daemon.reload()
+        #expect(world.daemon.monitor.engine.settings.maxBeacons == 200)
+        #expect(world.daemon.configuration.scanner.adapters == [])
+        world.scanner.hear(badge(1))
+        world.wait(.seconds(8))
+        #expect(world.state == .satisfied)
+        world.wait(.seconds(2))
+        #expect(world.state == .unsatisfied)
+        // The same file again says the same again: it still waits.
+        world.daemon.reload()
+        #expect(world.log.count { $0.contains("scanner changed in the file") } == 2)
+        world.end()
+    }
+
+    @Test func `a gateway that gave up nothing that it needs takes another scan at once`() throws {
+        try write("backend: dbus")
+        let world = try running([])
+        try write("backend: dbus, mode: passive")
+        world.daemon.reload()
+        #expect(world.scannersMade == 2)
+        #expect(world.daemon.configuration.scanner.mode == .passive)
+        #expect(!world.log.contains { $0.contains("systemctl restart") })
+        world.end()
+    }
+}

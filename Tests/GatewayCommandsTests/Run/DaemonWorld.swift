@@ -1,0 +1,112 @@
+import AdapterScanning
+import BaseTypes
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import Foundation
+import ProgramSupport
+import SystemPackage
+import Testing
+
+@testable import GatewayCommands
+
+/// A daemon in this process that hears by scripted scanners, with files of its own: a test says what is heard, and how far
+/// the engine's time has come.
+final class DaemonWorld {
+    /// What its closures know, which are made before the daemon is.
+    private final class Bench {
+        var scanners: [ScriptedScanner] = []
+        var closed: Set<ScannerBackend> = []
+        var log: [String] = []
+    }
+
+    let daemon: Daemon
+    let folder: Scratch
+    private let bench: Bench
+    /// The capabilities that the process has, as it says.
+    final class Rights { var present: Set<Capabilities.Capability> = [] }
+    let rights = Rights()
+
+    static let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+
+    /// Starts one by the configuration in the folder, as `run` does, but takes no turn. What it gives up of the capabilities
+    /// that the process has is gone.
+    init(_ folder: Scratch, capabilities: Set<Capabilities.Capability> = []) throws {
+        let bench = Bench()
+        self.bench = bench
+        self.folder = folder
+        let rights = rights
+        rights.present = capabilities
+        staff = try Identifier("staff")
+        daemon = try Daemon(
+            configuration: folder.path("g.yaml"),
+            makeScanner: { backend, loop throws(ScannerError) in
+                // As the kernel does when the socket is bound.
+                if backend == .management, !rights.present.contains(.networkAdministration) {
+                    throw ScannerError(.denied, "this user lacks CAP_NET_ADMIN")
+                }
+                let scanner = ScriptedScanner(backend, now: { loop.now })
+                bench.scanners.append(scanner)
+                return scanner
+            }, log: { kind, line in bench.log.append("\(kind.level): \(line)") })
+        let process = ProcessCapabilities(
+            present: { rights.present }, drop: { kept throws(Errno) in rights.present.formIntersection(kept) })
+        daemon.capabilities = CapabilityKeeper(process) { kind, line in bench.log.append("\(kind.level): \(line)") }
+        let supervisor = daemon.makeSupervisor()
+        daemon.supervisor = supervisor
+        try supervisor.start(daemon)
+        daemon.capabilities.update(supervisor.status)
+    }
+
+    /// The scanner that was made last.
+    var scanner: ScriptedScanner { bench.scanners[bench.scanners.count - 1] }
+    var scannersMade: Int { bench.scanners.count }
+    var log: [String] { bench.log }
+
+    static func write(_ settings: String, in folder: Scratch) throws {
+        let text = """
+            gateway: {name: lobby}
+            output:
+              directory: \(folder.path("events"))
+              state_directory: \(folder.path("state"))
+            conditions:
+            - {identifier: staff, uuid: \(uuid), assuming: unsatisfied}
+
+            """
+        _ = try folder.write("g.yaml", settings + "\n" + text)
+    }
+
+    func appear(_ number: Int, _ address: DeviceAddress) {
+        scanner.say(.appeared(adapter: number, controller: "a test's", address: address))
+        scanner.say(.listening(adapter: number, reason: "scripted"))
+    }
+
+    var state: BeaconMonitor.Event.State? { daemon.monitor.engine.state(of: staff) }
+    private let staff: Identifier
+
+    /// Has the engine's time go on, as if nothing had been received meanwhile.
+    func wait(_ duration: Duration) {
+        daemon.advance(to: max(daemon.loop.now, daemon.monitor.engine.now) + duration)
+        finishTurn()
+    }
+
+    func finishTurn() { daemon.finishTurn() }
+
+    /// Ends it; one that is killed leaves only what it has written by now.
+    func end(isKilled: Bool = false) {
+        finishTurn()
+        daemon.supervisor?.stop()
+        if !isKilled { daemon.journal.close(daemon.monitor.engine.snapshot, at: daemon.loop.now) }
+        for lock in daemon.locks { lock.release() }
+    }
+
+    /// The payloads of one type, in all event files.
+    func payloads(_ type: String) throws -> [[String: Any]] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("events"))
+        return try names.filter { $0.hasPrefix("events-") }.sorted().flatMap { name in
+            String(decoding: try contents(of: folder.path("events/\(name)")), as: UTF8.self).split(separator: "\n")
+            // What is not published, such as evidence, has no envelope.
+        }.compactMap { try object(String($0))["payload"] as? [String: Any] }
+            .filter { $0["type"] as? String == type }
+    }
+}

@@ -1,0 +1,248 @@
+import AdapterScanning
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import Foundation
+import ProgramSupport
+import SystemPackage
+import Testing
+
+@testable import GatewayCommands
+
+/// What a running gateway does when `erase` asks it.
+@Suite(.serialized) struct ForgettingTests {
+    let folder: Scratch
+    init() throws { folder = try Scratch() }
+
+    private func running() throws -> DaemonWorld {
+        let text = """
+            gateway: {name: lobby}
+            monitor: {name: site, exit_timeout: 4s}
+            output:
+              directory: \(folder.path("events"))
+              state_directory: \(folder.path("state"))
+            conditions:
+            - {identifier: staff, uuid: \(DaemonWorld.uuid), per_beacon: true, ranging: true, assuming: unsatisfied}
+
+            """
+        _ = try folder.write("g.yaml", text)
+        let world = try DaemonWorld(folder)
+        world.appear(0, DeviceAddress(0x00AA_0100_0001, kind: .public))
+        return world
+    }
+
+    private func ask(_ world: DaemonWorld, _ minor: UInt16) throws -> Int {
+        let state = FilePath(folder.path("state"))
+        let request = ErasureRequest(badge(minor))
+        var erasure = try EventFilesErasure(FilePath(folder.path("events")), request)
+        try ErasureOrder.wanted(request).write(in: state)
+        #expect(world.daemon.forgetWhereAsked())
+        world.finishTurn()
+        guard case .done(let number)? = try ErasureOrder.read(from: state) else {
+            Issue.record("it has not answered: \(world.log)")
+            return 0
+        }
+        try ErasureOrder.remove(from: state)
+        try erasure.run(upTo: number)
+        return number
+    }
+
+    /// The files that name a badge.
+    private func places(naming minor: UInt16) throws -> [String] {
+        let spelled = #"/1/\#(minor)(?![0-9])|"major":1,"minor":\#(minor)(?![0-9])"#
+        return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter { name in
+            guard !name.hasSuffix("g.yaml"), let octets = try? contents(of: folder.path(name)) else { return false }
+            return String(decoding: octets, as: UTF8.self).range(of: spelled, options: .regularExpression) != nil
+        }
+    }
+
+    @Test func `a beacon that is there is forgotten, nobody else leaves, and heard again it is new`() throws {
+        let world = try running()
+        for minor: UInt16 in [1, 2] { world.scanner.hear(badge(minor)) }
+        world.finishTurn()
+        #expect(try !places(naming: 1).isEmpty)
+        let before = try world.payloads("event").count
+        let number = try ask(world, 1)
+        #expect(try places(naming: 1) == [])
+        #expect(try !places(naming: 2).isEmpty)
+        // What was said of the other stands, and nothing more is said of it.
+        #expect(world.state == .satisfied)
+        #expect(try world.payloads("event").count == before - 1)
+        let marks = try world.payloads("erased").compactMap { $0["sequence"] as? Int }
+        #expect(marks.last == number + 1)
+        // Nobody who holds it leaves later than it would have.
+        world.scanner.hear(badge(1))
+        world.finishTurn()
+        let event = try #require(try world.payloads("event").last)
+        #expect((event["refinement"] as? [String: Any])?["minor"] as? Int == 1)
+        #expect(event["scope"] as? String == "beacon" && event["previous"] == nil)
+        world.wait(.seconds(5))
+        #expect(world.state == .unsatisfied)
+        let exits = try world.payloads("event").filter { $0["state"] as? String == "unsatisfied" }
+        #expect(exits.count == 3)
+        var follower = LineFollower(FilePath(folder.path("events")), from: LinePosition(sequence: 0))
+        var (line, message, numbers): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+        while try follower.next(into: &line, upTo: .max, &message) {
+            if let number = message.sequence { numbers.append(number) }
+        }
+        #expect(numbers == Array(1...world.daemon.journal.sequence))
+        world.end()
+    }
+
+    @Test func `it is forgotten over a crash too`() throws {
+        var world = try running()
+        world.scanner.hear(badge(1))
+        world.finishTurn()
+        _ = try ask(world, 1)
+        world.end(isKilled: true)
+        #expect(try places(naming: 1) == [])
+        world = try running()
+        let subjects = world.daemon.monitor.engine.snapshot.conditions.flatMap(\.beacons)
+        #expect(subjects.isEmpty)
+        world.end()
+        #expect(try places(naming: 1) == [])
+    }
+
+    @Test func `what an interrupted erasure left goes at the next start, unless one is under way`() throws {
+        try running().end()
+        _ = try folder.write("events/.erasing.new", "lines of others")
+        let lock = try StateLock(erasing: FilePath(folder.path("events")))
+        try running().end()
+        #expect(FileManager.default.fileExists(atPath: folder.path("events/.erasing.new")))
+        lock.release()
+        try running().end()
+        #expect(!FileManager.default.fileExists(atPath: folder.path("events/.erasing.new")))
+    }
+
+    @Test func `nothing is asked, and SIGUSR1 closes the file alone`() throws {
+        let world = try running()
+        #expect(!world.daemon.forgetWhereAsked())
+        world.end()
+    }
+
+    @Test func `an order that makes no sense is said, and nothing is forgotten`() throws {
+        let world = try running()
+        _ = try folder.write("state/erase.json", "{\"version\":1,\"uuid\":\"nobody\"}")
+        _ = world.daemon.forgetWhereAsked()
+        #expect(world.log.contains { $0.contains("erase.json") }, "\(world.log)")
+        world.end()
+    }
+}
+
+/// The program itself, beside a gateway that runs.
+@Suite struct EraseRunTests {
+    @Test func `erase beside a running gateway, after it, and once more`() throws {
+        let world = try LiveWorld()
+        let configuration = try world.write("g.yaml", world.configuration())
+        let gateway = try RunningGateway(world, configuration: configuration)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        world.advertise("C0:00:00:00:00:02", minor: 8)
+        func lines(naming minor: Int) throws -> Int {
+            try world.lines().count { $0.contains("\"minor\":\(minor)}") }
+        }
+        try gateway.until("both are there") { _ in try lines(naming: 7) > 0 && lines(naming: 8) > 0 }
+        let beacon = try #require(
+            try world.lines().compactMap { line in
+                line.split(separator: "\"").first { $0.hasPrefix("beacons/lobby/event/staff/") && $0.hasSuffix("/7") }
+            }.first
+        ).split(separator: "/").suffix(3)
+        let dry = try Gateway.run(
+            "erase", beacon.dropFirst().joined(separator: "/"), "--config", configuration, "--dry-run")
+        #expect(dry.status == 0, "\(dry.errors)")
+        #expect(try lines(naming: 7) > 0)
+        let erased = try Gateway.run("erase", beacon.dropFirst().joined(separator: "/"), "--config", configuration)
+        #expect(erased.status == 0, "\(erased.errors)")
+        #expect(erased.errors.contains("the gateway has forgotten it"), "\(erased.errors)")
+        #expect(try lines(naming: 7) == 0)
+        #expect(try lines(naming: 8) > 0)
+        #expect(!FileManager.default.fileExists(atPath: world.path("state/erase.json")))
+        // Heard again, it is new.
+        world.advertise(minor: 7)
+        try gateway.until("it is there again") { _ in try lines(naming: 7) > 0 }
+        #expect(gateway.end() == 0)
+        let after = try Gateway.run("erase", beacon.joined(separator: "/"), "--config", configuration)
+        #expect(after.status == 0, "\(after.errors)")
+        #expect(try lines(naming: 7) == 0)
+        let state = String(decoding: try contents(of: world.path("state/state.json")), as: UTF8.self)
+        #expect(!state.contains("\"minor\":7}") && state.contains("\"minor\":8}"))
+        let again = try Gateway.run("erase", beacon.joined(separator: "/"), "--config", configuration)
+        #expect(again.status == 0)
+        #expect(again.errors.contains("names this beacon"), "\(again.errors)")
+    }
+
+    @Test func `a gateway that was asked and ended before it could answer does so at its next start`() throws {
+        let world = try LiveWorld()
+        let configuration = try world.write("g.yaml", world.configuration())
+        var gateway = try RunningGateway(world, configuration: configuration)
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        try gateway.until("it is there") { _ in try world.lines().contains { $0.contains("\"minor\":7}") } }
+        #expect(gateway.end(by: SIGKILL) == -SIGKILL)
+        let state = FilePath(world.path("state"))
+        let beacon = BeaconIdentity(uuid: try #require(ProximityUUID(LiveWorld.uuid)), major: 100, minor: 7)
+        try ErasureOrder.wanted(ErasureRequest(beacon)).write(in: state)
+        gateway = try RunningGateway(world, configuration: configuration)
+        try gateway.log.line(with: "a beacon was forgotten")
+        try gateway.until("it has answered") { _ in
+            if case .done? = try ErasureOrder.read(from: state) { true } else { false }
+        }
+        let text = String(decoding: try contents(of: world.path("state/state.json")), as: UTF8.self)
+        #expect(!text.contains("\"minor\":7}"))
+        #expect(gateway.end() == 0)
+    }
+}
+
+/// The commands of the manual, as they stand there.
+@Suite struct BackupRunTests {
+    /// The script of the `sudo sh -c '…'` line of the manual that does something, for another folder.
+    private func script(with word: String, for folder: String) throws -> String {
+        let manual = try String(
+            contentsOf: Fixtures.tests.appendingPathComponent("../docs/operation.md"), encoding: .utf8)
+        let line = try #require(
+            manual.split(separator: "\n").first { $0.hasPrefix("sudo sh -c '") && $0.contains(word) })
+        let parts = line.split(separator: "'")
+        return String(parts[1]).replacingOccurrences(of: "/var/lib/beacon-gateway", with: folder)
+            .replacingOccurrences(of: " && chown -R beacon-gateway: .", with: "")
+    }
+
+    @Test func `a running gateway is copied, and the copy goes on with numbers that nobody had`() throws {
+        let world = try LiveWorld()
+        func configuration(_ folder: String) -> String {
+            world.configuration().replacingOccurrences(of: world.path("state\n"), with: world.path(folder + "\n"))
+                .replacingOccurrences(of: world.path("events"), with: world.path(folder + "/events"))
+        }
+        func numbers(_ folder: String) throws -> [Int] {
+            var follower = LineFollower(FilePath(world.path(folder + "/events")), from: LinePosition(sequence: 0))
+            var (line, message, numbers): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+            while try follower.next(into: &line, upTo: .max, &message) {
+                if let number = message.sequence { numbers.append(number) }
+            }
+            return numbers
+        }
+        var gateway = try RunningGateway(world, configuration: world.write("g.yaml", configuration("one")))
+        try gateway.log.line(with: "hci0 is listening")
+        world.advertise(minor: 7)
+        try gateway.until("it is there") { _ in try numbers("one").count > 3 }
+        let copy = try run("/bin/sh", ["-c", try script(with: "tar -c ", for: world.path("one"))], input: [])
+        #expect(copy.status <= 1, "\(copy.errors)")
+        let copied = try numbers("one")
+        world.advertise("C0:00:00:00:00:02", minor: 8)
+        try gateway.until("it goes on") { _ in try numbers("one").count > copied.count }
+        #expect(gateway.end() == 0)
+        let last = try #require(try numbers("one").last)
+        try FileManager.default.createDirectory(atPath: world.path("two"), withIntermediateDirectories: true)
+        let restore = try run(
+            "/bin/sh", ["-c", try script(with: "touch restored", for: world.path("two"))], input: copy.output)
+        #expect(restore.status == 0, "\(restore.errors)")
+        gateway = try RunningGateway(world, configuration: world.write("h.yaml", configuration("two")))
+        try gateway.log.line(with: "says that this is a backup")
+        try gateway.log.line(with: "hci0 is listening")
+        #expect(gateway.end() == 0)
+        let restored = try numbers("two")
+        #expect(Array(restored.prefix(copied.count)) == copied)
+        #expect(restored.dropFirst(copied.count).allSatisfy { $0 > last + 900_000_000 })
+        #expect(restored.count > copied.count)
+        #expect(!FileManager.default.fileExists(atPath: world.path("two/restored")))
+    }
+}

@@ -1,0 +1,81 @@
+import BaseTypes
+import BeaconMonitoring
+import EventLoops
+import GatewayConfiguration
+import ProgramSupport
+import Testing
+
+@testable import GatewayCommands
+
+@Suite struct LocationTrackerTests {
+    private final class Told {
+        var news: [LocationTracker.News] = []
+        var lines: [String] = []
+    }
+
+    private let told = Told()
+    private let tracker: LocationTracker
+
+    init() throws {
+        let told = told
+        tracker = LocationTracker(on: try EventLoop(), log: { _, line in told.lines.append(line) }) {
+            told.news.append($0)
+        }
+    }
+
+    private func configuration(_ location: String, circle: Bool = true) throws -> Configuration {
+        let condition =
+            circle
+            ? "{identifier: yard, center: [48.2, 16.4], radius: 100}"
+            : "{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}"
+        let text = "location: \(location)\nconditions:\n- \(condition)\n"
+        return try Configuration.parse(Array(text.utf8), file: "c.yaml").get()
+    }
+
+    private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+    @Test func `where no circle is monitored nothing is started, and nothing said`() throws {
+        tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}", circle: false))
+        #expect(tracker.standing == nil && told.lines.isEmpty)
+    }
+
+    @Test func `a track that can't be read is said, and stands in the status`() throws {
+        tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
+        let trouble = "location.file /nowhere.gpx can't be read, or is no GPX file; circles have no fix"
+        #expect(told.lines == [trouble])
+        #expect(tracker.standing == LocationTracker.Standing(name: "gpx", lastFix: nil, trouble: trouble))
+    }
+
+    @Test func `a source without a fix is trouble until the next fix`() throws {
+        tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
+        tracker.changed(.unavailable(since: at(1), reason: "gpsd is gone"), at: at(2))
+        #expect(told.news == [.lost(since: at(1), reason: "gpsd is gone", at: at(2))])
+        #expect(tracker.standing?.trouble == "gpsd is gone")
+        let fix = try LocationFix(
+            time: at(3), coordinate: try Coordinate(latitude: 48.2, longitude: 16.4), horizontalAccuracy: 5)
+        tracker.located(fix)
+        #expect(told.news.last == .fix(fix))
+        #expect(tracker.standing?.trouble == nil && tracker.standing?.lastFix == fix)
+        #expect(told.lines.last == "there is a fix again, after: gpsd is gone")
+    }
+
+    @Test func `a reload ends what was known, and begins anew`() throws {
+        let scratch = try Scratch()
+        let track = try scratch.write(
+            "t.gpx",
+            """
+            <gpx version="1.1"><trk><trkseg>
+            <trkpt lat="48.2" lon="16.4"><time>2026-11-21T08:00:00Z</time></trkpt>
+            <trkpt lat="48.2" lon="16.5"><time>2026-11-21T09:00:00Z</time></trkpt>
+            </trkseg></trk></gpx>
+            """
+        )
+        tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
+        tracker.restart(try configuration("{source: gpx, file: \(track)}"), at: at(9))
+        #expect(told.news.first == .lost(since: at(9), reason: "the configuration was reloaded", at: at(9)))
+        #expect(tracker.standing?.name == "gpx")
+        #expect(tracker.standing?.trouble == nil)
+        #expect(tracker.standing?.lastFix != nil)
+        tracker.stop()
+    }
+}

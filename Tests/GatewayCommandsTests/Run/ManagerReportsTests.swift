@@ -1,0 +1,78 @@
+import OperatorLogging
+import Testing
+
+@testable import GatewayCommands
+
+/// What systemd hears, and what of it operators do.
+@Suite struct ManagerReportsTests {
+    private final class Said { var lines: [String] = [] }
+
+    private let said = Said()
+    private let manager: ServiceNotifierTests.Manager
+    private let reports: ManagerReports
+
+    init() throws {
+        let address = "@beacon-gateway-test/reports-\(UInt64.random(in: 0 ... .max))"
+        manager = try ServiceNotifierTests.Manager(address)
+        let variables = ["NOTIFY_SOCKET": address, "WATCHDOG_USEC": "2000000"]
+        reports = ManagerReports(ServiceNotifier(environment: { variables[$0] }, processID: 7)) { [said] _, line in
+            said.lines.append(line)
+        }
+    }
+
+    private func heard() -> [String] {
+        var heard: [String] = []
+        while let text = manager.received() { heard.append(text) }
+        return heard
+    }
+
+    @Test func `it is ready when it first listens, once, and no word is said twice`() {
+        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        #expect(heard() == ["STATUS=waits for a Bluetooth adapter"])
+        reports.stand("listens on hci0", isListening: true)
+        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+        reports.stand("waits for an adapter to scan", isListening: false)
+        reports.stand("listens on hci0", isListening: true)
+        #expect(heard() == ["STATUS=waits for an adapter to scan", "STATUS=listens on hci0"])
+        // Operators are told of waiting; that it listens the adapter's own line says.
+        #expect(said.lines == ["waits for a Bluetooth adapter", "waits for an adapter to scan"])
+    }
+
+    @Test func `a reload begins, ends with READY whatever came of it, and says how it stands`() {
+        reports.stand("listens on hci0", isListening: true)
+        _ = heard()
+        var order: [String] = []
+        reports.reload { order = heard() }
+        #expect(order.count == 1 && order[0].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+    }
+
+    @Test func `a reload while no adapter scans yet does not say that the gateway is ready`() {
+        reports.stand("waits for a Bluetooth adapter", isListening: false)
+        _ = heard()
+        var isDone = false
+        reports.reload { isDone = true }
+        #expect(isDone)
+        #expect(heard() == [])
+        reports.stand("listens on hci0", isListening: true)
+        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+    }
+
+    @Test func `it lives, and ends`() {
+        #expect(reports.watchdogInterval == .seconds(1))
+        reports.live()
+        reports.end()
+        #expect(heard() == ["WATCHDOG=1", "STOPPING=1\nSTATUS=ends"])
+    }
+
+    @Test func `a manager that is gone costs a line for makers, and nothing else`() throws {
+        let gone = ["NOTIFY_SOCKET": "@beacon-gateway-test/gone-\(UInt64.random(in: 0 ... .max))"]
+        var levels: [LogLevel] = []
+        let reports = ManagerReports(ServiceNotifier(environment: { gone[$0] }, processID: 7)) { kind, _ in
+            levels.append(kind.level)
+        }
+        reports.live()
+        #expect(levels == [.debug])
+    }
+}

@@ -1,0 +1,195 @@
+import AdapterScanning
+import BeaconMonitoring
+import BluetoothLE
+import Captures
+import CommandSupport
+import Foundation
+import GatewayConfiguration
+import ProgramSupport
+import Testing
+
+@testable import GatewayCommands
+
+/// Rule L7 from the air to the lines: controllers that change their names, live, recorded, converted and replayed.
+@Suite(.serialized) struct AdapterSwapTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    private static let first = DeviceAddress(0x00AA_0100_0001, kind: .public)
+    private static let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
+    private static let settings = """
+        monitor: {exit_timeout: 4s, outage_timeout: 30s, deaf_after: off, per_beacon: true}
+        conditions:
+          - {identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, assuming: unsatisfied}
+        """
+
+    /// hci0 alone hears the badge; both are unplugged, and the other one comes back first. Then the first, as hci1.
+    private func swap(_ world: RecordedWorld) throws {
+        world.both {
+            $0.say(.appeared(adapter: 0, controller: "the first", address: Self.first))
+            $0.say(.appeared(adapter: 1, controller: "the second", address: Self.second))
+            $0.say(.listening(adapter: 1, reason: "scripted"))
+            $0.hear(badge(1), on: 0)
+            $0.hear(nil, on: 1)
+        }
+        try world.go(to: 1)
+        world.both { scanner in
+            for adapter in 0...1 {
+                scanner.say(.stopped(adapter: adapter, since: world.clock.now, reason: "unplugged"))
+                scanner.say(.disappeared(adapter: adapter))
+            }
+        }
+        try world.go(to: 2)
+        world.both {
+            $0.say(.appeared(adapter: 0, controller: "the second", address: Self.second))
+            $0.say(.listening(adapter: 0, reason: "scripted"))
+        }
+        for second in 3...12 {
+            try world.go(to: Double(second))
+            world.both { $0.hear(nil, on: 0) }
+        }
+        world.both {
+            $0.say(.appeared(adapter: 1, controller: "the first", address: Self.first))
+            $0.say(.listening(adapter: 1, reason: "scripted"))
+            $0.hear(badge(1), on: 1)
+        }
+        try world.go(to: 20)
+    }
+
+    @Test(arguments: RecordingTests.formats.indices)
+    func `L7: two adapters that come back in the other order make nobody leave, live and replayed`(
+        index: Int
+    ) throws {
+        let (name, format) = RecordingTests.formats[index]
+        let config = try scratch.write("c.yaml", Self.settings)
+        let configuration = try ConfigurationFile.load(config, isReplay: false)
+        let world = try RecordedWorld(scratch.path(name), format, configuration: configuration)
+        try swap(world)
+        let said = try world.end()
+        // In once, and out 4 s after it was heard last.
+        #expect(said.count { $0.contains(#""type":"event""#) && $0.contains(#""scope":"condition""#) } == 2)
+        let out = try #require(said.first { $0.contains(#""state":"unsatisfied""#) })
+        #expect(out.contains(#""date":"2026-11-18T11:23:36.123456Z""#), "\(out)")
+        #expect(try comparable(try Gateway.replay(["--config", config, world.path]).lines) == said)
+        // And each other format keeps who is who.
+        for (other, _) in RecordingTests.formats {
+            let path = scratch.path("converted-\(other)")
+            #expect(try Gateway.run("convert", world.path, path).status == 0)
+            #expect(try comparable(try Gateway.replay(["--config", config, path]).lines) == said, "\(other)")
+        }
+    }
+
+    // MARK: What btmon writes
+
+    private func replay(_ capture: MonitorCapture, _ arguments: String...) throws -> [String] {
+        let config = try scratch.write("c.yaml", Log.configuration)
+        return try Gateway.replay(["--config", config] + arguments + ["-"], input: capture.bytes).lines
+    }
+
+    @Test func `L7: in btmon's captures a new index waits for the address that Index Info tells`() throws {
+        var capture = MonitorCapture()
+        capture.record(0, at: 0, MonitorCapture.newIndex())
+        capture.record(8, at: 0)
+        capture.record(10, at: 0.1, MonitorCapture.info(1))
+        capture.record(3, at: 1, MonitorCapture.event(minor: 1))
+        capture.record(1, at: 2)
+        // Another controller is hci0 now: nobody leaves because it hears nothing of them.
+        capture.record(0, at: 3, MonitorCapture.newIndex())
+        capture.record(8, at: 3)
+        capture.record(10, at: 3.5, MonitorCapture.info(2))
+        capture.record(3, at: 50, MonitorCapture.event(minor: nil))
+        // And the first one is hci1.
+        capture.record(0, at: 51, index: 1, MonitorCapture.newIndex(0, "hci1"))
+        capture.record(8, at: 51, index: 1)
+        capture.record(10, at: 51.5, index: 1, MonitorCapture.info(1))
+        capture.record(3, at: 100, index: 1, MonitorCapture.event(minor: nil))
+        let lines = try replay(capture)
+        #expect(
+            try Told(lines, "adapter").lines == [
+                "0.0 hci0 listening", "2.0 hci0 off", "3.5 hci0-00AA01000002 listening", "51.5 hci0 listening",
+            ])
+        #expect(try Told(lines, "event").lines == ["1.0 staff satisfied", "80.5 staff unsatisfied"])
+        let told = try payloads(lines).filter { $0["type"] as? String == "adapter" }
+        #expect(told.last?["address"] as? String == "00:AA:01:00:00:01")
+        // A conversion waits as a replay does.
+        let path = scratch.path("btmon.btsnoop")
+        try Data(capture.bytes).write(to: URL(fileURLWithPath: path))
+        #expect(try Gateway.run("convert", path, scratch.path("btmon.jsonl")).status == 0)
+        let config = try scratch.write("c.yaml", Log.configuration)
+        let converted = try Gateway.replay(["--config", config, scratch.path("btmon.jsonl")]).lines
+        #expect(try Told(converted, "event").lines == Told(lines, "event").lines)
+        // By its address it can be asked for, whatever its name.
+        #expect(try Told(replay(capture, "--adapter", "00:aa:01:00:00:02"), "adapter").lines.count == 1)
+    }
+
+    @Test func `L4: Index Info is a record by which an adapter begins, as New Index is`() throws {
+        for (opcode, payload) in [
+            (0, MonitorCapture.newIndex(1)), (0, MonitorCapture.newIndex()), (10, MonitorCapture.info(1)),
+        ]
+            as [(UInt16, [UInt8])]
+        {
+            var capture = MonitorCapture()
+            capture.record(opcode, at: 0, payload)
+            capture.record(12, at: 5, [0x61, 0])
+            #expect(try Told(replay(capture), "adapter").lines == ["0.0 hci0 listening"])
+        }
+    }
+
+    @Test func `L7: without an address in New Index and with none later, the name goes on`() throws {
+        var capture = MonitorCapture()
+        capture.record(0, at: 0, MonitorCapture.newIndex())
+        capture.record(3, at: 0, MonitorCapture.event(minor: 1))
+        capture.record(1, at: 10)
+        capture.record(0, at: 30, MonitorCapture.newIndex())
+        capture.record(8, at: 40)
+        capture.record(3, at: 60, MonitorCapture.event(minor: nil))
+        let lines = try replay(capture)
+        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied", "60.0 staff unsatisfied"])
+        #expect(try Told(lines, "adapter").lines == ["0.0 hci0 listening", "10.0 hci0 off", "40.0 hci0 listening"])
+    }
+
+    // MARK: The advertisement log
+
+    private func line(_ time: Int, _ name: String, _ number: Int?, _ rest: String) -> String {
+        let address = number.map { #""adapterAddress":"00:AA:01:00:00:0\#($0)","# } ?? ""
+        return #"{"time":\#(time),"adapter":"\#(name)",\#(address)\#(rest)}"#
+    }
+    private let sighting =
+        #""rssi":-60,"uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":1,"measuredPower":-59"#
+
+    private func replayed(_ lines: [String], _ arguments: String...) throws -> [String] {
+        let config = try scratch.write("c.yaml", Log.configuration)
+        return try Gateway.replay(
+            ["--config", config] + arguments + ["-"], input: Array(lines.joined(separator: "\n").utf8)
+        ).lines
+    }
+
+    @Test func `L4: a first record that says that an adapter does not listen begins no listening`() throws {
+        let lines = try replayed([
+            line(0, "hci0", nil, sighting), line(1, "hci1", nil, #""listening":false"#),
+            line(2, "hci2", 2, #""listening":false,"since":"1970-01-01T00:00:01Z""#),
+            line(5, "hci0", nil, #""data":"""#),
+        ])
+        #expect(try Told(lines, "adapter").lines == ["0.0 hci0 listening"])
+    }
+
+    @Test func `L7: an adapter whose name another has does not listen on, though no line says so`() throws {
+        let lines = try replayed(
+            [
+                line(0, "hci0", 1, sighting), line(1, "hci0", 2, #""data":"""#), line(50, "hci0", 2, #""data":"""#),
+            ])
+        #expect(try Told(lines, "event").lines == ["0.0 staff satisfied"])
+        #expect(
+            try Told(lines, "adapter").lines == [
+                "0.0 hci0 listening", "1.0 hci0 off", "1.0 hci0-00AA01000002 listening",
+            ])
+    }
+
+    @Test func `L7: an address counts within one NAME=`() throws {
+        let config = try scratch.write("c.yaml", Log.configuration)
+        let here = try scratch.log("here", [line(0, "hci0", 1, sighting), line(100, "hci0", 1, #""data":"""#)])
+        let there = try scratch.log("there", [line(0, "hci0", 1, #""data":"""#), line(50, "hci0", 1, sighting)])
+        let lines = try Gateway.replay(["--config", config, "here=\(here)", "there=\(there)"]).lines
+        #expect(try Told(lines, "adapter").lines.prefix(2) == ["0.0 here/hci0 listening", "0.0 there/hci0 listening"])
+    }
+}

@@ -1,0 +1,23 @@
+import AdapterScanning
+import CommandSupport
+import Testing
+
+@testable import GatewayCommands
+
+@Suite struct ClosedWayTests {
+    @Test func `a machine without Bluetooth is told in short lines, and doctor is named`() {
+        let error = ScannerError(
+            .unavailable, "no way of hearing is open:\n  management, hci: no sockets\n  dbus: no bus",
+            remedy: String(repeating: "much to do ", count: 50))
+        let failure = ExitFailure(error)
+        #expect(failure.code == .serviceUnavailable)
+        #expect(
+            failure.message == """
+                no way of hearing is open:
+                  management, hci: no sockets
+                  dbus: no bus
+                what mends it: beacon-gateway doctor
+                """)
+        #expect(ExitFailure(ScannerError(.denied, "not you")).code == .noPermission)
+    }
+}
