@@ -9,7 +9,9 @@ from .tree import Finding
 PATH = "docs/architecture.md"
 ARROW = "──▶"
 BLOCK = re.compile(r"^```\n(?=[^`]*" + ARROW + r")(.*?)^```$", re.MULTILINE | re.DOTALL)
-TARGETS, TOUCHES = ["target", "one responsibility", "depends on"], ["what", "who alone"]
+TARGETS, TOUCHES = ["target", "reason", "one responsibility", "depends on"], ["what", "who alone"]
+LIST = r"`[\w-]+`(?:, `[\w-]+`)*"
+REASON = re.compile(rf"(?:product(?:: must not see {LIST})?|layer: must not see {LIST}|process: must not link {LIST})")
 # Written by hand it would have to be kept by hand.
 HINT = "`make house-write` writes what can be read from the sources"
 
@@ -84,6 +86,22 @@ def codes(text):
     return [word for _, word in markdown.code_words(text)]
 
 
+def reason(text, target, package):
+    """Errors in the reason why a target is compiled separately."""
+    if not REASON.fullmatch(text):
+        yield "has no valid reason. Write `product`, `layer: must not see ` or `process: must not link ` and names of targets in code"
+        return
+    if text.startswith("product") != (target.name in package.libraries):
+        yield "must have the reason product if it is a library in Package.swift, and only then"
+    for other in codes(text):
+        if other not in package.targets:
+            yield f"names {other} in its reason, which is not a target"
+        elif other == target.name or target.name in package.all_below(other):
+            yield f"names {other} in its reason, which it can never depend on"
+        elif other in package.all_below(target.name):
+            yield f"must not depend on {other}, directly or indirectly"
+
+
 def rows(text, package):
     found = table(text, TARGETS)
     if found is None:
@@ -96,8 +114,11 @@ def rows(text, package):
             target = package.targets.get(name)
             if target is None or not target.folder.startswith("Sources/"):
                 yield Finding(PATH, number, f"`{name}` is no target under Sources; take the row out")
-            elif target.is_shipped and row[2] != cell(target):
-                yield Finding(PATH, number, f"`{name}` depends on {cell(target)}; {HINT}")
+            elif target.is_shipped:
+                if row[3] != cell(target):
+                    yield Finding(PATH, number, f"`{name}` depends on {cell(target)}; {HINT}")
+                for wrong in reason(row[1], target, package):
+                    yield Finding(PATH, number, f"`{name}` {wrong}")
     for target in package.shipped() + package.system():
         if target.name not in seen:
             yield Finding(PATH, found[0][0], f"`{target.name}` has no row: give it one, with its one responsibility")
@@ -176,7 +197,7 @@ def written(tree, package):
     for number, row in table(text, TARGETS) or []:
         target = package.targets.get((codes(row[0]) or [""])[0])
         if target is not None and target.is_shipped:
-            lines[number - 1] = f"| {row[0]} | {row[1]} | {cell(target)} |"
+            lines[number - 1] = f"| {row[0]} | {row[1]} | {row[2]} | {cell(target)} |"
     for number, row in table(text, TOUCHES) or []:
         lines[number - 1] = f"| {row[0]} | {who_cell(who(tree, package, codes(row[0])))} |"
     return "\n".join(lines)

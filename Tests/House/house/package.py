@@ -37,8 +37,10 @@ class Target:
 
 
 class Package:
-    def __init__(self, targets):
+    def __init__(self, targets, libraries):
         self.targets = {target.name: target for target in targets}
+        # The targets that other packages can import.
+        self.libraries = libraries
 
     @classmethod
     def of_repository(cls, root):
@@ -59,7 +61,8 @@ class Package:
                     own.append((dependency.get("byName") or dependency["target"])[0])
             folder = target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"]
             targets.append(Target(target["name"], target["type"], folder, own, products))
-        return cls(targets)
+        libraries = {name for product in dump["products"] if "library" in product["type"] for name in product["targets"]}
+        return cls(targets, libraries)
 
     def shipped(self):
         return [target for target in self.targets.values() if target.is_shipped]

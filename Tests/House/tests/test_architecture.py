@@ -28,21 +28,45 @@ class Document(unittest.TestCase):
             ("tool    ──▶ Waiting", "tool    ──▶ Waiting, Values", [
                 f"docs/architecture.md:6: tool ──▶ Values is not so, or goes by way of another; {hint}"]),
             ("CLinux, Values", "Values", [f"docs/architecture.md:13: `Waiting` depends on CLinux, Values; {hint}"]),
-            ("| `Values` | values | nothing |\n", "", [
+            ("| `Values` | product: must not see `CLinux` | values | nothing |\n", "", [
                 "docs/architecture.md:12: `Values` has no row: give it one, with its one responsibility"]),
             ("| `tool` |", "| `tools` |", [
                 "docs/architecture.md:14: `tools` is no target under Sources; take the row out",
                 "docs/architecture.md:12: `tool` has no row: give it one, with its one responsibility"]),
             ("| `epoll_wait`, `poll` | `Waiting` |", "| `epoll_wait`, `poll` | nobody |", [
-                f"docs/architecture.md:20: `epoll_wait`, `poll`: the sources say `Waiting`; is that meant? {hint}"]),
+                f"docs/architecture.md:22: `epoll_wait`, `poll`: the sources say `Waiting`; is that meant? {hint}"]),
             ("| `CLinux` | `Waiting` |\n", "", [
-                "docs/architecture.md:19: does not say who touches `CLinux`; add a row"]),
+                "docs/architecture.md:20: does not say who touches `CLinux`; add a row"]),
             ("──▶", "-->", ["docs/architecture.md: has no block with arrows (──▶)"]),
             ("depends on |", "needs |", [
-                "docs/architecture.md: has no table with the head target | one responsibility | depends on"]),
+                "docs/architecture.md: has no table with the head target | reason | one responsibility | depends on"]),
             ("| who alone |", "| who |", ["docs/architecture.md: has no table with the head what | who alone"]),
         ]:
             self.assertEqual(after(old, new), expected)
+
+    def test_a_wrong_reason_of_a_target_is_found_in_its_line(self):
+        invalid = ("has no valid reason. "
+                   "Write `product`, `layer: must not see ` or `process: must not link ` and names of targets in code")
+        product = "must have the reason product if it is a library in Package.swift, and only then"
+        for old, new, expected in [
+            ("product: must not see `CLinux`", "product", []),
+            ("product: must not see `CLinux`", "product: must not see CLinux", [f"12: `Values` {invalid}"]),
+            ("product: must not see `CLinux`", "process: must not link `CLinux`", [f"12: `Values` {product}"]),
+            ("layer: must not see `CNothing`", "product", [f"13: `Waiting` {product}"]),
+            ("layer: must not see `CNothing`", "layer", [f"13: `Waiting` {invalid}"]),
+            ("layer: must not see `CNothing`", "layer: must not link `CNothing`", [f"13: `Waiting` {invalid}"]),
+            ("layer: must not see `CNothing`", "layer: must not see `CNothing`, Values", [f"13: `Waiting` {invalid}"]),
+            ("layer: must not see `CNothing`", "an idea: must not see `CNothing`", [f"13: `Waiting` {invalid}"]),
+            ("layer: must not see `CNothing`", "layer: must not see `CNothing`, `Values`", [
+                "13: `Waiting` must not depend on Values, directly or indirectly"]),
+            ("layer: must not see `CNothing`", "layer: must not see `Waiting`, `tool`", [
+                f"13: `Waiting` names {other} in its reason, which it can never depend on" for other in ["Waiting", "tool"]]),
+            ("must not link `CNothing`", "must not link `CNothing`, `CLinux`", [
+                "14: `tool` must not depend on CLinux, directly or indirectly"]),
+            ("must not link `CNothing`", "must not link `CNothin`", [
+                "14: `tool` names CNothin in its reason, which is not a target"]),
+        ]:
+            self.assertEqual(after(old, new), [f"docs/architecture.md:{line}" for line in expected])
 
 
 class Sources(unittest.TestCase):
@@ -71,9 +95,10 @@ class Manifest(unittest.TestCase):
     def test_a_target_that_gains_an_arrow_fails_the_drawing_the_table_and_its_own_line(self):
         changed = package(Values=target("Values", own=["CLinux"]))
         found = said(architecture.check(tree(), changed))
-        self.assertEqual(len(found), 2)
+        self.assertEqual(len(found), 3)
         self.assertIn("`Values` depends on CLinux", found[0])
-        self.assertIn("Values names CLinux and imports it nowhere", found[1])
+        self.assertIn("`Values` must not depend on CLinux, directly or indirectly", found[1])
+        self.assertIn("Values names CLinux and imports it nowhere", found[2])
 
     def test_a_target_that_is_divided_is_written_as_it_is_now(self):
         changed = package(
@@ -81,7 +106,7 @@ class Manifest(unittest.TestCase):
             Report=target("Report", own=["Waiting"]))
         text = architecture.written(tree(), changed)
         self.assertIn("tool    ──▶ Report\nReport  ──▶ Waiting\nWaiting ──▶ Values\n", text)
-        self.assertIn("| `tool` | the command | Report, swift-system |", text)
+        self.assertIn("| `tool` | process: must not link `CNothing` | the command | Report, swift-system |", text)
 
 
 if __name__ == "__main__":

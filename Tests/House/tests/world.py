@@ -19,16 +19,18 @@ tool    ──▶ Waiting
 Waiting ──▶ Values
 ```
 
-| target | one responsibility | depends on |
-|---|---|---|
-| `Values` | values | nothing |
-| `Waiting` | waits | CLinux, Values |
-| `tool` | the command | swift-system, Waiting |
-| `CLinux` | the kernel | – |
+| target | reason | one responsibility | depends on |
+|---|---|---|---|
+| `Values` | product: must not see `CLinux` | values | nothing |
+| `Waiting` | layer: must not see `CNothing` | waits | CLinux, Values |
+| `tool` | process: must not link `CNothing` | the command | swift-system, Waiting |
+| `CLinux` | – | the kernel | – |
+| `CNothing` | – | nothing | – |
 
 | what | who alone |
 |---|---|
 | `CLinux` | `Waiting` |
+| `CNothing` | nobody |
 | `epoll_wait`, `poll` | `Waiting` |
 | `Foundation` | nobody |
 """
@@ -56,11 +58,13 @@ def target(name, kind="regular", own=(), products=(), path=None):
 
 def package(**changed):
     targets = {
-        "CLinux": target("CLinux", "system"), "Values": target("Values"),
+        "CLinux": target("CLinux", "system"), "CNothing": target("CNothing", "system"), "Values": target("Values"),
         "Waiting": target("Waiting", own=["Values", "CLinux"]),
         "tool": target("tool", "executable", own=["Waiting"], products=[("SystemPackage", "swift-system")]),
     }
-    return Package.of_dump({"targets": list((targets | changed).values())})
+    products = [{"name": "Values", "type": {"library": ["automatic"]}, "targets": ["Values"]},
+                {"name": "tool", "type": {"executable": None}, "targets": ["tool"]}]
+    return Package.of_dump({"targets": list((targets | changed).values()), "products": products})
 
 
 def tree(**texts):
