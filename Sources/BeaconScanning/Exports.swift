@@ -1,4 +1,4 @@
-// Whoever hears monitors: `import BeaconScanning` is all that a program needs.
+// A program that scans needs only `import BeaconScanning`.
 @_exported public import BaseTypes
 @_exported public import BeaconMonitoring
 @_exported public import BluetoothLE

@@ -1,7 +1,7 @@
 /// What hears for a monitor: the machine's Bluetooth adapters, a capture, a test's script.
 ///
-/// A monitor that was made with one needs nothing else: ``BeaconMonitor/run()`` has it hear for as long as it runs. The
-/// `BeaconScanning` library has the ways of hearing of a Linux machine; `BeaconMonitoringTesting` has one for tests.
+/// A monitor that was made with one needs nothing else: ``BeaconMonitor/run()`` receives from it while it runs. The
+/// library `BeaconScanning` has sources for the backends of a Linux machine; `BeaconMonitoringTesting` has one for tests.
 ///
 /// What it hands over it stamps by its own ``clock``, which is the monitor's too: ``BeaconMonitor/adapter(named:address:at:)``
 /// makes an adapter known, ``BeaconMonitor/listening(_:at:)`` says that it listens, and `sighted(_:)`
