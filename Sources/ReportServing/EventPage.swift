@@ -3,112 +3,135 @@ import JSON
 import OperatorLogging
 import SystemPackage
 
-/// The lines as an array, a page at a time, for whoever does not follow a stream: `limit` lines behind
-/// `after=gateway:sequence`, from the first that the files hold where nothing is said.
-enum EventPage {
-    // Lines that nobody asked for are read too; so many are a piece, whatever is in them.
+/// A page of lines as a JSON array, for clients that do not follow a stream.
+///
+/// It has at most `limit` lines after `after=gateway:sequence`, or from the first line of the files. An element
+/// `{"kind":"missed",…}` counts the lines that can't be read, and `{"kind":"more",…}` ends a page that lines follow.
+final class EventPage {
+    // Unwanted lines are read too, so a piece ends after this many lines of any kind.
     private static let linesPerPiece = 64
     private static let window = 16_384
 
-    /// A page of lines.
+    private let request: HTTPRequest
+    private let limit: Int
+    private let gateway: String
+    private let types: Set<[UInt8]>?
+    private let lastNumber: Int
+    private var place: Int
+    private var follower: LineFollower
+    private var message = LineMessage(prefix: "")
+    private var line: [UInt8] = []
+    private let payloads = LinePayload()
+    private var array = LinesAsArray()
+    private var written = 0
+    private var missed = 0
+    private var missedBefore = 0
+    private var isAtEnd = false
+    private var failure: EventLogError?
+
+    private init(_ request: HTTPRequest, _ following: Following) throws(HTTPProblem) {
+        let counts = following.state.counts
+        self.request = request
+        place = 0
+        if let text = request["after"] {
+            guard let number = EventStream.sequence(text, of: counts.gateway) else {
+                throw ReportQuery.wrong(
+                    "after", text, "expected \(EventStream.stem(counts.gateway)): and the number of a line")
+            }
+            place = number
+        }
+        limit = try PageBounds.limit(request)
+        gateway = EventStream.stem(counts.gateway)
+        types = EventStream.types(request)
+        lastNumber = counts.sequence
+        let directory = following.directory
+        follower = LineFollower(
+            directory, from: LinePosition(sequence: place).placed(in: directory), window: Self.window)
+    }
+
+    /// Starts the answer to a request for a page.
     ///
     /// - Parameters:
     ///   - request: `limit`, `after` and `types`.
-    ///   - following: whose lines these are.
-    /// - Returns: the answer, at its beginning.
+    ///   - following: the event files.
+    /// - Returns: the answer with its first piece. An error in a later piece ends the answer early.
     static func open(_ request: HTTPRequest, _ following: Following) -> HTTPAnswer {
-        let (directory, counts, folder) = (following.directory, following.state.counts, following.folder)
-        var place = 0
-        let limit: Int
+        let page: EventPage
         do throws(HTTPProblem) {
-            if let text = request["after"] {
-                guard let number = EventStream.sequence(text, of: counts.gateway) else {
-                    throw ReportQuery.wrong(
-                        "after", text, "expected \(EventStream.stem(counts.gateway)): and the number of a line")
-                }
-                place = number
-            }
-            limit = try PageBounds.limit(request)
+            page = try EventPage(request, following)
         } catch {
             return .problem(error)
         }
-        let (gateway, lastNumber) = (EventStream.stem(counts.gateway), counts.sequence)
-        let types = EventStream.types(request)
-        var follower = LineFollower(
-            directory, from: LinePosition(sequence: place).placed(in: directory), window: window)
-        var message = LineMessage(prefix: "")
-        var line: [UInt8] = []
-        let payloads = LinePayload()
-        var (told, known, missed) = (0, 0, 0)
-        var array = LinesAsArray()
-        var (isAtEnd, failure): (Bool, EventLogError?) = (false, nil)
-        let write: (inout [UInt8]) -> Void = { octets in
-            func element(_ line: [UInt8]) {
-                if missed > 0 {
-                    let element = LinePayload.line { json in
-                        json.write("kind", word: "missed")
-                        json.write("lines", missed)
-                    }
-                    octets += array.take(element[...])
-                    missed = 0
-                }
-                octets += array.take(line[...])
-            }
-            func end() {
-                element([])
-                octets += array.end
-                isAtEnd = true
-            }
-            guard !isAtEnd, failure == nil else { return }
-            for _ in 0..<linesPerPiece where octets.count < HTTPStream.pieceMax {
-                do throws(Errno) {
-                    guard try follower.next(into: &line, upTo: lastNumber, &message) else { return end() }
-                } catch {
-                    failure = follower.failure(error)
-                    return
-                }
-                guard let sequence = message.sequence else { continue }
-                if told == limit {
-                    let more = PageBounds.more(request, left: lastNumber - place, after: "\(gateway):\(place)")
-                    element(more)
-                    return end()
-                }
-                missed += follower.missed - known
-                known = follower.missed
-                place = sequence
-                guard message.isPublished else { continue }
-                // A line with a number whose payload is not a JSON object counts as missed.
-                guard let payload = payloads.bytes(line[message.payload]) else {
-                    missed += 1
-                    continue
-                }
-                guard EventStream.isWanted(payload, types) else { continue }
-                told += 1
-                element(payload + [0x0A])
-            }
-            // There is more, of what nobody asked for perhaps: the connection stays awake for it.
-            if octets.isEmpty { octets = [0x0A] }
-        }
-        // If the first piece can't be read, that is the answer. Later the answer breaks off.
         var first: [UInt8] = []
-        write(&first)
-        if let failure { return .problem(HTTPProblem(failure)) }
+        page.write(to: &first)
+        if let failure = page.failure { return .problem(HTTPProblem(failure)) }
+        let folder = following.folder
         weak var open: HTTPStream?
-        let stream = HTTPStream { [weak following] octets in
-            // The files of another folder have other lines.
+        let stream = HTTPStream { [weak following] bytes in
+            // After a change of the folder, the numbers belong to other lines.
             guard following?.folder == folder else {
                 open?.finish(isWhole: false)
                 return
             }
-            if first.isEmpty { write(&octets) }
-            octets += first
+            if first.isEmpty { page.write(to: &bytes) }
+            bytes += first
             first = []
-            // An answer that breaks off is known to be a part.
-            if isAtEnd || failure != nil { open?.finish(isWhole: failure == nil) }
+            // The client sees that an answer which ends early is a part.
+            if page.isAtEnd || page.failure != nil { open?.finish(isWhole: page.failure == nil) }
         }
         stream.contentType = "application/json"
         stream.hasHeartbeat = false
         open = stream
         return .stream(stream)
+    }
+
+    /// Adds the next piece.
+    private func write(to bytes: inout [UInt8]) {
+        guard !isAtEnd, failure == nil else { return }
+        for _ in 0..<Self.linesPerPiece where bytes.count < HTTPStream.pieceMax {
+            do throws(Errno) {
+                guard try follower.next(into: &line, upTo: lastNumber, &message) else { return end(&bytes) }
+            } catch {
+                failure = follower.failure(error)
+                return
+            }
+            guard let sequence = message.sequence else { continue }
+            if written == limit {
+                add(PageBounds.more(request, left: lastNumber - place, after: "\(gateway):\(place)"), to: &bytes)
+                return end(&bytes)
+            }
+            missed += follower.missed - missedBefore
+            missedBefore = follower.missed
+            place = sequence
+            guard message.isPublished else { continue }
+            // A line with a number whose payload is not a JSON object counts as missed.
+            guard let payload = payloads.bytes(line[message.payload]) else {
+                missed += 1
+                continue
+            }
+            guard EventStream.isWanted(payload, types) else { continue }
+            written += 1
+            add(payload + [0x0A], to: &bytes)
+        }
+        // Only unwanted lines so far: a blank keeps the connection alive.
+        if bytes.isEmpty { bytes = [0x0A] }
+    }
+
+    private func add(_ line: [UInt8], to bytes: inout [UInt8]) {
+        if missed > 0 {
+            let element = LinePayload.line { json in
+                json.write("kind", word: "missed")
+                json.write("lines", missed)
+            }
+            bytes += array.take(element[...])
+            missed = 0
+        }
+        bytes += array.take(line[...])
+    }
+
+    private func end(_ bytes: inout [UInt8]) {
+        add([], to: &bytes)
+        bytes += array.end
+        isAtEnd = true
     }
 }

@@ -178,14 +178,16 @@ package struct Explain {
         guard let finding else {
             throw ExitFailure(.dataInvalid, absence(named, hasEvents: hasEvents, range))
         }
-        if case .sequence(let number, nil) = target, owners.count > 1 {
-            throw ExitFailure(
-                .dataInvalid,
-                "\(owners.count) gateways have a line \(number): say \(owners.map { "\($0):\(number)" }.joined(separator: " or "))"
-            )
-        }
+        try checkOwners(owners)
         // The last event that can be read may not be the last.
         return (finding, [reader.newerRemark, reader.damagedRemark].compactMap(\.self))
+    }
+
+    /// Checks that a sequence number without a gateway's name belongs to one gateway.
+    private func checkOwners(_ owners: [String]) throws(ExitFailure) {
+        guard case .sequence(let number, nil) = target, owners.count > 1 else { return }
+        let choices = owners.map { "\($0):\(number)" }.joined(separator: " or ")
+        throw ExitFailure(.dataInvalid, "\(owners.count) gateways have a line \(number): say \(choices)")
     }
 
     /// Finds the last event of the one beacon whose name contains the text, unless the text is a name or nearly the name of a

@@ -101,62 +101,64 @@ struct DBusStepTests {
 
     // MARK: Hostile messages
 
+    private static let device = "/org/bluez/hci0/dev_C0_00_00_00_00_01"
+    private static let changed = (DBusName.properties, "PropertiesChanged")
+    private static let added = (DBusName.objectManager, "InterfacesAdded")
+    /// Signals with a path, an interface and a member, whose arguments are of a wrong type, too long or out of range.
+    private static let odd: [(String, (String, String), String, String)] = [
+        (device, changed, "s", "('org.bluez.Device1',)"),
+        (device, changed, "i", "(1,)"),
+        (device, changed, "ssas", "('org.bluez.Device1', 'x', [])"),
+        (device, changed, "sa{sv}s", "('org.bluez.Device1', {'RSSI': 'x'}, 'x')"),
+        (device, changed, "sa{ss}as", "('org.bluez.Device1', {'RSSI': 'x'}, [])"),
+        (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-32768)}, [])"),
+        (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int32(-60)}, [])"),
+        (device, changed, "sa{sv}as", "('org.bluez.Device1', {'ManufacturerData': dbus.String('x')}, [])"),
+        (
+            device, changed, "sa{sv}as",
+            "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 253, signature='y')}, signature='qv')}, [])"
+        ),
+        (
+            device, changed, "sa{sv}as",
+            "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 100000, signature='y')}, signature='qv')}, [])"
+        ),
+        (
+            device, changed, "sa{sv}as",
+            "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.String('x')}, signature='qv')}, [])"
+        ),
+        (
+            device, changed, "sa{sv}as",
+            "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.String('x'): dbus.Array([], signature='y')}, signature='sv')}, [])"
+        ),
+        (
+            device, changed, "sa{sv}as",
+            "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(n): dbus.Array([dbus.Byte(1)] * 200, signature='y') for n in range(500)}, signature='qv')}, [])"
+        ),
+        (
+            "/org/bluez/hci0", changed, "sa{sv}as",
+            "('org.bluez.Adapter1', {'Discovering': 'x', 'Alias': dbus.Byte(1)}, [])"
+        ),
+        ("/org/bluez/hci99999", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
+        ("/org/bluez/hci7", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
+        ("/org/bluez/hci0/dev_", changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-1)}, [])"),
+        ("/", added, "o", "('/org/bluez/hci1',)"),
+        ("/", added, "oa{sa{sv}}", "('/org/bluez/hci00', {'org.bluez.Adapter1': {'Powered': True}})"),
+        ("/", added, "oa{sa{sv}}", "('/org/bluez/hci65536', {'org.bluez.Adapter1': {'Powered': True}})"),
+        ("/", added, "oa{ss}", "('\(device)', {'org.bluez.Device1': 'x'})"),
+        (
+            "/", added, "oa{sa{sv}}",
+            "('\(device)', {'org.bluez.Device1': {'Address': 'x', 'AddressType': 'x', 'RSSI': True}})"
+        ),
+        ("/", (DBusName.objectManager, "InterfacesRemoved"), "s", "('x',)"),
+        ("/", (DBusName.objectManager, "InterfacesRemoved"), "oai", "('/org/bluez/hci0', [1])"),
+    ]
+
     @Test func `messages of any form from bluetoothd are survived`() throws {
         let world = try DBusWorld()
         try world.startMock(#"[{"index":0,"monitors":true}]"#)
         let scanner = try world.listening()
         let client = try #require(world.calls("StartDiscovery").first?["sender"] as? String)
-        let device = "/org/bluez/hci0/dev_C0_00_00_00_00_01"
-        let changed = (DBusName.properties, "PropertiesChanged")
-        let added = (DBusName.objectManager, "InterfacesAdded")
-        let odd: [(String, (String, String), String, String)] = [
-            (device, changed, "s", "('org.bluez.Device1',)"),
-            (device, changed, "i", "(1,)"),
-            (device, changed, "ssas", "('org.bluez.Device1', 'x', [])"),
-            (device, changed, "sa{sv}s", "('org.bluez.Device1', {'RSSI': 'x'}, 'x')"),
-            (device, changed, "sa{ss}as", "('org.bluez.Device1', {'RSSI': 'x'}, [])"),
-            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-32768)}, [])"),
-            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int32(-60)}, [])"),
-            (device, changed, "sa{sv}as", "('org.bluez.Device1', {'ManufacturerData': dbus.String('x')}, [])"),
-            (
-                device, changed, "sa{sv}as",
-                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 253, signature='y')}, signature='qv')}, [])"
-            ),
-            (
-                device, changed, "sa{sv}as",
-                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.Array([dbus.Byte(1)] * 100000, signature='y')}, signature='qv')}, [])"
-            ),
-            (
-                device, changed, "sa{sv}as",
-                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(76): dbus.String('x')}, signature='qv')}, [])"
-            ),
-            (
-                device, changed, "sa{sv}as",
-                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.String('x'): dbus.Array([], signature='y')}, signature='sv')}, [])"
-            ),
-            (
-                device, changed, "sa{sv}as",
-                "('org.bluez.Device1', {'ManufacturerData': dbus.Dictionary({dbus.UInt16(n): dbus.Array([dbus.Byte(1)] * 200, signature='y') for n in range(500)}, signature='qv')}, [])"
-            ),
-            (
-                "/org/bluez/hci0", changed, "sa{sv}as",
-                "('org.bluez.Adapter1', {'Discovering': 'x', 'Alias': dbus.Byte(1)}, [])"
-            ),
-            ("/org/bluez/hci99999", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
-            ("/org/bluez/hci7", changed, "sa{sv}as", "('org.bluez.Adapter1', {'Powered': True}, [])"),
-            ("/org/bluez/hci0/dev_", changed, "sa{sv}as", "('org.bluez.Device1', {'RSSI': dbus.Int16(-1)}, [])"),
-            ("/", added, "o", "('/org/bluez/hci1',)"),
-            ("/", added, "oa{sa{sv}}", "('/org/bluez/hci00', {'org.bluez.Adapter1': {'Powered': True}})"),
-            ("/", added, "oa{sa{sv}}", "('/org/bluez/hci65536', {'org.bluez.Adapter1': {'Powered': True}})"),
-            ("/", added, "oa{ss}", "('\(device)', {'org.bluez.Device1': 'x'})"),
-            (
-                "/", added, "oa{sa{sv}}",
-                "('\(device)', {'org.bluez.Device1': {'Address': 'x', 'AddressType': 'x', 'RSSI': True}})"
-            ),
-            ("/", (DBusName.objectManager, "InterfacesRemoved"), "s", "('x',)"),
-            ("/", (DBusName.objectManager, "InterfacesRemoved"), "oai", "('/org/bluez/hci0', [1])"),
-        ]
-        for (path, (interface, member), signature, arguments) in odd {
+        for (path, (interface, member), signature, arguments) in Self.odd {
             world.tell(
                 #"{"do":"signal","path":"\#(path)","interface":"\#(interface)","member":"\#(member)","signature":"\#(signature)","arguments":"\#(arguments)"}"#
             )

@@ -66,17 +66,24 @@ struct RestartWorld {
 
     // MARK: A life
 
+    private var journalOptions: JournalOptions {
+        get throws {
+            var options = JournalOptions(
+                directory: Self.events, stateDirectory: Self.state, gateway: try Identifier("lobby"))
+            options.durability = plan.durability
+            options.rotateSize = plan.rotateSize
+            options.retainSize = plan.retainSize
+            options.envelope = plan.envelope
+            options.snapshotInterval = .seconds(20)
+            return options
+        }
+    }
+
     /// Starts a process. Where it is killed meanwhile there is none afterwards.
     mutating func start(after silence: Duration) throws {
         starts += 1
         now = now + silence
-        var options = JournalOptions(
-            directory: Self.events, stateDirectory: Self.state, gateway: try Identifier("lobby"))
-        options.durability = plan.durability
-        options.rotateSize = plan.rotateSize
-        options.retainSize = plan.retainSize
-        options.envelope = plan.envelope
-        options.snapshotInterval = .seconds(20)
+        let options = try journalOptions
         let boot = BootID(machine: "5f0c5f0c", process: starts)
         let journal: Journal
         do {

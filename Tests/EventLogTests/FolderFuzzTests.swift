@@ -131,6 +131,38 @@ struct FolderWorld {
             }.keys)
     }
 
+    /// Makes the folder as a process with this fault would leave it.
+    private func apply(_ fault: FolderFuzzTests.Fault?) throws {
+        if fault == .cutsAtZero, let last = folder.segments.last {
+            try folder.change(last) { if let zero = $0.firstIndex(of: 0) { $0.removeLast($0.count - zero) } }
+        }
+        guard fault == .countsLinesAlone else { return }
+        for name in ["state/state.json", "state/mqtt.json"] {
+            try? FileManager.default.removeItem(atPath: folder.path + "/" + name)
+        }
+        let current = folder.path + "/events/current"
+        try? FileManager.default.removeItem(atPath: current)
+        if let last = folder.segments.last {
+            try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: last)
+        }
+    }
+
+    /// The sequence numbers that a follower reads, in its order.
+    private func followed(readsByName: Bool) throws -> [Int] {
+        if readsByName {
+            return try folder.pieces.compactMap { Self.number($0) }.reduce(into: []) {
+                if $1 > $0.last ?? 0 { $0.append($1) }
+            }
+        }
+        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
+        var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
+        while try follower.next(into: &line, upTo: .max, &message) {
+            // A line with a damaged number counts as one without a number.
+            if let number = message.sequence { found.append(number) }
+        }
+        return found
+    }
+
     /// Damages the folder, lives on, and says what is not as it has to be.
     mutating func run(_ fault: FolderFuzzTests.Fault?) throws -> [String] {
         guard let newest = folder.segments.last else { return [] }
@@ -146,19 +178,7 @@ struct FolderWorld {
             Self.number(piece).map { lines[$0].map { !$0.elementsEqual(piece) } ?? true } ?? false
         }
         let known = max(left.max() ?? 0, Self.stated(folder))
-        if fault == .cutsAtZero, let last = folder.segments.last {
-            try folder.change(last) { if let zero = $0.firstIndex(of: 0) { $0.removeLast($0.count - zero) } }
-        }
-        if fault == .countsLinesAlone {
-            for name in ["state/state.json", "state/mqtt.json"] {
-                try? FileManager.default.removeItem(atPath: folder.path + "/" + name)
-            }
-            let current = folder.path + "/events/current"
-            try? FileManager.default.removeItem(atPath: current)
-            if let last = folder.segments.last {
-                try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: last)
-            }
-        }
+        try apply(fault)
         var complaints: [String] = []
         do {
             let journal = try Journal(in: folder, files: files, process: 2, at: .start + .seconds(1000), options)
@@ -178,18 +198,7 @@ struct FolderWorld {
         }
         let lost = left.subtracting(try whole(lines, alone: false))
         if !lost.isEmpty { complaints.append("lines \(lost.sorted()) are lost") }
-        var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
-        var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
-        if fault == .readsByName {
-            found = try folder.pieces.compactMap { Self.number($0) }.reduce(into: []) {
-                if $1 > $0.last ?? 0 { $0.append($1) }
-            }
-        } else {
-            while try follower.next(into: &line, upTo: .max, &message) {
-                // A line whose number is damaged passes for one that has none.
-                if let number = message.sequence { found.append(number) }
-            }
-        }
+        let found = try followed(readsByName: fault == .readsByName)
         if found != Array(Set(found)).sorted() { complaints.append("\(found) were read in this order") }
         // A number that is not the line's own may hide the next ones: nothing tells it from a gap. Nor does the copy of a
         // segment stand in for what was damaged in it since: its lines come too late.

@@ -67,13 +67,8 @@ extension CaptureReader {
                 return endOrCut(12)
             }
             let type = number32(head)
-            if type == PcapngState.sectionHeader {
-                // The same in both byte orders; what follows its length tells which one the section has.
-                let magic = load(head + 8, as: UInt32.self).littleEndian
-                guard magic == PcapngState.byteOrderMagic || magic.byteSwapped == PcapngState.byteOrderMagic else {
-                    return end("a section header without its byte order magic")
-                }
-                pcapng.isSwapped = magic != PcapngState.byteOrderMagic
+            if type == PcapngState.sectionHeader, !readByteOrder() {
+                return end("a section header without its byte order magic")
             }
             let length = Int(number32(head + 4))
             guard length >= 12, length % 4 == 0 else { return end("a block claims \(length) bytes") }
@@ -119,6 +114,16 @@ extension CaptureReader {
             head += length
             if let record { return record }
         }
+    }
+
+    /// Reads the byte order of a section from the word after the header's length. The type of a section header is the same
+    /// number in both byte orders.
+    ///
+    /// - Returns: whether the word is the byte order magic.
+    private mutating func readByteOrder() -> Bool {
+        let magic = load(head + 8, as: UInt32.self).littleEndian
+        pcapng.isSwapped = magic != PcapngState.byteOrderMagic
+        return magic == PcapngState.byteOrderMagic || magic.byteSwapped == PcapngState.byteOrderMagic
     }
 
     /// Steps over a block of any length.

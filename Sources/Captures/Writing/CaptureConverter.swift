@@ -149,8 +149,8 @@ public struct CaptureConverter {
         records += 1
         guard let time = record.time else { return }
         if writer.format == .btsnoop, time.nanoseconds % 1000 != 0 { lose(.fractionsOfMicroseconds) }
-        // Who it is will be told before anything is heard of it: it may be one that has stopped (rule L7).
         if let adapter = record.adapter {
+            // The address follows before the first report: this may be an adapter that has stopped (rule L7).
             if writer.format == .advertisementLog, record.awaitsAddress, !met.contains(adapter),
                 met.knowsAddresses(besides: table.names[adapter])
             {
@@ -163,10 +163,16 @@ public struct CaptureConverter {
                     listening: mark.isListening, adapter: seen[adapter].name, time: time, since: mark.since)
             }
         }
+        try write(record, at: time, window, to: &writer)
+    }
+
+    private mutating func write(
+        _ record: CaptureRecord, at time: Instant, _ window: Span<UInt8>, to writer: inout CaptureWriter
+    ) throws(CaptureError) {
         switch record.content {
         case .listening(let listens):
             guard let adapter = record.adapter else { return leaveOut(nil, time) }
-            // An adapter listens from its first record on: saying so again at that time would say nothing.
+            // An adapter listens from its first record on, so at that time the line would repeat it.
             if writer.format == .advertisementLog, listens, seen[adapter].lastWritten == nil,
                 seen[adapter].beganAt == time, !mayBeKnown(adapter)
             {

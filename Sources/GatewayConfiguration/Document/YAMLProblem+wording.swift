@@ -42,6 +42,12 @@ extension YAMLProblem {
                 offset, "a comma or } is missing: the { stands at line \(source.line(of: contextOffset))",
                 "close the map with }"
             )
+        default: return valueWording
+        }
+    }
+
+    private var valueWording: (offset: Int, message: String, hint: String?) {
+        switch problem {
         case "found unexpected end of stream", "found unexpected document indicator":
             return (
                 contextOffset, "a quotation mark is not closed",

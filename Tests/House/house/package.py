@@ -90,5 +90,11 @@ def imports(text):
 
 def without_words(text):
     """A source or header without its comments and the text of its literals."""
-    pattern = r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"'
+    pattern = r'//[^\n]*|/\*.*?\*/|""".*?"""|"(?:\\.|[^"\\\n])*"'
     return re.sub(pattern, lambda found: '""' if found[0].startswith('"') else " ", text, flags=re.DOTALL)
+
+
+def kept_lines(text):
+    """The text without comments and literals, line for line."""
+    return "\n".join(without_words(line) for line in
+                     re.sub(r'""".*?"""|/\*.*?\*/', lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL).split("\n"))

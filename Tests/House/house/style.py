@@ -1,14 +1,11 @@
-"""What no source of ours has, and how long a file may be."""
+"""Constructs that no source may have."""
 
 import json
 import re
-import statistics
 
-from .package import imports, without_words
+from .package import imports, kept_lines
 from .tree import Finding
 
-LINES_MOST, MEDIAN_MOST = 400, 120
-LONGER = "Tests/House/longer"
 ZEROS = [
     (re.compile(r"@unchecked\b"), "@unchecked: let the compiler prove it, with an actor or a Mutex"),
     (re.compile(r"\bnonisolated\s*\(\s*unsafe\s*\)"), "nonisolated(unsafe): let the compiler prove it"),
@@ -36,7 +33,6 @@ RELEASE = re.compile(r"^## \[?(\d[^\] ]*)\]? - (unreleased|\d{4}-\d\d-\d\d)$", r
 def check(tree):
     yield from zeros(tree)
     yield from hollow(tree)
-    yield from lengths(tree)
     yield from version(tree)
     yield from formats(tree)
     yield from variables(tree)
@@ -99,43 +95,3 @@ def hollow(tree):
         for found in HOLLOW.finditer(text):
             yield Finding(path, text[:found.start()].count("\n") + 1,
                           f"{found[0].strip()}: say what it is, its unit and its bounds")
-
-
-def kept_lines(text):
-    """The text without comments and literals, line for line."""
-    return "\n".join(without_words(line) for line in
-                     re.sub(r'"""(?:.|\n)*?"""|/\*.*?\*/', lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL).split("\n"))
-
-
-def longer(tree):
-    """The files that may be longer, each with how long, by their names: they are moved more often than renamed."""
-    for line in tree.text(LONGER).split("\n"):
-        if line and not line.startswith("#"):
-            count, name = line.split()
-            yield name, int(count)
-
-
-def lengths(tree):
-    allowed = dict(longer(tree))
-    seen = set()
-    for path in tree.ending(".swift", ".py", ".h", ".c"):
-        if not path.startswith(("Sources/", "Tests/", "docs/")):
-            continue
-        count, name = tree.text(path).count("\n"), path.rsplit("/", 1)[-1]
-        if name in allowed:
-            seen.add(name)
-            if count <= LINES_MOST:
-                yield Finding(LONGER, 0, f"{name} has {count} lines and needs no exception any more; take it out")
-            elif count > allowed[name]:
-                yield Finding(path, 0, f"has {count} lines, and had {allowed[name]}: it may only become shorter")
-        elif count > LINES_MOST:
-            yield Finding(path, 0, f"has {count} lines; at most {LINES_MOST}: divide it by what it does")
-    for name in allowed.keys() - seen:
-        yield Finding(LONGER, 0, f"there is no {name}; take it out")
-    if median(tree) > MEDIAN_MOST:
-        yield Finding("Sources", 0, f"the median file has {median(tree):.0f} lines; at most {MEDIAN_MOST}")
-
-
-def median(tree):
-    counts = [tree.text(path).count("\n") for path in tree.ending(".swift", under="Sources/")]
-    return statistics.median(counts) if counts else 0

@@ -1,4 +1,4 @@
-"""Damages sources, and the list of those that may be long."""
+"""Damages sources."""
 
 import unittest
 
@@ -39,24 +39,6 @@ class Hollow(unittest.TestCase):
     def test_a_sentence_that_begins_like_them_is_none(self):
         for words in ["Whose it is, by the gateway's name.", "How many there are in an hour.", "The same under another name."]:
             self.assertEqual(with_source(f"/// {words}\nlet a = 1\n"), [], words)
-
-
-class Lengths(unittest.TestCase):
-    def test_four_hundred_lines_are_enough(self):
-        self.assertEqual(with_source("\n" * 400), [])
-        self.assertEqual(len(with_source("\n" * 401)), 1)
-
-    def test_an_exception_holds_for_so_many_lines_and_goes_when_it_is_not_needed(self):
-        for count, findings in [(450, 0), (451, 1), (400, 1)]:
-            world = tree().with_text("Tests/House/longer", "450 A.swift").with_text("Sources/Values/A.swift", "\n" * count)
-            self.assertEqual(len(said(style.check(world))), findings, count)
-        self.assertEqual(len(said(style.check(tree().with_text("Tests/House/longer", "450 B.swift")))), 1)
-
-    def test_the_file_in_the_middle_is_short(self):
-        world = tree()
-        for name in "ABCDE":
-            world = world.with_text(f"Sources/Values/{name}.swift", "\n" * 121)
-        self.assertEqual(len(said(style.check(world))), 1)
 
 
 class Formats(unittest.TestCase):

@@ -217,25 +217,7 @@ struct NaiveOrder {
             let time = siteTime(input.time)
             if !streams[place].isWaitedFor, time >= watermark { waitFor(place, watermark) }
             let isLate = !streams[place].isWaitedFor || time < watermark
-            switch input {
-            case .heard(let adapter, _): if !isLate { hold(place, time, "\(names[adapter]) heard") }
-            case .sighted(let sighting):
-                let (minor, rssi) = (sighting.advertiser.beacon.minor, sighting.rssi.map { "\($0.dBm)" } ?? "-")
-                if isLate {
-                    late += 1
-                } else {
-                    hold(place, time, "\(names[sighting.adapter]) sighted \(minor) \(rssi)")
-                }
-            case .changed(let told):
-                let reason = told.reason.map { " \($0)" } ?? ""
-                let text: String
-                switch told.kind {
-                case .started: text = "listens"
-                case .stopped(let since): text = "stopped since \(max(0, min(siteTime(since), time)))"
-                case .removed: text = "removed"
-                }
-                change(place, names[told.adapter], told.kind == .started, time, text + reason)
-            }
+            take(input, place, names, time, isLate: isLate, siteTime)
         }
         let completeTo = siteTime(batch.span.completeTo)
         streams[place].completeTo = completeTo
@@ -247,6 +229,31 @@ struct NaiveOrder {
         if !streams[place].isWaitedFor { waitFor(place, watermark) }
         let furthest = streams.filter(\.isWaitedFor).compactMap(\.completeTo).max() ?? completeTo
         if furthest - completeTo <= timeout { streams[place].nearAt = active }
+    }
+
+    private mutating func take(
+        _ input: Batch.Input, _ place: Int, _ names: [String], _ time: Int64, isLate: Bool,
+        _ siteTime: (Instant) -> Int64
+    ) {
+        switch input {
+        case .heard(let adapter, _): if !isLate { hold(place, time, "\(names[adapter]) heard") }
+        case .sighted(let sighting):
+            let (minor, rssi) = (sighting.advertiser.beacon.minor, sighting.rssi.map { "\($0.dBm)" } ?? "-")
+            if isLate {
+                late += 1
+            } else {
+                hold(place, time, "\(names[sighting.adapter]) sighted \(minor) \(rssi)")
+            }
+        case .changed(let change):
+            let reason = change.reason.map { " \($0)" } ?? ""
+            let text: String
+            switch change.kind {
+            case .started: text = "listens"
+            case .stopped(let since): text = "stopped since \(max(0, min(siteTime(since), time)))"
+            case .removed: text = "removed"
+            }
+            self.change(place, names[change.adapter], change.kind == .started, time, text + reason)
+        }
     }
 
     private mutating func change(_ place: Int, _ name: String, _ isListening: Bool, _ time: Int64, _ text: String) {
