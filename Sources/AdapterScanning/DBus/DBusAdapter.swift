@@ -5,7 +5,51 @@ import BaseTypes
 /// A value: what happened goes in, what is to be done comes out. bluetoothd never resumes a discovery by itself, so this
 /// begins one whenever the adapter is there, on and not discovering for us. At most one request is under way.
 struct DBusAdapter {
-    // An adapter that listened this long had no part in what then went wrong.
+    /// The step that the adapter has reached on the way from being off to listening.
+    enum Phase: Sendable, Hashable {
+        /// The adapter is missing, is off, or is not selected.
+        case off
+        /// A request failed; it is repeated at this time.
+        case retrying(at: Instant)
+        /// The advertisement monitor is being registered.
+        case registering
+        /// The monitor is registered; if bluetoothd does not activate it by this time, discovery starts without it.
+        case awaitingActivation(until: Instant)
+        /// The adapter is passive, and this bluetoothd has no advertisement monitors.
+        case unable
+        /// The discovery filter is being set.
+        case settingFilter
+        /// Discovery is being started.
+        case starting
+        /// StartDiscovery succeeded; the property `Discovering` has to be true by this time.
+        case started(confirmedBy: Instant)
+        /// The adapter is passive and scans only because of the monitor.
+        case monitoring
+        /// Discovery is being stopped and then started again: at once, or with a delay if starting it had failed.
+        case stopping(isAtOnce: Bool)
+        /// The power is being switched off.
+        case switchingOff
+        /// The power is being switched on.
+        case switchingOn
+        /// The power did not come on; switching it on is repeated at this time.
+        case retryingPower(at: Instant)
+    }
+
+    /// The state of the advertisement monitor.
+    enum Monitor: Sendable, Hashable {
+        case none
+        case registered
+        /// bluetoothd has passed the monitor to the kernel: the controller no longer filters reports.
+        case active
+        /// bluetoothd refused or released the monitor.
+        case refused
+    }
+
+    // Register, GetManagedObjects and Activate took 20 ms in a slow virtual machine.
+    static let activationMax: Duration = .seconds(3)
+    // `Discovering` changes before StartDiscovery is answered, or right after it.
+    static let confirmationMax: Duration = .seconds(5)
+    // If an adapter listened this long, a later failure is a new one and the waits start again with the shortest.
     private static let steadyAfter: Duration = .seconds(10)
 
     /// The kernel's number of it.
@@ -36,18 +80,13 @@ struct DBusAdapter {
     /// nobody asks the controller (bluez src/adapter.c, update_discovery_filter; the kernel, too, takes it for ending for
     /// ever). Only its power, a discovery that ends, or a report puts that right.
     private(set) var isStuck = false
-    var phase = Phase.off
-    var monitor = Monitor.none
-    /// The last thing that went wrong, for operators.
-    private(set) var lastFailure: String?
-    /// Until when a bluetoothd that was just started may not have it yet; then it is gone.
-    var missingUntil: Instant?
-    /// Whether reports look thinned out.
-    var cadence = DBusCadence()
-
-    var wantsDiscovery: Bool
-    /// Whether it may be switched off and on.
-    let mayPowerCycle: Bool
+    private(set) var phase = Phase.off
+    private(set) var monitor = Monitor.none
+    /// The end of the time in which a bluetoothd that has just started may still find the adapter.
+    private(set) var missingUntil: Instant?
+    private var cadence = DBusCadence()
+    private var wantsDiscovery: Bool
+    private let mayPowerCycle: Bool
     // What the bluetoothd that is gone may have left.
     private var orphan = OrphanedDiscovery()
     private var pending: PendingRequest
@@ -65,6 +104,41 @@ struct DBusAdapter {
         pending = PendingRequest(generation: generation)
         wantsDiscovery = !isPassive
     }
+
+    /// Whether the power was switched off by the gateway and is not on again.
+    var isSwitchingPower: Bool {
+        switch phase {
+        case .switchingOff, .switchingOn, .retryingPower: true
+        default: false
+        }
+    }
+
+    /// Whether the times between reports show that the controller filters duplicates.
+    var isThinned: Bool { isListening && monitor != .active && cadence.isThinned }
+
+    /// The earliest time at which ``advance(to:into:)`` has work to do, or `nil`.
+    var nextDeadline: Instant? {
+        if let missingUntil { return missingUntil }
+        return switch phase {
+        case .retrying(let time), .awaitingActivation(let time), .retryingPower(let time): time
+        case .started(let time): isDiscovering && !isStuck ? nil : time
+        default: nil
+        }
+    }
+
+    /// The requests that undo what the gateway changed, sent before it closes the connection.
+    var farewell: [DBusRequest.AdapterRequest] {
+        var requests: [DBusRequest.AdapterRequest] = []
+        switch phase {
+        case .starting, .started: requests.append(.stopDiscovery)
+        case _ where isSwitchingPower: requests.append(.setPowered(true))
+        default: break
+        }
+        if monitor == .registered || monitor == .active || phase == .registering { requests.append(.unregisterMonitor) }
+        return requests
+    }
+
+    private var isStarted: Bool { if case .started = phase { true } else { false } }
 }
 
 // MARK: - What happens
@@ -166,6 +240,18 @@ extension DBusAdapter {
         updateListening("a report came", at: now, into: &actions)
     }
 
+    /// Waits until `time` for a bluetoothd that has just started to find the adapter.
+    mutating func expectReturn(by time: Instant) { missingUntil = time }
+
+    /// Adds the time between two reports of one device.
+    ///
+    /// - Returns: whether ``isThinned`` may have changed.
+    mutating func measure(_ gap: Duration) -> Bool {
+        let wasThinned = cadence.isThinned
+        cadence.count(gap)
+        return cadence.isThinned != wasThinned
+    }
+
     /// A request was answered.
     mutating func answered(
         _ request: DBusRequest.AdapterRequest, token: UInt64, failure: BusFailure?, at now: Instant,
@@ -173,7 +259,6 @@ extension DBusAdapter {
     ) {
         // What was asked before the adapter went, or went off, has nothing to say any more.
         guard pending.isAnswered(by: token) else { return }
-        lastFailure = failure?.text ?? lastFailure
         switch request {
         case .registerMonitor: monitorAnswered(failure, at: now, into: &actions)
         case .unregisterMonitor: break
@@ -196,7 +281,6 @@ extension DBusAdapter {
             phase = .switchingOn
             request(.setPowered(true), into: &actions)
         case .started:
-            if !isStuck { lastFailure = "StartDiscovery was answered, but the adapter is not discovering" }
             phase = .stopping(isAtOnce: isStuck)
             request(.stopDiscovery, into: &actions)
         default: break
@@ -241,7 +325,7 @@ extension DBusAdapter {
     }
 
     /// Goes the way to hearing from its start.
-    mutating func begin(at now: Instant, into actions: inout [DBusAction]) {
+    private mutating func begin(at now: Instant, into actions: inout [DBusAction]) {
         guard isThere, isPowered else { return reset() }
         guard offersMonitors, monitor == .none else { return listen(at: now, into: &actions) }
         phase = .registering
@@ -373,11 +457,11 @@ extension DBusAdapter {
         backOff.reset()
     }
 
-    mutating func request(_ request: DBusRequest.AdapterRequest, into actions: inout [DBusAction]) {
+    private mutating func request(_ request: DBusRequest.AdapterRequest, into actions: inout [DBusAction]) {
         actions.append(.call(.adapter(index, request, token: pending.next())))
     }
 
-    mutating func updateListening(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {
+    private mutating func updateListening(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {
         let listens: Bool
         switch phase {
         case .started: listens = isThere && isPowered && isDiscovering && !isStuck
@@ -394,5 +478,82 @@ extension DBusAdapter {
             cadence.reset()
             actions.append(.change(.stopped(adapter: index, since: now, reason: reason)))
         }
+    }
+}
+
+// MARK: - The steps of the watchdog
+
+extension DBusAdapter {
+    /// Starts a step of the watchdog, or returns the reason why it is skipped.
+    mutating func take(
+        _ step: WatchdogStep, at now: Instant, into actions: inout [DBusAction]
+    ) -> WatchdogStep.Outcome {
+        guard isThere else { return .skipped(reason: "bluetoothd does not have this adapter") }
+        if step == .reset {
+            return .skipped(reason: "a controller can't be reset over D-Bus; unplug it and plug it in again")
+        }
+        if isSwitchingPower { return .skipped(reason: "it is being switched off and on") }
+        guard isPowered else { return .skipped(reason: "the adapter is off") }
+        switch step {
+        case .widen: return widen(at: now, into: &actions)
+        case .restartScan: return restart(at: now, into: &actions)
+        case .powerCycle: return powerCycle(at: now, into: &actions)
+        case .reset: return .skipped(reason: "a controller can't be reset over D-Bus")
+        }
+    }
+
+    private mutating func widen(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
+        if !wantsDiscovery {
+            wantsDiscovery = true
+            begin(at: now, into: &actions)
+            return .taken
+        }
+        guard offersMonitors else {
+            return .skipped(
+                reason: "discovery tells of every advertiser already, and bluetoothd offers no advertisement monitors")
+        }
+        guard monitor != .active else {
+            return .skipped(reason: "discovery tells of every advertiser already, and the monitor is active")
+        }
+        monitor = .none
+        switch phase {
+        case .started: stopDiscovery("listening is widened", at: now, into: &actions)
+        case .retrying: begin(at: now, into: &actions)
+        // Every other phase registers the monitor before it listens.
+        default: break
+        }
+        return .taken
+    }
+
+    private mutating func restart(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
+        // Stopping is already being repeated. A skipped step lets the watchdog take the next one, which helps.
+        guard !isStuck else {
+            return .skipped(reason: "discovery can't be stopped; that is tried again and again")
+        }
+        switch phase {
+        case .started: stopDiscovery("discovery is begun anew", at: now, into: &actions)
+        case .retrying, .off: begin(at: now, into: &actions)
+        case .monitoring, .unable:
+            return .skipped(reason: "this adapter does not discover; the monitor scans by itself")
+        default: return .skipped(reason: "discovery is being started already")
+        }
+        return .taken
+    }
+
+    private mutating func powerCycle(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
+        guard mayPowerCycle else { return .skipped(reason: "switching the adapter off and on is not allowed") }
+        guard !isPowerDenied else {
+            return .skipped(reason: "the policy of the system bus does not let this user switch the adapter off and on")
+        }
+        phase = .switchingOff
+        updateListening("the adapter is switched off and on", at: now, into: &actions)
+        request(.setPowered(false), into: &actions)
+        return .taken
+    }
+
+    private mutating func stopDiscovery(_ reason: String, at now: Instant, into actions: inout [DBusAction]) {
+        phase = .stopping(isAtOnce: true)
+        updateListening(reason, at: now, into: &actions)
+        request(.stopDiscovery, into: &actions)
     }
 }

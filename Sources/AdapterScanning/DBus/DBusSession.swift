@@ -158,7 +158,7 @@ extension DBusSession {
         }
         // bluetoothd has its name before it has its adapters: what was there before it went may be there again soon.
         for index in adapters.keys.sorted() where !present.contains(index) {
-            adapters[index]?.missingUntil = now + Self.returnMax
+            adapters[index]?.expectReturn(by: now + Self.returnMax)
         }
         tellObstacles(at: now, into: &actions)
     }
@@ -349,11 +349,7 @@ extension DBusSession {
 
     /// Takes the time since a device's last report with data into its adapter's cadence.
     mutating func measure(_ gap: Duration, on adapter: Int) {
-        guard var cadence = adapters[adapter]?.cadence else { return }
-        let wasThinned = cadence.isThinned
-        cadence.count(gap)
-        adapters[adapter]?.cadence = cadence
-        if cadence.isThinned != wasThinned { hasNewCadence = true }
+        if adapters[adapter]?.measure(gap) ?? false { hasNewCadence = true }
     }
 
     /// Since when an adapter listens; where it does not, nothing is since then.
@@ -379,7 +375,7 @@ extension DBusSession {
             if adapter.isBlocked { present.insert(.blocked) }
             if !adapter.isPowered { present.insert(.waiting) }
             if adapter.phase == .unable { present.insert(.unavailable) }
-            if adapter.isListening, adapter.monitor != .active, adapter.cadence.isThinned { present.insert(.thinned) }
+            if adapter.isThinned { present.insert(.thinned) }
         }
         return present
     }

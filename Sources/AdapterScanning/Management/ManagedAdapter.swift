@@ -1,168 +1,455 @@
 import BaseTypes
+import BluetoothLE
 
-/// What the management socket is used for.
+/// The purpose of a management socket.
 enum ManagementPurpose: Sendable {
-    /// To hear, with a monitor.
+    /// To receive advertisements through a monitor.
     case monitoring
-    /// To know the adapters and switch them on; another way hears.
+    /// To know the adapters and switch them on, while another backend receives.
     case powering
 }
 
-/// One adapter as the management socket shows it: what is known of it, what has to be done next, whether it listens.
+/// One adapter as the management socket shows it: its state, the next command, and whether it listens.
 ///
-/// A value: what the kernel said goes in with its time, actions come out. One command is under way at a time; what fails is
-/// tried again after at most ``retryMax``.
+/// A value: messages of the kernel go in with their times, actions come out. One command is under way at a time; a failed
+/// one is repeated after at most ``CommandTurn/retryMax``.
 struct ManagedAdapter: Sendable {
-    /// What is still to be asked.
-    struct Questions: OptionSet, Sendable {
+    private struct Questions: OptionSet, Sendable {
         let rawValue: UInt8
         static let information = Questions(rawValue: 1)
         static let features = Questions(rawValue: 2)
         static let configuration = Questions(rawValue: 4)
     }
 
-    /// A power cycle under way.
-    enum PowerCycle: Sendable {
-        case switchingOff
-        case switchingOn
-    }
-
-    /// Tries come after a tenth of a second, and then each after twice as long, up to this.
-    static let retryMax: Duration = .seconds(5)
-    /// The kernel waits at most 10 s for a controller's answer (HCI_INIT_TIMEOUT); some commands need several.
-    static let replyMax: Duration = .seconds(20)
-    /// A discovery's scan that runs already may filter duplicates until its end: 10.24 s (Linux DISCOV_LE_TIMEOUT), and
-    /// the passive scan after it begins by then.
-    static let discoveryMax: Duration = .milliseconds(10_500)
-    /// A discovery is told some milliseconds after its scan began: one that is told so soon after a monitor was put up may
-    /// have begun before it.
-    static let discoveryLag: Duration = .seconds(1)
-    /// How long the second monitor of ``WatchdogStep/widen`` stands.
-    static let wideningLength: Duration = .seconds(10)
-
+    /// The kernel's number of the adapter.
     let index: UInt16
-    let options: ManagementOptions
-    let purpose: ManagementPurpose
+    private let options: ManagementOptions
+    private let purpose: ManagementPurpose
 
-    // What the kernel said.
-    var questions: Questions = [.information, .features, .configuration]
-    var information: ControllerInformation?
-    var settings: ControllerSettings = []
-    var features: MonitorFeatures?
-    /// Whether somebody discovers; absent where the adapter was there before us and nothing has been heard of it.
-    var discovering: Bool?
-    /// When it was asked for the first time what it is: since then its discoveries are told.
-    var metAt: Instant?
-    var isSuspended = false
-    var block = RFKillBlock.none
+    // What the kernel reported.
+    private var questions: Questions = [.information, .features, .configuration]
+    private var information: ControllerInformation?
+    private var settings: ControllerSettings = []
+    private var isOffloaded = false
+    private var isSuspended = false
+    /// The address of the adapter that a crashed process changed, until the kernel reports the present one.
+    private var inheritedAddress: UInt64?
 
-    // What was done.
-    var monitor: UInt16?
-    var wideMonitor: UInt16?
-    /// What stands to be removed: a predecessor's monitors, and one too many.
-    var leftovers: [UInt16] = []
-    /// The address of the adapter that a predecessor changed.
-    var inheritedAddress: UInt64?
-    /// The settings as they were before.
-    var previous = ScanConfiguration()
-    /// The settings as they are now, as far as they are known.
-    var configuration = ScanConfiguration()
-    var hasSetConfiguration = false
+    private var turn = CommandTurn()
+    private var power: PowerPlan
+    private var window: ScanWindow
+    private var monitors: KernelMonitors
+    private var proof: ScanProof
 
-    // What is to be done.
-    var powerAt: Instant?
-    var cycle: PowerCycle?
-    var restarts = false
-    var wideUntil: Instant?
+    /// Whether the adapter listens.
+    private(set) var isListening = false
+    /// The last report, or the moment at which the adapter began to listen.
+    private var lastHeard: Instant?
+    /// The value of `lastHeard` at the last moment up to which no message was lost.
+    private var lastSure: Instant?
+    /// The time of the last ``proceed(at:into:)``.
+    private var present = Instant.earliest
 
-    // What is under way.
-    var pending: (command: ManagementCommand, deadline: Instant)?
-    var backOff = BackOff(first: .milliseconds(100), most: retryMax)
-    var retryAt: Instant?
-    /// Why the adapter does not listen, for operators; the last failure, where there is one.
-    var lastFailure: String?
-
-    // Listening.
-    var isProven = false
-    /// When the monitor was put up, where it was believed then that nobody discovers and no report has shown it yet.
-    var believedAt: Instant?
-    var proofAt: Instant?
-    var isListening = false
-    /// The last report, or the moment it began to listen.
-    var lastHeard: Instant?
-    /// What that was when it was last known that nothing had been lost.
-    var lastSure: Instant?
-    /// The present of the last step.
-    var present = Instant.earliest
-
+    /// An adapter about which the kernel has reported nothing yet.
+    ///
+    /// - Parameters:
+    ///   - index: the kernel's number.
+    ///   - options: the wanted adapters and scan.
+    ///   - purpose: whether monitors are added.
+    ///   - isDiscovering: whether a discovery is under way, or `nil` if that is unknown.
+    ///   - block: what rfkill reports.
+    ///   - inherited: the changes of a process that crashed.
     init(
-        index: UInt16, options: ManagementOptions, purpose: ManagementPurpose = .monitoring, discovering: Bool?,
-        inherited: AdapterChanges? = nil
+        index: UInt16, options: ManagementOptions, purpose: ManagementPurpose, isDiscovering: Bool?, block: RFKillBlock,
+        inherited: AdapterChanges?
     ) {
         self.index = index
         self.options = options
         self.purpose = purpose
-        self.discovering = discovering
-        if let inherited {
-            inheritedAddress = inherited.address
-            leftovers = inherited.handles
-            previous = inherited.previous
-        }
+        inheritedAddress = inherited?.address
+        power = PowerPlan(block: block)
+        window = ScanWindow(options.timing, previous: inherited?.previous ?? ScanConfiguration())
+        monitors = KernelMonitors(leftovers: inherited?.handles ?? [])
+        proof = ScanProof(isDiscovering: isDiscovering)
     }
 
-    /// The adapter's number as others see it.
+    /// The adapter's number as the other backends count it.
     var number: Int { Int(index) }
 
-    /// Whether the adapter could listen at all, and is to.
-    var isUsable: Bool { isWanted && information?.supported.contains(.lowEnergy) ?? false }
+    /// The handle of the monitor for iBeacons, or `nil`.
+    var monitor: UInt16? { monitors.beacons }
 
-    /// Whether it is one of those that are used, as far as is known: an address tells once it has been asked for (rule L7).
-    var isWanted: Bool {
-        guard let information else { return false }
-        return options.adapters.includes(number, address: information.deviceAddress)
-    }
+    /// What rfkill reports about the adapter.
+    var block: RFKillBlock { power.block }
 
-    /// Whether it is on, and scans for Low Energy where it is told to.
-    var isReady: Bool {
-        isWanted && settings.isSuperset(of: [.powered, .lowEnergy]) && !isSuspended
-    }
+    /// Whether the adapter can listen and is selected, as far as the kernel has reported.
+    var mayBeUsable: Bool { information == nil || isUsable }
+
+    /// Whether the adapter is selected and on, with Low Energy, and the machine is not suspended.
+    var isReady: Bool { isWanted && canScan }
 
     /// Whether reports are missed between windows.
-    var isThinned: Bool { isListening && configuration.isThin }
+    var isThinned: Bool { isListening && window.isThin }
 
-    /// When something is due though nothing is received. What was due in the present and could not be done waits for an
-    /// event, not for a moment.
+    /// The earliest time at which ``proceed(at:into:)`` has work to do, or `nil`.
+    ///
+    /// Work that was due at the last call and could not be done waits for a message, so it has no time.
     var nextDeadline: Instant? {
         var next: Instant?
         func consider(_ time: Instant?) {
             if let time, time > present { next = min(next ?? time, time) }
         }
-        consider(proofAt)
-        if let pending {
-            consider(pending.deadline)
-        } else if let retryAt {
-            consider(retryAt)
+        consider(proof.deadline)
+        if turn.isFree {
+            consider(power.deadline)
+            consider(monitors.deadline)
         } else {
-            consider(powerAt)
-            consider(wideUntil)
+            consider(turn.deadline)
         }
         return next
     }
 
-    /// What would have to be undone.
+    /// The changes that have to be undone after a crash, or `nil`.
     var changes: AdapterChanges? {
         guard let information else { return nil }
-        let handles = leftovers + [monitor, wideMonitor].compactMap { $0 }
-        guard !handles.isEmpty || !previous.isEmpty else { return nil }
-        return AdapterChanges(index: index, address: information.address, handles: handles, previous: previous)
+        let handles = monitors.handles
+        guard !handles.isEmpty || !window.previous.isEmpty else { return nil }
+        return AdapterChanges(index: index, address: information.address, handles: handles, previous: window.previous)
     }
 
-    /// What undoes it, in order.
+    /// The commands that undo the changes, in order.
     var undoing: [ManagementCommand] {
         var commands: [ManagementCommand] = []
-        let restored = previous.changes(to: configuration)
-        // Before the monitors, so that the scan that others' monitors need begins with it.
-        if !restored.isEmpty { commands.append(.setConfiguration(restored)) }
+        let restoring = window.restoring
+        // Before the monitors: the scan for the monitors of other programs then begins with the restored window.
+        if !restoring.isEmpty { commands.append(.setConfiguration(restoring)) }
         return commands + (changes?.handles ?? []).map { .removeMonitor($0) }
+    }
+
+    private var isUsable: Bool { isWanted && information?.supported.contains(.lowEnergy) ?? false }
+
+    // The address decides only after the kernel has reported it (rule L7).
+    private var isWanted: Bool {
+        guard let information else { return false }
+        return options.adapters.includes(number, address: information.deviceAddress)
+    }
+
+    private var canScan: Bool { settings.isSuperset(of: [.powered, .lowEnergy]) && !isSuspended }
+}
+
+// MARK: - Messages
+
+extension ManagedAdapter {
+    /// Asks for the state again: messages of the kernel were lost.
+    mutating func resynchronize() {
+        questions.insert([.information, .features])
+        // The kernel does not repeat whether a discovery is under way.
+        proof.set(isDiscovering: nil)
+        isSuspended = false
+    }
+
+    /// Notes that no message was lost until now.
+    mutating func nothingLost() { lastSure = lastHeard }
+
+    /// Notes that the kernel dropped `count` messages since ``nothingLost()``, of any adapter.
+    mutating func lost(_ count: Int, at now: Instant, into actions: inout [ManagementAction]) {
+        if isListening, let lastSure {
+            actions.append(.tell(.lost(adapter: number, count: count, since: min(lastSure, now))))
+        }
+        lastSure = lastHeard
+    }
+
+    /// Takes the present settings; `reason` explains it if the power went off.
+    mutating func update(
+        _ settings: ControllerSettings, at now: Instant, _ reason: String, into actions: inout [ManagementAction]
+    ) {
+        let was = self.settings
+        self.settings = settings
+        if settings.contains(.powered) {
+            power.switchOn(at: nil)
+            if !was.contains(.powered), monitor != nil { proof.expect(at: now) }
+        } else if was.contains(.powered) {
+            // A discovery ends with the power.
+            proof.set(isDiscovering: false)
+            power.switchOn(at: now + options.powerOffGrace)
+        }
+        updateListening(at: now, settings.contains(.powered) ? "its settings changed" : reason, into: &actions)
+    }
+
+    /// Takes rfkill's report.
+    mutating func update(_ block: RFKillBlock, at now: Instant) {
+        guard power.set(block), block == .none, information != nil, !settings.contains(.powered) else { return }
+        power.switchOn(at: now + options.powerGrace)
+        turn.retryNow()
+    }
+
+    /// Takes the report that a discovery began or ended, of any program.
+    mutating func update(isDiscovering: Bool, at now: Instant, into actions: inout [ManagementAction]) {
+        proof.set(isDiscovering: isDiscovering)
+        guard monitor != nil else { return }
+        if !isDiscovering {
+            // The scan after a discovery begins with the monitor in place.
+            prove(at: now, into: &actions)
+        } else if proof.isDoubtful(at: now) {
+            proof.expect(at: now)
+            updateListening(at: now, "somebody began to discover at the same moment", into: &actions)
+        }
+    }
+
+    /// Takes the report that the machine is about to sleep, or awake again.
+    mutating func update(isSuspended: Bool, at now: Instant, into actions: inout [ManagementAction]) {
+        self.isSuspended = isSuspended
+        updateListening(at: now, "the machine goes to sleep", into: &actions)
+    }
+
+    /// Takes the report that a monitor is gone, or all of them if `handle` is 0.
+    mutating func removed(_ handle: UInt16, _ reason: String, at now: Instant, into actions: inout [ManagementAction]) {
+        let before = changes
+        // A bluetoothd that starts removes all monitors, and may set the window of the adapter.
+        if handle == 0 { questions.insert(.configuration) }
+        if monitors.removed(handle, at: now) {
+            proof.lose()
+            updateListening(at: now, reason, into: &actions)
+        }
+        if changes != before { actions.append(.record) }
+    }
+
+    /// Takes an advertising report.
+    ///
+    /// Reports before the adapter listens come through another program's scan. They would be taken for a proof that all
+    /// reports come.
+    ///
+    /// - Returns: whether the report counts.
+    mutating func heard(isMonitors: Bool, at time: Instant, into actions: inout [ManagementAction]) -> Bool {
+        if isMonitors, monitor != nil {
+            proof.heardThroughMonitor()
+            if !isListening {
+                isSuspended = false
+                prove(at: time, into: &actions)
+            }
+        }
+        guard isListening else { return false }
+        lastHeard = time
+        return true
+    }
+
+    /// Takes the report that the adapter is gone.
+    mutating func vanish(at now: Instant, into actions: inout [ManagementAction]) {
+        settings = []
+        updateListening(at: now, "it was unplugged", into: &actions)
+        if isWanted { actions.append(.tell(.disappeared(adapter: number))) }
+        if changes != nil { actions.append(.record) }
+    }
+
+    private mutating func prove(at now: Instant, into actions: inout [ManagementAction]) {
+        proof.prove()
+        updateListening(at: now, "", into: &actions)
+    }
+
+    private mutating func updateListening(at now: Instant, _ reason: String, into actions: inout [ManagementAction]) {
+        let listens = monitor != nil && proof.isProven && canScan
+        guard listens != isListening else { return }
+        isListening = listens
+        if listens {
+            lastHeard = now
+            lastSure = now
+            let reason = "it scans for advertisement monitor \(monitor ?? 0)"
+            actions.append(.tell(.listening(adapter: number, reason: reason)))
+        } else {
+            actions.append(.tell(.stopped(adapter: number, since: now, reason: reason)))
+        }
+    }
+}
+
+// MARK: - Commands
+
+extension ManagedAdapter {
+    /// Sends the next command, if none is under way.
+    mutating func proceed(at now: Instant, into actions: inout [ManagementAction]) {
+        present = now
+        proof.asked(at: now)
+        if let deadline = proof.deadline, deadline <= now { prove(at: now, into: &actions) }
+        turn.advance(to: now)
+        guard turn.isFree, let command = next(at: now) else { return }
+        turn.sent(command, at: now)
+        actions.append(.send(command, index: index))
+    }
+
+    private mutating func next(at now: Instant) -> ManagementCommand? {
+        if questions.contains(.information) { return .readInformation }
+        guard isUsable else { return nil }
+        guard purpose == .monitoring else { return nextForPower(at: now) }
+        if questions.contains(.features) { return .readMonitorFeatures }
+        if let handle = monitors.leftover { return .removeMonitor(handle) }
+        if options.widensWindow {
+            if questions.contains(.configuration) { return .readConfiguration }
+            if let change = window.change { return .setConfiguration(change) }
+        }
+        if let command = nextForPower(at: now) { return command }
+        return canScan ? monitors.next(at: now) : nil
+    }
+
+    private mutating func nextForPower(at now: Instant) -> ManagementCommand? {
+        power.next(settings, maySwitchOn: options.powersAdapters && !isSuspended, at: now)
+    }
+
+    /// Takes the kernel's answer to a command.
+    mutating func reply(
+        to opcode: UInt16, _ status: ManagementStatus, _ result: ManagementEvent.Result, at now: Instant,
+        into actions: inout [ManagementAction]
+    ) {
+        guard let command = turn.answered(opcode) else {
+            // The answer to a command that was given up. A monitor that was added nevertheless is surplus.
+            switch result {
+            case .handle(let handle): if monitors.addedLate(handle) { actions.append(.record) }
+            case .settings(let settings): update(settings, at: now, "it was switched off", into: &actions)
+            default: break
+            }
+            return
+        }
+        if status == .success {
+            turn.resetWaits()
+            succeeded(command, result, at: now, into: &actions)
+        } else {
+            refused(command, status, at: now, into: &actions)
+        }
+    }
+
+    private mutating func succeeded(
+        _ command: ManagementCommand, _ result: ManagementEvent.Result, at now: Instant,
+        into actions: inout [ManagementAction]
+    ) {
+        switch (command, result) {
+        case (.readInformation, .information(let information)): read(information, at: now, into: &actions)
+        case (.readMonitorFeatures, .features(let features)): read(features, at: now, into: &actions)
+        case (.readConfiguration, .configuration(let configuration)):
+            questions.remove(.configuration)
+            if window.read(configuration) { actions.append(.record) }
+        case (.setConfiguration(let change), _): window.set(change)
+        case (.setPowered(let isOn), .settings(let settings)):
+            power.switched(isOn: isOn)
+            update(settings, at: now, "the watchdog switches it off and on", into: &actions)
+        case (.setLowEnergy, .settings(let settings)):
+            update(settings, at: now, "its settings changed", into: &actions)
+        case (.addMonitor(let kind), .handle(let handle)): added(kind, handle, at: now, into: &actions)
+        case (.removeMonitor(let handle), _):
+            removed(handle, "the watchdog begins the scan anew", at: now, into: &actions)
+        default: turn.failed(at: now)
+        }
+    }
+
+    private mutating func read(
+        _ information: ControllerInformation, at now: Instant, into actions: inout [ManagementAction]
+    ) {
+        questions.remove(.information)
+        let isFirst = self.information == nil
+        let wasWanted = isWanted
+        var isAnother = false
+        if let known = self.information?.address ?? inheritedAddress, known != information.address {
+            forgetChanges()
+            isAnother = !isFirst
+        }
+        inheritedAddress = nil
+        self.information = information
+        // The number belongs to another controller now (rule L7).
+        if isAnother, wasWanted { actions.append(.tell(.disappeared(adapter: number))) }
+        if isFirst || isAnother, isWanted {
+            actions.append(
+                .tell(
+                    .appeared(
+                        adapter: number, controller: information.description, address: information.deviceAddress)))
+        }
+        update(information.current, at: now, "it is off", into: &actions)
+        if isFirst, !settings.contains(.powered) { power.switchOn(at: now + options.powerGrace) }
+    }
+
+    private mutating func read(_ features: MonitorFeatures, at now: Instant, into actions: inout [ManagementAction]) {
+        questions.remove(.features)
+        isOffloaded = features.isOffloaded
+        let before = changes
+        if let missing = monitors.compare(with: features.handles) {
+            removed(missing, "its monitor was removed", at: now, into: &actions)
+        }
+        if changes != before { actions.append(.record) }
+    }
+
+    private mutating func added(
+        _ kind: MonitorKind, _ handle: UInt16, at now: Instant, into actions: inout [ManagementAction]
+    ) {
+        actions.append(.record)
+        monitors.added(kind, handle)
+        guard kind == .beacons else { return }
+        // The cycle was asked for while the controller did not answer. Now it does and starts a scan; if that is silent
+        // too, the watchdog asks again.
+        power.cancelSwitchingOff()
+        proof.monitorAdded(at: now)
+        updateListening(at: now, "", into: &actions)
+    }
+
+    private mutating func refused(
+        _ command: ManagementCommand, _ status: ManagementStatus, at now: Instant,
+        into actions: inout [ManagementAction]
+    ) {
+        let isRepeated = turn.failures >= 3
+        switch (command, status) {
+        case (_, .invalidIndex):
+            // The adapter is gone. The kernel reports that too, but the report may have been lost.
+            questions.insert(.information)
+            turn.failed(at: now)
+        case (.removeMonitor(let handle), .invalidParameters):
+            // It is gone already.
+            removed(handle, "its monitor was removed", at: now, into: &actions)
+        // A kernel before 5.8 has no such setting; its monitors scan half of the time.
+        case (.readConfiguration, _): questions.remove(.configuration)
+        case (.setConfiguration, _): window.refused()
+        case (.addMonitor(.flags), _): monitors.cancelWidening()
+        case (.readMonitorFeatures, _) where isRepeated:
+            // The gateway works without this answer.
+            questions.remove(.features)
+            turn.resetWaits()
+        case (.removeMonitor(let handle), _) where isRepeated && monitors.isLeftover(handle):
+            // The surplus monitor costs scanning; further attempts would cost listening.
+            monitors.giveUp(handle)
+            turn.resetWaits()
+        default:
+            // The gateway's view of the adapter may be wrong: a monitor that can't be added may exist already.
+            if isRepeated { questions.insert([.information, .features]) }
+            if case .setPowered(false) = command, isRepeated { power.cancelCycle() }
+            turn.failed(at: now)
+        }
+    }
+
+    private mutating func forgetChanges() {
+        monitors.forget()
+        window.forget()
+        questions.insert([.features, .configuration])
+    }
+}
+
+// MARK: - The steps of the watchdog
+
+extension ManagedAdapter {
+    /// Starts a step of the watchdog, or returns the reason why it is skipped.
+    mutating func take(_ step: WatchdogStep, at now: Instant) -> WatchdogStep.Outcome {
+        guard information != nil else { return .skipped(reason: "the kernel has told nothing of it yet") }
+        switch step {
+        case .widen:
+            guard isOffloaded else {
+                return .skipped(reason: "the controller does not match patterns: all advertisements come already")
+            }
+            guard monitor != nil else { return .skipped(reason: "it has no monitor yet") }
+            monitors.widen(at: now)
+        case .restartScan:
+            guard monitor != nil else { return .skipped(reason: "it has no monitor yet") }
+            monitors.restart()
+        case .powerCycle:
+            guard block == .none else { return .skipped(reason: "rfkill blocks it") }
+            guard settings.contains(.powered) else { return .skipped(reason: "it is off") }
+            power.startCycle()
+        case .reset:
+            return .skipped(
+                reason: "the management socket resets a controller only with the power; plug it out and in, or restart")
+        }
+        return .taken
     }
 }

@@ -43,7 +43,7 @@ struct ControllerSettings: OptionSet, Sendable, Hashable {
 }
 
 /// What Read Controller Information gives (0x0004), as far as it matters.
-struct ControllerInformation: Sendable, Hashable {
+struct ControllerInformation: Sendable, Hashable, CustomStringConvertible {
     /// The public device address; zero where the controller has none.
     var address: UInt64
     /// The HCI version, as the Assigned Numbers have it.
@@ -55,6 +55,15 @@ struct ControllerInformation: Sendable, Hashable {
 
     /// Its address, where it has one.
     var deviceAddress: DeviceAddress? { address == 0 ? nil : DeviceAddress(address, kind: .public) }
+
+    /// The address, the Bluetooth version (Assigned Numbers §2.1) and the manufacturer's number.
+    var description: String {
+        let versions: [UInt8: String] = [
+            6: "4.0", 7: "4.1", 8: "4.2", 9: "5.0", 10: "5.1", 11: "5.2", 12: "5.3", 13: "5.4", 14: "6.0", 15: "6.1",
+        ]
+        let name = versions[version].map { "Bluetooth \($0)" } ?? "HCI version \(version)"
+        return "\(DeviceAddress(address, kind: .public)), \(name), company \(manufacturer)"
+    }
 }
 
 /// What Read Advertisement Monitor Features gives (0x0051), as far as it matters.

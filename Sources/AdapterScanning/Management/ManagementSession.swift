@@ -73,12 +73,7 @@ struct ManagementSession: Sendable {
     /// Asks for everything anew: messages were lost.
     mutating func resynchronize(at now: Instant) {
         askForList(at: now)
-        for place in adapters.indices {
-            adapters[place].questions.insert([.information, .features])
-            // Whether a discovery began or ended is not told again.
-            adapters[place].discovering = nil
-            adapters[place].isSuspended = false
-        }
+        for place in adapters.indices { adapters[place].resynchronize() }
         proceed(at: now)
     }
 
@@ -94,7 +89,8 @@ struct ManagementSession: Sendable {
 
     /// Takes a report; whether it is handed over.
     mutating func heard(_ index: UInt16, isMonitors: Bool, at time: Instant) -> Bool {
-        guard let place = place(of: index), adapters[place].heard(isMonitors, at: time, into: &actions) else {
+        guard let place = place(of: index), adapters[place].heard(isMonitors: isMonitors, at: time, into: &actions)
+        else {
             reportsEarly &+= 1
             return false
         }
@@ -127,18 +123,12 @@ struct ManagementSession: Sendable {
 
     /// Takes that nothing has been lost up to now.
     mutating func nothingLost() {
-        for place in adapters.indices { adapters[place].lastSure = adapters[place].lastHeard }
+        for place in adapters.indices { adapters[place].nothingLost() }
     }
 
     /// Takes that the kernel dropped `count` messages since ``nothingLost()``, of whichever adapter.
     mutating func lost(_ count: Int, at now: Instant) {
-        for place in adapters.indices {
-            let adapter = adapters[place]
-            if adapter.isListening, let since = adapter.lastSure {
-                actions.append(.tell(.lost(adapter: adapter.number, count: count, since: min(since, now))))
-            }
-            adapters[place].lastSure = adapter.lastHeard
-        }
+        for place in adapters.indices { adapters[place].lost(count, at: now, into: &actions) }
         resynchronize(at: now)
     }
 }
@@ -147,7 +137,7 @@ extension ManagementSession {
     private func place(of index: UInt16) -> Int? { adapters.firstIndex { $0.index == index } }
 
     private mutating func askForList(at now: Instant) {
-        listAgainAt = now + ManagedAdapter.retryMax
+        listAgainAt = now + CommandTurn.retryMax
         actions.append(.send(.readIndexList, index: ManagementMessage.none))
     }
 
@@ -155,7 +145,7 @@ extension ManagementSession {
         listAgainAt = nil
         hasList = true
         for index in adapters.map(\.index) where !list.contains(index) { remove(index, at: now) }
-        for index in list { add(index, discovering: nil, at: now) }
+        for index in list { add(index, isDiscovering: nil, at: now) }
         // What a predecessor did to others is nobody's to undo now: nothing tells any more whose it is.
         inherited = []
     }
@@ -165,7 +155,7 @@ extension ManagementSession {
         case .indexAdded:
             // One that is new here and there already went and came back, and what said so was lost.
             remove(index, at: now)
-            add(index, discovering: false, at: now)
+            add(index, isDiscovering: false, at: now)
             return
         case .indexRemoved:
             remove(index, at: now)
@@ -180,13 +170,13 @@ extension ManagementSession {
         case .settings(let settings):
             let reason = rfkill.block(of: Int(index)) == .none ? "it was switched off" : "rfkill blocks it"
             adapters[place].update(settings, at: now, reason, into: &actions)
-        case .discovering(let isOn): adapters[place].update(discovering: isOn, at: now, into: &actions)
+        case .discovering(let isOn): adapters[place].update(isDiscovering: isOn, at: now, into: &actions)
         case .monitorRemoved(let handle):
             let who = handle == 0 ? "all monitors were removed; a bluetoothd starts" : "somebody removed its monitor"
             adapters[place].removed(handle, who, at: now, into: &actions)
         case .suspended(let state):
-            if state != 0 { adapters[place].update(suspended: true, at: now, into: &actions) }
-        case .resumed: adapters[place].update(suspended: false, at: now, into: &actions)
+            if state != 0 { adapters[place].update(isSuspended: true, at: now, into: &actions) }
+        case .resumed: adapters[place].update(isSuspended: false, at: now, into: &actions)
         case .indexAdded, .indexRemoved, .controllerError, .other: break
         }
     }
@@ -200,17 +190,17 @@ extension ManagementSession {
         }
     }
 
-    private mutating func add(_ index: UInt16, discovering: Bool?, at now: Instant) {
+    private mutating func add(_ index: UInt16, isDiscovering: Bool?, at now: Instant) {
         guard options.adapters.mayInclude(Int(index)), place(of: index) == nil else { return }
         guard adapters.count < Self.adaptersMax else {
             adaptersRefused &+= 1
             return
         }
         let legacy = inherited.firstIndex { $0.index == index }.map { inherited.remove(at: $0) }
-        var adapter = ManagedAdapter(
-            index: index, options: options, purpose: purpose, discovering: discovering, inherited: legacy)
-        adapter.block = rfkill.block(of: Int(index))
-        adapters.append(adapter)
+        adapters.append(
+            ManagedAdapter(
+                index: index, options: options, purpose: purpose, isDiscovering: isDiscovering,
+                block: rfkill.block(of: Int(index)), inherited: legacy))
         adapters.sort { $0.index < $1.index }
     }
 
@@ -241,7 +231,7 @@ extension ManagementSession {
     /// Where one listens, nothing stands in the way as a whole; of the others their changes tell.
     func obstacles(listening: Int, thinned: Bool) -> Set<ScanObstacle> {
         guard listening == 0 else { return thinned ? [.thinned] : [] }
-        let usable = adapters.filter { $0.information == nil || $0.isUsable }
+        let usable = adapters.filter(\.mayBeUsable)
         var found: Set<ScanObstacle> = usable.isEmpty ? [.unavailable] : []
         for block in usable.isEmpty ? [rfkill.blockOfMachine] : usable.map(\.block) {
             switch block {

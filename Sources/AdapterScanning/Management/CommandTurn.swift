@@ -1,0 +1,54 @@
+import BaseTypes
+
+/// The command that waits for the kernel's answer, and the wait after a failure. One command is under way at a time.
+struct CommandTurn: Sendable {
+    /// The first retry comes after 0.1 s, each further one after twice as long, up to this.
+    static let retryMax: Duration = .seconds(5)
+    // The kernel waits at most 10 s for a controller's answer (HCI_INIT_TIMEOUT); some commands need several answers.
+    private static let replyMax: Duration = .seconds(20)
+
+    private var pending: (command: ManagementCommand, deadline: Instant)?
+    private var backOff = BackOff(first: .milliseconds(100), most: retryMax)
+    private var retryAt: Instant?
+
+    /// The number of failures in a row.
+    var failures: Int { backOff.failures }
+
+    /// Whether nothing is under way and the wait after a failure is over.
+    var isFree: Bool { pending == nil && retryAt == nil }
+
+    /// The end of the present wait, or `nil` if a command can be sent.
+    var deadline: Instant? { pending?.deadline ?? retryAt }
+
+    /// Ends a wait whose time is over. A command without an answer counts as failed.
+    mutating func advance(to now: Instant) {
+        if let pending, pending.deadline <= now { failed(at: now) }
+        if let retryAt, retryAt <= now { self.retryAt = nil }
+    }
+
+    /// Waits for the answer to `command`.
+    mutating func sent(_ command: ManagementCommand, at now: Instant) {
+        pending = (command, now + Self.replyMax)
+    }
+
+    /// Ends the wait for the command with this operation code.
+    ///
+    /// - Returns: the command, or `nil` if the answer belongs to one that was given up.
+    mutating func answered(_ opcode: UInt16) -> ManagementCommand? {
+        guard let command = pending?.command, command.opcode == opcode else { return nil }
+        pending = nil
+        return command
+    }
+
+    /// Counts a failure and waits before the next command.
+    mutating func failed(at now: Instant) {
+        pending = nil
+        retryAt = now + backOff.next()
+    }
+
+    /// Starts the waits with the shortest again.
+    mutating func resetWaits() { backOff.reset() }
+
+    /// Sends the next command without the rest of the wait: its cause is gone.
+    mutating func retryNow() { retryAt = nil }
+}
