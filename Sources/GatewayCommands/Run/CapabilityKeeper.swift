@@ -13,9 +13,9 @@ struct CapabilityKeeper {
     var needs: [CapabilityNeeds.Need] { kept?.needs ?? [] }
 
     /// - Parameters:
-    ///   - process: whose capabilities they are: this one's, unless a test has another.
+    ///   - process: the capabilities of the process.
     ///   - log: takes lines for the operator.
-    init(_ process: ProcessCapabilities = ProcessCapabilities(), log: @escaping (MessageKind, String) -> Void) {
+    init(_ process: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void) {
         self.process = process
         self.log = log
     }

@@ -49,13 +49,13 @@ struct CapabilityNeeds: Equatable {
     }
 }
 
-/// What a daemon asks of the process's capabilities: the kernel's, or a test's own.
+/// The capabilities of a process, read from and changed in the kernel unless a test replaces it.
 struct ProcessCapabilities {
-    /// Those that this process has.
+    /// Returns the capabilities that the process has.
     var present: () -> Set<Capabilities.Capability> = {
         Set(Capabilities.Capability.allCases.filter { Capabilities.has($0) })
     }
-    /// Gives up all but those.
+    /// Gives up all capabilities except these.
     var drop: (Set<Capabilities.Capability>) throws(Errno) -> Void = { kept throws(Errno) in
         try Capabilities.drop(keeping: kept)
     }

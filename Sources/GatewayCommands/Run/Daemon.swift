@@ -1,90 +1,90 @@
 package import AdapterScanning
-import BaseTypes
+package import BaseTypes
 import BeaconMonitoring
-import BeaconScanning
-import BluetoothLE
+package import BluetoothLE
 package import CommandSupport
 import EventLog
 package import EventLoops
 import GatewayConfiguration
 import Glibc
 package import OperatorLogging
+import PublisherProtocol
 import SystemPackage
 
-/// `run`: scanner → monitor → event files, for years, on one thread.
+/// The command `run`: scans, monitors and writes event files on one thread.
 ///
-/// All happens in the turns of one loop. What was heard goes into the engine at once; at the end of each turn what came of
-/// it is put on the disk, and only then do records move (rule N3). A deadline is handled after the sources have been
-/// drained (rule T5), so no exit overtakes the report that prevents it.
+/// Everything happens in the turns of one loop. Each report goes into the engine at once. At the end of a turn its lines
+/// are written to the disk, and only then do records move (rule N3). A deadline is handled after all received reports
+/// (rule T5), so no exit comes before the report that prevents it.
 package final class Daemon {
-    let loop: EventLoop
-    let log: (MessageKind, String) -> Void
-    let path: String
-    let makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?
-    let startTime: Instant
-    var configuration: Configuration
-    let gateway: Identifier
-    var supervisor: ScanSupervisor?
-    /// Where the gateway is.
-    private(set) lazy var location = LocationTracker(on: loop, log: log) { [unowned self] in hear($0) }
-    var monitor: LiveMonitor
-    var decoder = ReportDecoder()
-    /// What explains an exit: the last sightings of each beacon.
-    var recorder = EvidenceRecorder()
-    /// Who is in view, for the conditions that ask for it.
-    var ranging: RangingWriter
-    let journal: Journal
-    let locks: [StateLock]
-    var clock: ClockWatcher
-    var obstacles: Set<ScanObstacle> = []
-    /// Where it is asked what the scanners are to do, and told how the machine stands.
-    let service = ServiceRegistry()
-    /// What the configuration asks of them.
-    var session: ServiceSession
-    var exitTimeouts: ExitTimeouts
-    var capabilities: CapabilityKeeper
-    /// What tells reports until when the gateway was alive.
-    private var life: LifeSigns
-    /// The error that ends the daemon, where one does.
-    var failure: ExitFailure?
-    let manager: ManagerReports
-    /// Whether something became of an adapter or a way of hearing since the status was last said.
-    var statusIsStale = true
-    var saidTrouble: String?
-    /// The reversed UUIDs that were logged.
-    var saidReversed: [ReversedUUID] = []
-    var reloads = 0
-    var statusServer: StatusServer?
-    /// The broker's side, where one is configured.
-    var broker: BrokerLink?
-    // What wakes the loop beside the scanners.
-    var engineTimer: EventLoop.Timer?
-    var journalTimer: EventLoop.Timer?
-    var rangingTimer: EventLoop.Timer?
-    var probeTimer: EventLoop.Timer?
-    private var lifeTimer: EventLoop.Timer?
-    var signals: SignalWatch?
+    // A gateway with more conditions publishes their states in their own topics only: a longer status would delay scanning.
+    private static let conditionsInStatusMax = 1000
+    // The smallest limit of a known broker: AWS IoT Core takes 128 KiB including the topic.
+    private static let statusBytesMax = 128_000
+    private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
-    /// Reads the configuration, recovers what the last one left, and is ready to ``run()``.
+    /// The loop in whose turns everything happens.
+    let loop: EventLoop
+    /// The configuration that runs.
+    private(set) var configuration: Configuration
+    /// The engine and its lines.
+    let monitor: GatewayMonitor
+    /// The scanners.
+    let scanning: ScanControl
+    /// The locks on the names of monitors and on the folder of event files.
+    let locks: [StateLock]
+    /// The error that ends the daemon, or `nil`.
+    private(set) var failure: ExitFailure?
+
+    private let path: String
+    private let gateway: Identifier
+    private let startTime: Instant
+    private let log: (MessageKind, String) -> Void
+    private let manager: ManagerReports
+    private var life: LifeSigns
+    private var broker: BrokerLink?
+    private var statusServer: StatusServer?
+    /// Whether a scanner has changed since the status was last reported.
+    private var statusIsStale = true
+    private var reloads = 0
+    private var signals: SignalWatch?
+    private lazy var location = LocationTracker(on: loop, log: log) { [unowned self] in monitor.located($0) }
+    private lazy var engineTimer = loop.makeTimer { [unowned self] now in
+        drain()
+        monitor.advance(to: now)
+    }
+    private lazy var journalTimer = loop.makeTimer { [unowned self] now in monitor.journal.advance(to: now) }
+    private var rangingTimer: EventLoop.Timer?
+    private var probeTimer: EventLoop.Timer?
+    private var lifeTimer: EventLoop.Timer?
+
+    /// Reads the configuration, recovers the state of the last process, and prepares ``run()``.
     ///
     /// - Parameters:
-    ///   - path: the configuration, which SIGHUP reads again.
-    ///   - makeScanner: makes a way's scanner, not started: a test's own, or BlueZ's and the kernel's.
-    ///   - log: takes lines for the operator.
-    /// - Throws: ``ExitFailure`` where the configuration is bad, another gateway holds a monitor's name, or what is there
-    ///   can't be read.
-    package init(
+    ///   - path: the configuration file, which SIGHUP reads again.
+    ///   - makeScanner: makes a backend's scanner without starting it, or `nil` for BlueZ's and the kernel's.
+    ///   - log: takes messages for the operator.
+    /// - Throws: ``ExitFailure`` if the configuration is invalid, another gateway uses a monitor's name, or the state can't
+    ///   be read.
+    package convenience init(
         configuration path: String,
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
+        try self.init(configuration: path, makeScanner: makeScanner, capabilities: ProcessCapabilities(), log: log)
+    }
+
+    init(
+        configuration path: String,
+        makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)?,
+        capabilities: ProcessCapabilities, log: @escaping (MessageKind, String) -> Void
+    ) throws(ExitFailure) {
         self.path = path
-        self.makeScanner = makeScanner
         self.log = log
-        configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
+        let configuration = try ConfigurationFile.loadWithNames(path, isReplay: false)
+        self.configuration = configuration
         if let name = configuration.gatewayName { gateway = name } else { gateway = try Program.hostName() }
         manager = ManagerReports(log: log)
-        capabilities = CapabilityKeeper(log: log)
         do throws(Errno) {
             loop = try EventLoop()
         } catch {
@@ -92,44 +92,32 @@ package final class Daemon {
         }
         let now = loop.now
         startTime = now
-        locks = try Self.locks(configuration)
-        let options = JournalOptions(configuration.output, gateway: gateway, mqtt: configuration.mqtt)
-        let reading = ClockWatcher.Reading.machine
         do throws(EventLogError) {
+            locks = try Self.lock(configuration)
             let boot = try Self.boot()
-            life = LifeSigns(in: options.directory, gateway: gateway, boot: boot)
-            journal = try Journal(
-                options, boot: boot, now: now, clockOffset: reading.offset,
-                isClockSynchronized: reading.isSynchronized)
+            life = LifeSigns(in: FilePath(configuration.output.directory), gateway: gateway, boot: boot)
+            monitor = try GatewayMonitor(configuration, gateway: gateway, boot: boot, at: now, log: log)
         } catch {
             throw ExitFailure(error)
         }
-        // After a restart of the process alone, what became of the clock meanwhile is told by the first reading.
-        let known = journal.recovery.clock ?? (journal.clockOffset, journal.isClockSynchronized)
-        clock = ClockWatcher(known: ClockWatcher.Reading(offset: known.0, isSynchronized: known.1))
-        session = ServiceSession(configuration, in: service)
-        exitTimeouts = ExitTimeouts(configuration)
-        ranging = RangingWriter(configuration)
-        monitor = LiveMonitor(
-            engine: MonitorEngine(
-                settings: configuration.liveEngineSettings, start: now, clockOffset: clock.offset))
+        scanning = ScanControl(configuration, on: loop, makeScanner: makeScanner, process: capabilities, log: log)
         for remark in locks.compactMap(\.remark) { log(.recovered, remark) }
-        for remark in journal.recovery.remarks { log(.recovered, remark) }
+        for remark in monitor.journal.recovery.remarks { log(.recovered, remark) }
         if let remark = life.remark { log(.recovered, remark) }
         observeClock()
-        journal.append(
+        monitor.journal.append(
             life.started(
-                ConfigurationFile.digest(path), machine: journal.boot.machine, at: now, clockOffset: clock.offset))
-        try begin(from: journal.recovery.snapshot, at: now)
+                ConfigurationFile.digest(path), machine: monitor.journal.boot.machine, at: now,
+                clockOffset: monitor.clockOffset))
+        try monitor.begin(configuration, at: now)
     }
 
-    private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
-
-    /// Has the signals that ``run()`` answers wait for it; to be called before a daemon is made.
+    /// Blocks the signals that ``run()`` handles until it runs. Call it before making a daemon.
     ///
-    /// To read what was written before takes as long as it takes. A SIGHUP or SIGUSR1 that comes meanwhile would end the
-    /// process, and a SIGTERM would end it without a word.
-    /// - Throws: ``ExitFailure`` where the kernel does not let it, which is a mistake of ours.
+    /// Recovery can take long. A SIGHUP or SIGUSR1 during that time would end the process, and a SIGTERM would end it
+    /// without a line.
+    ///
+    /// - Throws: ``ExitFailure`` if pthread_sigmask(3) fails, which is a defect of the program.
     public static func holdSignals() throws(ExitFailure) {
         do throws(Errno) {
             try SignalWatch.hold(signals)
@@ -138,84 +126,104 @@ package final class Daemon {
         }
     }
 
-    /// Hears, monitors and writes until SIGTERM or SIGINT.
+    // One gateway for each name of a monitor on this machine (rule N1), and one for a folder of event files.
+    private static func lock(_ configuration: Configuration) throws(EventLogError) -> [StateLock] {
+        let program = "beacon-gateway run"
+        let directory = FilePath(configuration.output.stateDirectory)
+        var locks = [try StateLock(in: directory, program: program)]
+        for monitor in configuration.monitors {
+            locks.append(try StateLock(monitor.name, in: directory, program: program))
+        }
+        locks.append(try StateLock(events: FilePath(configuration.output.directory), program: program))
+        return locks
+    }
+
+    private static func boot() throws(EventLogError) -> BootID {
+        do throws(Errno) {
+            return try BootID.current()
+        } catch {
+            throw .readFailed("/proc/sys/kernel/random/boot_id", error)
+        }
+    }
+}
+
+// MARK: - The loop
+
+extension Daemon {
+    /// Scans, monitors and writes until SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, and what ends it later.
+    /// - Throws: ``ExitFailure`` if this user can't open any backend on this machine, or if scanning fails later.
     package func run() throws(ExitFailure) {
         do throws(Errno) {
-            try arrange()
+            try prepareLoop()
         } catch {
             throw ExitFailure(.failed, "the process can't wait for events: \(error)")
         }
         try startStatusServer()
         startPublishing()
-        let supervisor = makeSupervisor()
-        self.supervisor = supervisor
         do throws(ScannerError) {
-            try supervisor.start(self)
+            try scanning.start(self)
         } catch {
-            self.supervisor = nil
-            let failure = ExitFailure(error)
-            life.end(because: failure.message)
-            close()
-            throw failure
+            scanning.stop()
+            throw close(after: ExitFailure(error))
         }
         location.start(configuration)
-        // Asked of the process before this one, which ended before it could answer.
-        _ = forgetWhereAsked()
-        capabilities.update(supervisor.status)
-        log(.gatewayRuns, opening(supervisor.status))
-        sayShortfalls(of: supervisor.status)
+        // A request to the last process, which ended before it could answer.
+        _ = answerErasure()
+        scanning.dropCapabilities()
+        log(.gatewayRuns, opening)
+        scanning.logShortfalls()
         do throws(Errno) {
             try loop.run()
         } catch {
-            let failure = ExitFailure(.failed, "the process can't wait for events: \(error)")
-            life.end(because: failure.message)
-            close()
-            throw failure
+            throw close(after: ExitFailure(.failed, "the process can't wait for events: \(error)"))
         }
         manager.end()
-        // What was received until now counts; it is not known yet what comes next, so nothing is said to have stopped. The
-        // clock is read before what was received is (rule T5).
-        let end = loop.now
-        supervisor.drain()
-        location.drain()
-        advance(to: end)
-        location.stop()
-        supervisor.stop()
-        self.supervisor = nil
-        close()
+        finish()
         if let failure { throw failure }
-        log(.gatewayEnds, "ended; \(PlainText.count(journal.counters.lines, "line was", "lines were")) written")
+        let lines = PlainText.count(monitor.journal.counters.lines, "line was", "lines were")
+        log(.gatewayEnds, "ended; \(lines) written")
     }
 
+    /// Takes all received reports, and closes everything.
+    ///
+    /// The lines do not report that adapters stopped: nobody knows yet what the next process will receive.
+    func finish() {
+        let end = loop.now
+        drain()
+        monitor.advance(to: end)
+        location.stop()
+        scanning.stop()
+        close()
+    }
+
+    /// Writes the last lines, and closes the event files, the broker's process and the locks.
     func close() {
-        deliver()
+        monitor.deliver()
         if let failure { life.end(because: failure.message) }
         let end = loop.now
-        journal.append(life.stopped(at: end, clockOffset: clock.offset))
+        monitor.journal.append(life.stopped(at: end, clockOffset: monitor.clockOffset))
         finishTurn()
-        journal.close(monitor.engine.snapshot, at: end)
-        tellOfLife(at: end, isLast: true)
-        stopPublishing()
+        monitor.journal.close(monitor.live.engine.snapshot, at: end)
+        reportLife(at: end, isLast: true)
+        broker?.stop(durable: monitor.journal.durableSequence)
+        broker = nil
         statusServer = nil
         for lock in locks { lock.release() }
     }
 
-    // MARK: The loop
+    private func close(after failure: ExitFailure) -> ExitFailure {
+        life.end(because: failure.message)
+        close()
+        return failure
+    }
 
-    private func arrange() throws(Errno) {
-        engineTimer = loop.makeTimer { [unowned self] now in
-            supervisor?.drain()
-            location.drain()
-            advance(to: now)
-        }
-        journalTimer = loop.makeTimer { [unowned self] now in journal.advance(to: now) }
-        signals = try SignalWatch(Self.signals, on: loop) { [unowned self] signal in
-            handle(signal)
-        }
-        try clock.start(on: loop) { [unowned self] in observeClock() }
-        loop.afterWaiting = { [unowned self] in supervisor?.woke() }
+    private func prepareLoop() throws(Errno) {
+        // At the same time, the loop handles the timer first that was made first.
+        _ = (engineTimer, journalTimer)
+        signals = try SignalWatch(Self.signals, on: loop) { [unowned self] signal in handle(signal) }
+        try monitor.watchClock(on: loop) { [unowned self] in observeClock() }
+        loop.afterWaiting = { [unowned self] in scanning.woke() }
         loop.beforeWaiting = { [unowned self] in finishTurn() }
         if let interval = manager.watchdogInterval {
             let timer = loop.makeTimer { [unowned self] now in
@@ -226,64 +234,16 @@ package final class Daemon {
             loop.set(timer, at: loop.now + interval)
         }
         if LifeSigns.needsTimer(watchdogInterval: manager.watchdogInterval) {
-            // What is due is done at the end of the turn.
+            // It only wakes the loop: the end of the turn does the work.
             lifeTimer = loop.makeTimer { _ in }
         }
         observeClock()
     }
 
-    /// Says in the folder of the event files that the gateway is alive, where it is time.
-    private func tellOfLife(at now: Instant, isLast: Bool = false) {
-        let said = life.tell(
-            at: now, clockOffset: clock.offset, after: journal.durableSequence, isLast: isLast)
-        if let said { log(.aliveNotTold, said) }
-    }
-
-    /// Goes through scanner, engine and writer: where one of them does not return, systemd is not told that all is well.
-    private func probe(at now: Instant) {
-        supervisor?.drain()
-        location.drain()
-        advance(to: now)
-        observeClock()
-        journal.commit(at: now)
-        manager.live()
-    }
-
-    func advance(to time: Instant) {
-        monitor.advance(to: time)
-    }
-
-    /// What was said and done in a turn goes to the disk; then everybody waits for what is next due.
-    func finishTurn() {
-        deliver()
-        journal.commit(at: loop.now)
-        updatePublishing()
-        noteTrouble()
-        noteReversed()
-        for remark in journal.drainRemarks() { log(.eventFilesRemark, remark) }
-        if journal.wantsSnapshot { journal.keep(monitor.engine.snapshot, at: loop.now) }
-        if let engineTimer { loop.set(engineTimer, at: monitor.engine.nextDeadline) }
-        tellOfLife(at: loop.now)
-        if let lifeTimer { loop.set(lifeTimer, at: life.due) }
-        if let journalTimer { loop.set(journalTimer, at: journal.nextDeadline) }
-        setRangingTimer()
-        // Reading all of it costs more than a report does.
-        if statusIsStale { noteStanding() }
-        statusIsStale = false
-    }
-
-    /// Hands the engine's actions to the journal.
-    func deliver() {
-        guard !monitor.actions.isEmpty else { return }
-        journal.append(monitor.actions, evidence: &recorder)
-        for action in monitor.actions.actions { say(action) }
-        monitor.actions.removeAll()
-    }
-
     private func handle(_ signal: Int32) {
         switch signal {
         case SIGHUP: reload()
-        case SIGUSR1: if !forgetWhereAsked() { journal.rotate() }
+        case SIGUSR1: if !answerErasure() { monitor.journal.rotate() }
         default:
             let reason = signal == SIGINT ? "interrupted" : "asked to end"
             log(.gatewayEnds, reason)
@@ -292,40 +252,290 @@ package final class Daemon {
         }
     }
 
-    // MARK: The wall clock
+    private func drain() {
+        scanning.drain()
+        location.drain()
+    }
 
-    /// Looks at the wall clock: what became of it is a line, and what dates lines from now on.
-    func observeClock() {
-        if let change = clock.observe(at: loop.now) {
-            // What came before is dated as it was.
-            deliver()
-            journal.append(change)
-            log(.clockChanged, "the wall clock \(change.before == change.after ? "is synchronised" : "was set")")
+    /// Takes everything that was received before now, and returns the present. The clock is read first (rule T5).
+    private func drained() -> Instant {
+        let now = loop.now
+        drain()
+        return max(now, monitor.live.engine.now)
+    }
+
+    /// Runs scanners, engine and journal once: if one of them hangs, systemd's watchdog gets no report.
+    private func probe(at now: Instant) {
+        drain()
+        monitor.advance(to: now)
+        observeClock()
+        monitor.journal.commit(at: now)
+        manager.live()
+    }
+
+    /// Writes the lines of the turn to the disk, and sets the timers for the next deadlines.
+    func finishTurn() {
+        monitor.commit(at: loop.now)
+        updatePublishing()
+        if monitor.logTrouble() { updateDiagnostics() }
+        monitor.logRemarks()
+        if monitor.journal.wantsSnapshot { monitor.keepSnapshot(at: loop.now) }
+        loop.set(engineTimer, at: monitor.live.engine.nextDeadline)
+        reportLife(at: loop.now)
+        if let lifeTimer { loop.set(lifeTimer, at: life.due) }
+        loop.set(journalTimer, at: monitor.journal.nextDeadline)
+        setRangingTimer()
+        // Reading the whole status costs more than a report does.
+        if statusIsStale, let status = scanning.status {
+            scanning.dropCapabilities()
+            manager.stand(status.words, isListening: status.isListening)
         }
-        monitor.engine.clockOffset = clock.offset
+        statusIsStale = false
+    }
+
+    private func setRangingTimer() {
+        guard monitor.ranging.isOn || rangingTimer != nil else { return }
+        let timer =
+            rangingTimer
+            ?? loop.makeTimer { [unowned self] now in
+                // Reports that were received by then belong to the seconds before (rule T5).
+                scanning.drain()
+                monitor.range(until: now)
+            }
+        rangingTimer = timer
+        loop.set(timer, at: monitor.ranging.nextDeadline)
+    }
+
+    /// Writes the file `alive` in the folder of event files, if it is due.
+    private func reportLife(at now: Instant, isLast: Bool = false) {
+        let remark = life.tell(
+            at: now, clockOffset: monitor.clockOffset, after: monitor.journal.durableSequence, isLast: isLast)
+        if let remark { log(.aliveNotTold, remark) }
+    }
+
+    private func observeClock() {
+        monitor.observeClock(at: loop.now)
         updateDiagnostics()
     }
 
-    func updateDiagnostics() {
-        var diagnostics = Diagnostics(obstacles)
-        if !journal.isKeeping { diagnostics.insert(.persistenceUnavailable) }
-        if !clock.isSynchronized { diagnostics.insert(.clockUnsynchronized) }
-        if supervisor?.status.adapters.contains(where: \.isThinned) ?? false { diagnostics.insert(.accuracyLimited) }
-        monitor.engine.ambientDiagnostics = diagnostics
-        service.report(diagnostics)
+    private func updateDiagnostics() {
+        var diagnostics = monitor.diagnostics
+        diagnostics.formUnion(scanning.diagnostics)
+        monitor.set(diagnostics)
+        scanning.report(diagnostics)
+    }
+}
+
+// MARK: - Scanning
+
+extension Daemon: ScanHandler {
+    /// Takes an advertising report of an adapter.
+    package func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        monitor.heard(report, data: data, on: adapter, at: time)
     }
 
-    private func noteTrouble() {
-        guard journal.trouble != saidTrouble else { return }
-        saidTrouble = journal.trouble
-        if let trouble = saidTrouble {
-            log(
-                .linesNotKept,
-                "\(trouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")"
-            )
+    /// Takes a change of an adapter or a backend.
+    package func changed(_ change: ScanChange, at time: Instant) {
+        statusIsStale = true
+        switch change {
+        case .obstacles(let obstacles):
+            scanning.set(obstacles)
+            updateDiagnostics()
+        case .ended(let error): fail(error)
+        case .appeared, .disappeared, .listening, .stopped, .lost, .needs: monitor.changed(change, at: time)
+        }
+    }
+
+    private func fail(_ error: ScannerError) {
+        failure = ExitFailure(error)
+        loop.stop()
+    }
+
+    private func restartScanning(_ old: ScannerConfiguration, at now: Instant) {
+        let before = scanning.adapters
+        scanning.stop()
+        monitor.stop(before, keeping: AdapterSelection(configuration.scanner.adapters), at: now)
+        do throws(ScannerError) {
+            try scanning.start(self)
+            scanning.logShortfalls()
+        } catch {
+            log(.configurationRefused, "\(error); what ran before goes on")
+            configuration.scanner = old
+            scanning.reload(configuration)
+            do throws(ScannerError) {
+                try scanning.start(self)
+            } catch {
+                fail(error)
+            }
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension Daemon {
+    /// Reads the configuration file again and applies the differences (rule C2). An invalid file changes nothing.
+    func reload() {
+        manager.reload {
+            do throws(ExitFailure) {
+                apply(try ConfigurationFile.loadWithNames(path, isReplay: false))
+            } catch {
+                log(.configurationRefused, "\(path) was not applied, and what runs stays:\n\(error.message)")
+            }
+        }
+    }
+
+    private func apply(_ new: Configuration) {
+        let change = ConfigurationChange(
+            from: configuration, to: new, gateway: gateway, scanningStaysBecause: scanning.reasonToKeepScanning)
+        for refusal in change.refusals { log(.configurationPostponed, refusal) }
+        // Everything received before is judged by the old configuration.
+        let now = drained()
+        let old = configuration
+        let wanted = change.wanted
+        for line in change.postponed { log(.configurationPostponed, line) }
+        if change.needsNewEngine {
+            do throws(MonitorError) {
+                try monitor.replaceEngine(
+                    wanted, from: nil, scanning.adapters, because: "the configuration was reloaded", at: now)
+            } catch {
+                return log(.configurationRefused, "\(path) was not applied, and what runs stays: \(error)")
+            }
         } else {
-            log(.linesKeptAgain, "lines and records are kept again")
+            do throws(MonitorError) {
+                try monitor.apply(wanted, at: now)
+            } catch {
+                // Every bound was checked when the file was read.
+                log(.configurationRefused, "\(path) was applied in part: \(error)")
+            }
         }
-        updateDiagnostics()
+        configuration = wanted
+        monitor.reloadRanging(wanted)
+        scanning.reload(wanted)
+        for line in change.words(for: path) { log(.configurationApplied, line) }
+        if change.restartsScanning { restartScanning(old.scanner, at: now) }
+        if change.restartsLocation { location.restart(wanted, at: now) }
+        broker?.reload()
+        reloads += 1
+    }
+
+    /// Forgets the beacon that `erase` asks for by a file in the state directory.
+    ///
+    /// - Returns: whether there was a request.
+    func answerErasure() -> Bool {
+        let directory = FilePath(configuration.output.stateDirectory)
+        do throws(EventLogError) {
+            guard case .wanted(let request)? = try ErasureOrder.read(from: directory) else { return false }
+            // Draining can change the adapters, so it comes first.
+            let now = drained()
+            let answer = monitor.forget(request, configuration, scanning.adapters, at: now)
+            switch answer {
+            case .refused(let reason): log(.beaconNotForgotten, "a beacon was to be forgotten, and is not: \(reason)")
+            case .done(let last):
+                eraseAtBroker(request, upTo: last)
+                log(.beaconForgotten, "a beacon was forgotten, as `erase` asked")
+            case .wanted: break
+            }
+            try answer.write(in: directory)
+        } catch {
+            log(.beaconNotForgotten, "what `erase` asked for can't be done: \(error)")
+        }
+        return true
+    }
+
+    /// Has the publisher delete the retained messages about the beacon. A request for earlier lines only leaves them: they
+    /// describe the present.
+    private func eraseAtBroker(_ request: ErasureRequest, upTo last: Int) {
+        guard let broker, request.before == nil else { return }
+        do throws(EventLogError) {
+            try ForgottenBeacon(request.beacon, upTo: last).add(in: FilePath(configuration.output.stateDirectory))
+        } catch {
+            log(.beaconNotForgotten, "the broker keeps what it retains of a beacon that was forgotten: \(error)")
+        }
+        broker.reload()
+    }
+}
+
+// MARK: - Publishing
+
+extension Daemon {
+    private func startPublishing() {
+        guard let mqtt = configuration.mqtt else { return }
+        for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
+        let broker = BrokerLink(
+            mqtt, on: loop, settings: { [unowned self] in publisherSettings(mqtt, start: $0) },
+            names: { [unowned self] in
+                configuration.beacons.all.map { ($0.beacon, PublishedName($0.name, group: $0.group)) }
+            },
+            status: { [unowned self] in statusAtBroker }, log: log)
+        // The publisher starts with the state that is kept here. All lines that led to this state have to be on the disk
+        // before anyone receives one of them.
+        monitor.commit(at: loop.now)
+        monitor.keepSnapshot(at: loop.now)
+        // The checkpoint counts until the publisher sends its own number.
+        let journal = monitor.journal
+        if let last = PublisherSettings.lastAcknowledged(configuration.output) {
+            journal.shipped = max(journal.shipped, last)
+        }
+        self.broker = broker
+        broker.start(durable: journal.durableSequence)
+    }
+
+    private func publisherSettings(_ mqtt: MQTTConfiguration, start: Int) -> PublisherSettings {
+        let journal = monitor.journal
+        return PublisherSettings(
+            configuration, mqtt, gateway: gateway.text, beaconsMax: monitor.live.engine.settings.maxBeacons,
+            // No line since the gateway's start is published before the first start of the publisher. After that, a
+            // publisher that crashed may have published all of them.
+            lastWritten: start == 0 ? journal.recovery.sequence : journal.durableSequence)
+    }
+
+    /// Passes on the end of the written lines: they can be published. Published lines can be deleted.
+    private func updatePublishing() {
+        guard let broker else { return }
+        let journal = monitor.journal
+        broker.update(durable: journal.durableSequence, unnumbered: monitor.ranging.written)
+        journal.shipped = max(journal.shipped, broker.released)
+        guard statusIsStale, let adapters = scanning.status?.adapters else { return }
+        broker.note(listening: adapters.filter { $0.activity == .listening }.map(\.number))
+    }
+}
+
+// MARK: - Status
+
+extension Daemon {
+    /// The present state for `status` and the broker.
+    var report: StatusReport {
+        StatusReport(
+            gateway: gateway, startTime: startTime, now: loop.now, clockOffset: monitor.clockOffset,
+            scanning: scanning.status, needs: scanning.needs, configuration: configuration, monitor: monitor.live,
+            malformations: monitor.malformations, ranging: monitor.ranging, journal: monitor.journal,
+            location: location.standing, broker: broker, reloads: reloads, wakeUps: loop.wakeUps)
+    }
+
+    private var statusAtBroker: String {
+        let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
+        return report.json(
+            leavingOut: conditions <= Self.conditionsInStatusMax ? [] : [.conditions],
+            octetsMax: Self.statusBytesMax)
+    }
+
+    private func startStatusServer() throws(ExitFailure) {
+        statusServer = try StatusServer(at: configuration.output.statusSocket, on: loop) { [unowned self] in
+            let report = report
+            return report.json() + report.page
+        }
+    }
+
+    private var opening: String {
+        let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
+        let status = scanning.status
+        let way = status?.backend.map { backend in
+            "\(backend.rawValue)\(status.map { $0.reason.isEmpty ? "" : ": \($0.reason)" } ?? "")"
+        }
+        return """
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); hears by \(way ?? "no way yet"); \
+            writes to \(configuration.output.directory) from line \(monitor.journal.sequence + 1) on
+            """
     }
 }

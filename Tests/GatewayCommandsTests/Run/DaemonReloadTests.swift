@@ -48,7 +48,7 @@ import Testing
                     """), "\(world.log)")
         }
         #expect(world.scannersMade == 1 && world.scanner.stops == 0)
-        #expect(world.daemon.supervisor?.status.isListening == true)
+        #expect(world.daemon.scanning.status?.isListening == true)
         #expect(world.daemon.failure == nil)
         // What was there is there, and what is heard counts.
         #expect(world.state == .satisfied)
@@ -66,7 +66,7 @@ import Testing
         let world = try running()
         try write("adapters: [hci1]", monitor: "exit_timeout: 9s, max_beacons: 200")
         world.daemon.reload()
-        #expect(world.daemon.monitor.engine.settings.maxBeacons == 200)
+        #expect(world.engine.settings.maxBeacons == 200)
         #expect(world.daemon.configuration.scanner.adapters == [])
         world.scanner.hear(badge(1))
         world.wait(.seconds(8))
@@ -88,5 +88,18 @@ import Testing
         #expect(world.daemon.configuration.scanner.mode == .passive)
         #expect(!world.log.contains { $0.contains("systemctl restart") })
         world.end()
+    }
+
+    @Test func `reports that the scanner of a reloaded configuration has received count when the gateway stops`() throws
+    {
+        try write("backend: dbus")
+        let world = try DaemonWorld(folder)
+        try write("backend: dbus, mode: passive")
+        world.daemon.reload()
+        world.appear(0, Self.address)
+        world.scanner.unread.append { $0.hear(badge(1)) }
+        world.daemon.finish()
+        #expect(world.state == .satisfied)
+        #expect(world.scannersMade == 2 && world.scanner.stops == 1)
     }
 }

@@ -38,6 +38,8 @@ final class DaemonWorld {
         let rights = rights
         rights.present = capabilities
         staff = try Identifier("staff")
+        let process = ProcessCapabilities(
+            present: { rights.present }, drop: { kept throws(Errno) in rights.present.formIntersection(kept) })
         daemon = try Daemon(
             configuration: folder.path("g.yaml"),
             makeScanner: { backend, loop throws(ScannerError) in
@@ -48,14 +50,9 @@ final class DaemonWorld {
                 let scanner = ScriptedScanner(backend, now: { loop.now })
                 bench.scanners.append(scanner)
                 return scanner
-            }, log: { kind, line in bench.log.append("\(kind.level): \(line)") })
-        let process = ProcessCapabilities(
-            present: { rights.present }, drop: { kept throws(Errno) in rights.present.formIntersection(kept) })
-        daemon.capabilities = CapabilityKeeper(process) { kind, line in bench.log.append("\(kind.level): \(line)") }
-        let supervisor = daemon.makeSupervisor()
-        daemon.supervisor = supervisor
-        try supervisor.start(daemon)
-        daemon.capabilities.update(supervisor.status)
+            }, capabilities: process, log: { kind, line in bench.log.append("\(kind.level): \(line)") })
+        try daemon.scanning.start(daemon)
+        daemon.scanning.dropCapabilities()
     }
 
     /// The scanner that was made last.
@@ -81,12 +78,13 @@ final class DaemonWorld {
         scanner.say(.listening(adapter: number, reason: "scripted"))
     }
 
-    var state: BeaconMonitor.Event.State? { daemon.monitor.engine.state(of: staff) }
+    var state: BeaconMonitor.Event.State? { engine.state(of: staff) }
+    var engine: MonitorEngine { daemon.monitor.live.engine }
     private let staff: Identifier
 
     /// Has the engine's time go on, as if nothing had been received meanwhile.
     func wait(_ duration: Duration) {
-        daemon.advance(to: max(daemon.loop.now, daemon.monitor.engine.now) + duration)
+        daemon.monitor.advance(to: max(daemon.loop.now, engine.now) + duration)
         finishTurn()
     }
 
@@ -95,8 +93,8 @@ final class DaemonWorld {
     /// Ends it; one that is killed leaves only what it has written by now.
     func end(isKilled: Bool = false) {
         finishTurn()
-        daemon.supervisor?.stop()
-        if !isKilled { daemon.journal.close(daemon.monitor.engine.snapshot, at: daemon.loop.now) }
+        daemon.scanning.stop()
+        if !isKilled { daemon.monitor.journal.close(engine.snapshot, at: daemon.loop.now) }
         for lock in daemon.locks { lock.release() }
     }
 

@@ -36,7 +36,7 @@ import Testing
         let request = ErasureRequest(badge(minor))
         var erasure = try EventFilesErasure(FilePath(folder.path("events")), request)
         try ErasureOrder.wanted(request).write(in: state)
-        #expect(world.daemon.forgetWhereAsked())
+        #expect(world.daemon.answerErasure())
         world.finishTurn()
         guard case .done(let number)? = try ErasureOrder.read(from: state) else {
             Issue.record("it has not answered: \(world.log)")
@@ -54,6 +54,15 @@ import Testing
             guard !name.hasSuffix("g.yaml"), let octets = try? contents(of: folder.path(name)) else { return false }
             return String(decoding: octets, as: UTF8.self).range(of: spelled, options: .regularExpression) != nil
         }
+    }
+
+    @Test func `L1: an adapter whose stop was received before an erasure does not listen after it`() throws {
+        let world = try running()
+        world.scanner.hear(badge(1))
+        world.scanner.unread.append { $0.say(.stopped(adapter: 0, since: world.daemon.loop.now, reason: "scripted")) }
+        _ = try ask(world, 1)
+        #expect(try world.payloads("adapter").last?["state"] as? String == "off")
+        world.end()
     }
 
     @Test func `a beacon that is there is forgotten, nobody else leaves, and heard again it is new`() throws {
@@ -85,7 +94,7 @@ import Testing
         while try follower.next(into: &line, upTo: .max, &message) {
             if let number = message.sequence { numbers.append(number) }
         }
-        #expect(numbers == Array(1...world.daemon.journal.sequence))
+        #expect(numbers == Array(1...world.daemon.monitor.journal.sequence))
         world.end()
     }
 
@@ -97,7 +106,7 @@ import Testing
         world.end(isKilled: true)
         #expect(try places(naming: 1) == [])
         world = try running()
-        let subjects = world.daemon.monitor.engine.snapshot.conditions.flatMap(\.beacons)
+        let subjects = world.engine.snapshot.conditions.flatMap(\.beacons)
         #expect(subjects.isEmpty)
         world.end()
         #expect(try places(naming: 1) == [])
@@ -116,14 +125,14 @@ import Testing
 
     @Test func `nothing is asked, and SIGUSR1 closes the file alone`() throws {
         let world = try running()
-        #expect(!world.daemon.forgetWhereAsked())
+        #expect(!world.daemon.answerErasure())
         world.end()
     }
 
     @Test func `an order that makes no sense is said, and nothing is forgotten`() throws {
         let world = try running()
         _ = try folder.write("state/erase.json", "{\"version\":1,\"uuid\":\"nobody\"}")
-        _ = world.daemon.forgetWhereAsked()
+        _ = world.daemon.answerErasure()
         #expect(world.log.contains { $0.contains("erase.json") }, "\(world.log)")
         world.end()
     }
