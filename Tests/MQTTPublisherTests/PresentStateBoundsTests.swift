@@ -66,26 +66,34 @@ import Testing
     }
 
     @Test func `a flood of invented beacons while the broker is away costs a bounded number of messages`() throws {
-        let options = try PresentOptions.make(homeAssistant: false)
+        var options = try PresentOptions.make(homeAssistant: false)
+        #expect(options.clearsMax == 100_000)
+        options.clearsMax = 1000
         var state = PresentState(options)
-        let identifier = try Identifier("staff")
-        state.put(identifier, "site", .everyBadge, SubjectPresence(state: .unknown, sequence: 1))
-        #expect(state.delivery.guessesMax == 100_000)
-        state.delivery.guessesMax = 1000
-        for number in 0..<1500 {
-            let beacon = BeaconIdentity(
-                uuid: .badges, major: UInt16(truncatingIfNeeded: number >> 16),
-                minor: UInt16(truncatingIfNeeded: number))
-            state.put(beacon, under: identifier, SubjectPresence(state: .satisfied, refinement: beacon))
-            state.put(beacon, under: identifier, SubjectPresence(state: .unsatisfied, refinement: beacon))
+        let lines =
+            [Self.event.replacing("unsatisfied", with: "unknown")]
+            + (0..<1500).flatMap { minor in
+                ["satisfied", "unsatisfied"].map { word in
+                    Self.event.replacing(#""condition","state":"unsatisfied""#, with: #""beacon","state":"\#(word)""#)
+                        .replacing(
+                            #","diagnostics""#,
+                            with:
+                                #","refinement":{"uuid":"\#(ProximityUUID.badges)","major":1,"minor":\#(minor)},"diagnostics""#
+                        )
+                }
+            }
+        for (index, line) in lines.enumerated() {
+            let sequence = index + 1
+            state.take(Array(line.replacing(":5,", with: ":\(sequence),").utf8), sequence: sequence)
         }
+        #expect(state.counters.linesIgnored == 0)
         #expect(state.counters.clearsGivenUp == 500)
         #expect(state.delivery.waiting == 1001)
         var publications: [Publication] = []
         state.nextChanges(.max, into: &publications)
         #expect(publications.count == 1001)
         for publication in publications { state.acknowledge(publication.topic) }
-        #expect(!state.hasChanges && state.beaconCount == 0)
+        #expect(!state.hasChanges && state.table.beaconCount == 0)
     }
 
     @Test func `beacons that come and go leave nothing behind in memory`() throws {
@@ -96,7 +104,7 @@ import Testing
             world.advance(to: Double(round) * 40 + 38)
         }
         state.follow(world)
-        #expect(state.awayCount == 5 && state.awayQueue.count <= 2 * 5 + 1025)
+        #expect(state.table.awayCount == 5 && state.table.awayQueueLength <= 2 * 5 + 1025)
         #expect(state.delivery.waiting == 2 + HomeAssistantHealth.all.count + 10)
         #expect(state.delivery.queueLength <= 2 * state.delivery.waiting + 1025)
     }
@@ -135,7 +143,7 @@ import Testing
         state.take(Array(unknown.utf8), sequence: 6)
         #expect(state.sequence == 6 && state.counters == PresentStateCounters())
         state.take(Array(Self.event.replacing("unsatisfied", with: "satisfied").utf8), sequence: 5)
-        #expect(state.conditions.values.first?.own.state == .unsatisfied)
+        #expect(state.table.conditions.values.first?.own.state == .unsatisfied)
     }
 
     @Test

@@ -46,6 +46,7 @@ struct PowerPlan: Sendable {
     ///   - settings: the present settings of the adapter.
     ///   - maySwitchOn: whether the power may be switched on without a cycle.
     ///   - now: the present.
+    /// - Returns: `nil` if there is nothing to do.
     mutating func next(_ settings: ControllerSettings, maySwitchOn: Bool, at now: Instant) -> ManagementCommand? {
         // A blocked adapter can't be switched on; rfkill reports the end of the block.
         guard block == .none else {

@@ -1,99 +1,130 @@
-import BeaconMonitoring
-import BluetoothLE
+package import BeaconMonitoring
+package import BluetoothLE
 import EventLog
 import JSON
-import PublisherProtocol
+package import PublisherProtocol
 
-/// What is so at present, as retained topics: the event lines folded into the last word on each condition and beacon, and
-/// what Home Assistant is told of them.
+/// The retained topics of a gateway: the present state of each condition and beacon, and the entities of Home Assistant.
 ///
-/// A value: lines in, messages out, and its own octets to keep it by (``encoded``). It stands at the last line that it
-/// took. It never says what it does not know: where lines are missing, all that it held becomes `unknown`.
+/// A value: lines go in, messages come out, and ``encoded`` stores it. It never publishes a guess: if lines are missing,
+/// all states become `unknown`.
 ///
-/// Use, by whoever owns the connection:
-/// 1. Make it from what was kept, or new; ``take(_:sequence:)`` every line of the files once, in their order. Where the
-///    engine's own state is at hand, ``adopt(_:at:offset:)`` it: after a gap, and where the oldest lines are gone.
-/// 2. While ``hasChanges``, publish what ``nextChanges(_:into:)`` gives, and ``acknowledge(_:)`` each topic at its PUBACK.
-/// 3. After a new connection ``reconnected()``; where the broker remembers no session, ``repeatAll()``.
-/// 4. Say `online` under `availability` only when nothing of what waited at the connection waits any more: before that the
-///    broker may hold what was so when the last one ended.
-/// 5. Keep ``encoded`` now and then, and the lines that follow ``sequence`` for as long.
+/// The owner of the connection uses it like this:
+/// 1. Make it from the stored bytes, or a new one. ``take(_:sequence:)`` every line of the event files once, in order. If
+///    the engine's state is known, ``adopt(_:at:offset:)`` it after a gap, and if the oldest lines are deleted.
+/// 2. While ``hasChanges``, publish the messages of ``nextChanges(_:into:)``, and ``acknowledge(_:)`` each topic at its
+///    PUBACK.
+/// 3. After a new connection call ``reconnected()``; if the broker has no session, ``repeatAll()``.
+/// 4. Publish `online` under `availability` only when all messages that waited at the connection are acknowledged. Before
+///    that, the broker may hold the states of an earlier time.
+/// 5. Store ``encoded`` now and then, and keep the lines after ``sequence`` until the next time.
 package struct PresentState: Sendable {
-    /// Under which topics it stands, and for whom; until its first message those that it was kept with.
-    package internal(set) var options: PresentStateOptions
-    /// The number of the last line that it knows of.
-    package internal(set) var sequence = 0
-    /// What it did not do, or gave up.
-    package var counters: PresentStateCounters {
-        var counters = counts
-        counters.clearsGivenUp = delivery.guessesGivenUp
-        return counters
-    }
+    /// The version of the format of ``encoded``. A reader refuses later versions.
+    private static let formatVersion = 1
 
-    /// The same, but for what ``delivery`` counts.
-    var counts = PresentStateCounters()
-    /// What Home Assistant knows the gateway by: its first topics' base, whatever it is called later.
-    var key: String
-    /// Topics and payloads for Home Assistant; absent where it is not told.
-    var homeAssistant: HomeAssistantDiscovery?
-    /// The conditions by identifier.
-    var conditions: [Identifier: ConditionPresence] = [:]
-    /// How many beacons are in view under all conditions.
-    var beaconCount = 0
-    /// How many have left and have a tracker still, and in which order they left.
-    var awayCount = 0
-    var awayQueue: [AwayTracker] = []
-    /// What beacons are called, where it may be said: ``name(_:)``.
-    var names: [BeaconIdentity: PublishedName] = [:]
-    /// What is to be said, and to whom it was said.
-    var delivery = RetainedDelivery()
-    /// Lines up to this one may have been published by a process before this, of which nobody remembers what it said.
-    let lastWritten: Int
-    /// How many topics that earlier options left behind are to be cleared.
-    var leftBehindCount = 0
-    /// The options that hold from the first message on: up to there it stands as the process before it did.
-    var optionsToCome: PresentStateOptions?
+    /// The topics and their readers. A restored state uses its former options until its first message.
+    package private(set) var options: PresentStateOptions
+    /// The sequence number of the last line that was taken.
+    package private(set) var sequence = 0
+    /// The conditions and beacons.
+    private(set) var table: PresenceTable
+    /// The topics to publish.
+    private(set) var delivery: RetainedDelivery
+    /// The names of beacons that may be published.
+    private var names: [BeaconIdentity: PublishedName] = [:]
+    /// The identity of the gateway in Home Assistant: the base of its first topics, also after a change of its name.
+    private let key: String
+    private var homeAssistant: HomeAssistantDiscovery?
+    /// The last line that a process without a stored state may have published.
+    private let lastWritten: Int
+    /// The number of topics of former options that wait to be cleared.
+    private var leftBehindCount = 0
+    /// The options from the first message on, if they differ from the former ones.
+    private var optionsToCome: PresentStateOptions?
+    private var parser = LineParser()
+    private var linesIgnored = 0
+    private var gaps = 0
 
-    /// The line that is being taken.
-    var parser = LineParser()
-
-    /// One that knows nothing.
+    /// A state without lines.
     ///
     /// - Parameters:
-    ///   - options: under which topics it stands.
-    ///   - lastWritten: the number of the last line in the files at the start: what was said of lines up to there by a
-    ///     process before this one, and not kept, is cleared where it is so no more. By default every line counts as
-    ///     such, which is right too, and costs a message for each beacon that comes and goes while the broker is away.
+    ///   - options: the topics and their readers.
+    ///   - lastWritten: the sequence number of the last line at the start. Topics of lines up to it may have been
+    ///     published by a process whose state is not stored, so they are cleared if they have no message. The default
+    ///     is correct too, but costs a message for each beacon that enters and exits while the broker is unreachable.
     package init(_ options: PresentStateOptions, lastWritten: Int = .max) {
         self.init(options, key: options.base, lastWritten: lastWritten)
         touchHealth()
     }
 
-    init(_ options: PresentStateOptions, key: String, lastWritten: Int) {
+    private init(_ options: PresentStateOptions, key: String, lastWritten: Int) {
         self.options = options
         self.key = key
         self.lastWritten = lastWritten
         homeAssistant = HomeAssistantDiscovery(options, key: key)
+        table = PresenceTable(options)
+        delivery = RetainedDelivery(guessesMax: options.clearsMax)
     }
 
-    /// Takes one whole line of the event files, with its envelope or without; its end may be there or not.
+    /// The number of ignored lines and of the states that were left out.
+    package var counters: PresentStateCounters {
+        var counters = PresentStateCounters()
+        counters.linesIgnored = linesIgnored
+        counters.gaps = gaps
+        counters.conditionsLeftOut = table.conditionsLeftOut
+        counters.beaconsLeftOut = table.beaconsLeftOut
+        counters.trackersGivenUp = table.trackersGivenUp
+        counters.clearsGivenUp = delivery.guessesGivenUp
+        return counters
+    }
+
+    /// Whether a message waits to be published.
+    package var hasChanges: Bool { delivery.waiting > 0 || optionsToCome != nil }
+
+    private var healthTopics: [PresentTopic] {
+        (0..<(homeAssistant?.health.count ?? 0)).map { .healthEntity($0) }
+    }
+
+    // All topics that have a message, in the order in which they are published again.
+    private func liveTopics() -> [PresentTopic] {
+        let (states, entities) = table.liveTopics()
+        return states + healthTopics + entities
+    }
+
+    private func exists(_ topic: PresentTopic) -> Bool {
+        switch topic {
+        case .condition, .beacon, .tracker, .conditionEntity, .trackerEntity: table.exists(topic)
+        case .healthEntity(let index): homeAssistant.map { index < $0.health.count } ?? false
+        case .leftBehind: false
+        }
+    }
+}
+
+// MARK: - Lines
+
+extension PresentState {
+    /// Takes one complete line of the event files, with or without its envelope and its line feed.
     ///
-    /// Lines that it took already, and those without a number, change nothing. A line that is none of ours, or whose
-    /// number is another, is counted.
+    /// Lines that were taken before and lines without a sequence number change nothing. Lines of another program, and
+    /// lines with another sequence number, are counted.
     ///
     /// - Parameters:
-    ///   - line: the line's octets.
-    ///   - number: its number.
+    ///   - line: the bytes of the line.
+    ///   - number: its sequence number.
     package mutating func take(_ line: [UInt8], sequence number: Int) {
         guard number > sequence else { return }
         parser.text.bytes = line
-        // Else whoever fills the array again would have to copy it first.
+        // Otherwise the caller would copy the array before it fills it again.
         defer { parser.text.bytes = [] }
         guard parser.parse(), parser.head.sequence == number else {
-            counts.linesIgnored += 1
+            linesIgnored += 1
             return
         }
-        if sequence > 0, number > sequence + 1 { doubtAll() }
+        if sequence > 0, number > sequence + 1 {
+            gaps += 1
+            table.doubtAll(since: parser.head.date, sequence: number)
+            touchChanges()
+        }
         sequence = number
         let isUnderstood: Bool
         switch parser.head.kind {
@@ -101,22 +132,143 @@ package struct PresentState: Sendable {
         case .condition: isUnderstood = takeChange()
         case .visit: isUnderstood = takeVisit()
         case .adapter, .clock, .gateway, .ranging, .evidence, .erased: isUnderstood = true
-        // A later version's: what it says may matter, but not to this one.
+        // A type of a later version.
         case nil: isUnderstood = true
         }
-        if !isUnderstood { counts.linesIgnored += 1 }
+        if !isUnderstood { linesIgnored += 1 }
+        touchChanges()
     }
 
-    /// Whether something waits to be published.
-    package var hasChanges: Bool { delivery.waiting > 0 || optionsToCome != nil }
-
-    /// Gives the next messages: retained, QoS 1, each topic at most once with what is so now; an empty payload clears one.
+    /// Takes a `condition` line: added, replaced, changed or removed (rules C2, C3).
     ///
-    /// A topic that was handed out does not come again before it is acknowledged, or all on their way were lost.
+    /// - Returns: whether the line is valid.
+    private mutating func takeChange() -> Bool {
+        guard let (identifier, monitor, condition) = subject(),
+            let change = parser.text.find("change", in: parser.payload)
+        else { return false }
+        if parser.text.isText("removed", at: change) {
+            table.remove(identifier)
+        } else if parser.text.isText("added", at: change) || parser.text.isText("replaced", at: change) {
+            let settings = parser.text.find("settings", in: parser.payload)
+            let assumed = settings.flatMap { parser.text.state(parser.text.find("assuming", in: $0)) } ?? .unknown
+            var own = SubjectPresence(state: assumed, date: parser.head.date, sequence: sequence)
+            own.isAssumed = assumed != .unknown
+            table.forgetBeacons(of: identifier)
+            table.put(identifier, monitor, condition, own)
+        } else if parser.text.isText("changed", at: change) {
+            // Its settings have changed, not its state. A condition without an earlier line has no known state.
+            if table.conditions[identifier] == nil { table.put(identifier, monitor, condition, unknownPresence) }
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Takes an `event` line of a condition, or of a beacon under it (rule P1).
+    ///
+    /// - Returns: whether the line is valid.
+    private mutating func takeEvent() -> Bool {
+        guard let (identifier, monitor, condition) = subject(),
+            let state = parser.text.state(parser.text.find("state", in: parser.payload))
+        else { return false }
+        let scope = parser.text.find("scope", in: parser.payload)
+        let presence = SubjectPresence(
+            state: state, date: parser.head.date, sequence: sequence,
+            refinement: parser.text.beacon(parser.text.find("refinement", in: parser.payload)),
+            lastSeen: parser.text.date(parser.text.find("lastSeen", in: parser.payload)),
+            diagnostics: parser.text.diagnostics(parser.text.find("diagnostics", in: parser.payload)))
+        if parser.text.isText("condition", at: scope) {
+            table.put(identifier, monitor, condition, presence)
+            return true
+        }
+        guard parser.text.isText("beacon", at: scope), let beacon = presence.refinement, state != .unmonitored else {
+            return false
+        }
+        if table.conditions[identifier] == nil {
+            table.put(identifier, monitor, condition, unknownPresence)
+            guard table.conditions[identifier] != nil else { return true }
+        }
+        table.put(beacon, under: identifier, presence)
+        return true
+    }
+
+    /// Takes a `visit` line. A visit that ended without an exit event is the last line about its beacon, so the topics of
+    /// the beacon are cleared (rules C3, P4).
+    ///
+    /// - Returns: whether the line is valid.
+    private mutating func takeVisit() -> Bool {
+        guard let (identifier, _, _) = subject(), let reason = parser.text.find("reason", in: parser.payload) else {
+            return false
+        }
+        guard parser.text.isText("beacon", at: parser.text.find("scope", in: parser.payload)),
+            !parser.text.isText("exitTimeout", at: reason), !parser.text.isText("left", at: reason)
+        else { return true }
+        guard let beacon = parser.text.beacon(parser.text.find("refinement", in: parser.payload)) else { return false }
+        table.forget(beacon, under: identifier)
+        return true
+    }
+
+    private var unknownPresence: SubjectPresence {
+        SubjectPresence(state: .unknown, date: parser.head.date, sequence: sequence)
+    }
+
+    private func subject() -> (identifier: Identifier, monitor: String, condition: Condition)? {
+        guard let text = parser.text.string(parser.text.find("identifier", in: parser.payload)),
+            let identifier = try? Identifier(text),
+            let monitor = parser.text.string(parser.text.find("monitor", in: parser.payload)),
+            (try? Identifier(monitor)) != nil,
+            let condition = parser.text.condition(parser.text.find("condition", in: parser.payload))
+        else { return nil }
+        return (identifier, monitor, condition)
+    }
+
+    /// Changes the states to those of the engine: other conditions and beacons are removed.
+    ///
+    /// Use it if lines are missing, or the oldest were deleted before retained topics were configured. States that agree
+    /// are not published again. Take the present lines first: only they name the beacons that entered and exited.
     ///
     /// - Parameters:
-    ///   - limit: how many at most.
-    ///   - publications: where they are appended.
+    ///   - snapshot: the engine's state.
+    ///   - number: the sequence number of the last line that led to it.
+    ///   - offset: the difference between the wall clock and the snapshot's timeline.
+    /// - Returns: `false` if a later line was taken already, so that nothing changed.
+    @discardableResult
+    package mutating func adopt(_ snapshot: MonitorSnapshot, at number: Int, offset: ClockOffset) -> Bool {
+        guard number >= sequence else { return false }
+        sequence = number
+        linesIgnored += table.adopt(snapshot, offset: offset)
+        touchChanges()
+        return true
+    }
+
+    /// Sets the names of beacons. The messages with other names are published again.
+    ///
+    /// Names are not part of ``encoded``: the configuration sets them at each start.
+    package mutating func name(_ names: [BeaconIdentity: PublishedName]) {
+        let former = self.names
+        self.names = names
+        table.touchRenamed { former[$0] != names[$0] }
+        touchChanges()
+    }
+
+    /// Removes an erased beacon, and clears its topics.
+    package mutating func forget(_ beacon: BeaconIdentity) {
+        table.forget(beacon)
+        touchChanges()
+    }
+}
+
+// MARK: - Delivery
+
+extension PresentState {
+    /// Appends the next messages: retained, QoS 1, each topic at most once with its present payload. An empty payload
+    /// clears a topic.
+    ///
+    /// A topic does not return before it is acknowledged or ``reconnected()`` is called.
+    ///
+    /// - Parameters:
+    ///   - limit: the highest number of messages.
+    ///   - publications: the array to append to.
     package mutating func nextChanges(_ limit: Int, into publications: inout [Publication]) {
         guard limit > 0, hasChanges else { return }
         if let optionsToCome { change(to: optionsToCome) }
@@ -131,56 +283,277 @@ package struct PresentState: Sendable {
         }
     }
 
-    /// The broker acknowledged what was handed out under `topic`.
+    /// Takes the broker's acknowledgement of the last message under `topic`.
     package mutating func acknowledge(_ topic: String) {
         guard let topic = delivery.acknowledge(topic), !exists(topic) else { return }
         delivery.drop(topic)
         if case .leftBehind = topic { leftBehindCount -= 1 }
     }
 
-    /// A connection began on which nothing that was handed out before will be acknowledged: it comes again.
+    /// Notes a new connection: earlier messages will not be acknowledged, so they are published again.
     package mutating func reconnected() { delivery.loseWhatIsOnItsWay() }
 
-    /// The broker may have forgotten everything: all topics come again, and what was not acknowledged.
+    /// Publishes all topics again, since the broker may have forgotten them.
     package mutating func repeatAll() {
         reconnected()
         if let optionsToCome { change(to: optionsToCome) }
         for topic in liveTopics() { touch(topic) }
     }
 
-    /// Says of everything that it is not known any more, since lines are missing.
-    private mutating func doubtAll() {
-        counts.gaps += 1
-        let (date, number) = (parser.head.date, parser.head.sequence ?? 0)
-        for (identifier, var presence) in conditions {
-            presence.own = presence.own.doubted(since: date, sequence: number, isBeacon: false)
-            presence.beacons = presence.beacons.mapValues { $0.doubted(since: date, sequence: number, isBeacon: true) }
-            presence.away = presence.away.mapValues { $0.doubted(since: date, sequence: number, isBeacon: true) }
-            conditions[identifier] = presence
-        }
-        awayQueue = sortedAway()
-        for topic in liveTopics() {
-            switch topic {
-            case .condition, .beacon, .tracker: touch(topic)
-            case .conditionEntity, .trackerEntity, .healthEntity, .leftBehind: continue
-            }
-        }
+    private mutating func touchChanges() {
+        for change in table.takeChanges() { touch(change.topic, exists: change.exists) }
     }
 
-    /// Something is to be said under `topic`, or what is said has changed, or nothing is to be said any more.
-    mutating func touch(_ topic: PresentTopic) {
-        guard homeAssistant != nil || !topic.isForHomeAssistant else { return }
-        let exists = exists(topic)
+    private mutating func touch(_ topic: PresentTopic) {
+        if homeAssistant != nil || !topic.isForHomeAssistant { touch(topic, exists: exists(topic)) }
+    }
+
+    private mutating func touch(_ topic: PresentTopic, exists: Bool) {
         delivery.touch(topic, exists: exists, mayBeHeld: sequence <= lastWritten)
         guard exists, leftBehindCount > 0 else { return }
-        let octets = PresentTopic.leftBehind(Array(name(of: topic).utf8))
-        if delivery.isOwed(octets) {
-            delivery.drop(octets)
+        let leftBehind = PresentTopic.leftBehind(Array(name(of: topic).utf8))
+        if delivery.isOwed(leftBehind) {
+            delivery.drop(leftBehind)
             leftBehindCount -= 1
         }
     }
 
-    mutating func touchHealth() {
-        for index in 0..<(homeAssistant?.health.count ?? 0) { touch(.healthEntity(index)) }
+    private mutating func touchHealth() {
+        for topic in healthTopics { touch(topic) }
+    }
+
+    /// Changes the options: topics that have no message any more are cleared, all others are published again.
+    private mutating func change(to options: PresentStateOptions) {
+        optionsToCome = nil
+        let former = liveTopics().map { (topic: $0, name: name(of: $0)) }
+        let (formerAvailability, formerStatus) = (self.options.availabilityTopic, self.options.statusTopic)
+        self.options = options
+        homeAssistant = HomeAssistantDiscovery(options, key: key)
+        table.setKeepsTrackers(homeAssistant != nil)
+        for (topic, name) in former where !exists(topic) || !self.name(of: topic).utf8.elementsEqual(name.utf8) {
+            delivery.drop(topic)
+            leaveBehind(name)
+        }
+        if !options.availabilityTopic.utf8.elementsEqual(formerAvailability.utf8) {
+            // The owner of the connection publishes these two under their new names.
+            leaveBehind(formerAvailability)
+            leaveBehind(formerStatus)
+        }
+        for topic in liveTopics() { touch(topic) }
+    }
+
+    /// Clears a topic of former options.
+    private mutating func leaveBehind(_ name: String) {
+        let topic = PresentTopic.leftBehind(Array(name.utf8))
+        guard !name.isEmpty, !delivery.isOwed(topic) else { return }
+        delivery.deliver(topic)
+        delivery.touch(topic, exists: false, mayBeHeld: true)
+        leftBehindCount += 1
+    }
+
+    private func name(of topic: PresentTopic) -> String {
+        switch topic {
+        case .condition(let identifier): options.stateTopic(identifier)
+        case .beacon(let identifier, let beacon): options.stateTopic(identifier, beacon)
+        case .tracker(let identifier, let beacon): options.trackerTopic(identifier, beacon)
+        case .conditionEntity(let identifier): homeAssistant?.topic(of: identifier) ?? ""
+        case .trackerEntity(let identifier, let beacon): homeAssistant?.topic(of: beacon, under: identifier) ?? ""
+        case .healthEntity(let index): homeAssistant?.topic(ofHealth: index) ?? ""
+        case .leftBehind(let bytes): String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    private func payload(of topic: PresentTopic, _ writer: inout PresentStateWriter) -> [UInt8] {
+        guard exists(topic) else { return [] }
+        switch topic {
+        case .condition(let identifier):
+            guard let condition = table.conditions[identifier] else { return [] }
+            return writer.state(identifier, condition, condition.own, isBeacon: false, publishedName(condition.own))
+        case .beacon(let identifier, let beacon), .tracker(let identifier, let beacon):
+            guard let condition = table.conditions[identifier],
+                let presence = table.tracked(beacon, under: identifier)
+            else { return [] }
+            return writer.state(identifier, condition, presence, isBeacon: true, publishedName(presence))
+        case .conditionEntity(let identifier): return homeAssistant?.entity(of: identifier) ?? []
+        case .trackerEntity(let identifier, let beacon):
+            return homeAssistant?.entity(of: beacon, under: identifier, called: names[beacon]?.name) ?? []
+        case .healthEntity(let index): return homeAssistant?.entity(ofHealth: index) ?? []
+        case .leftBehind: return []
+        }
+    }
+
+    private func publishedName(_ presence: SubjectPresence) -> PublishedName? {
+        presence.refinement.flatMap { names[$0] }
+    }
+}
+
+// MARK: - Storing
+
+extension PresentState {
+    /// A state that continues from ``encoded``.
+    ///
+    /// If the options have changed, the first message applies them: topics that are not used any more are cleared, and all
+    /// others are published again. The process before may have published the lines that are taken before that. Messages
+    /// that were not acknowledged are published again.
+    ///
+    /// - Parameters:
+    ///   - options: the topics and their readers.
+    ///   - bytes: the value of ``encoded``.
+    ///   - lastWritten: as for a new state.
+    /// - Throws: ``PresentStateError`` if the bytes are damaged, or a later version wrote them.
+    package init(
+        _ options: PresentStateOptions, decoding bytes: [UInt8], lastWritten: Int = .max
+    ) throws(PresentStateError) {
+        var text = JSONText(bytes)
+        guard text.parse(), let version = text.integer(text.find("version", in: 0)), version > 0 else {
+            throw .damaged
+        }
+        guard version <= Self.formatVersion else { throw .newerVersion(version) }
+        guard let sequence = text.integer(text.find("sequence", in: 0)), sequence >= 0,
+            let key = text.string(text.find("key", in: 0)), !key.isEmpty,
+            let former = Self.options(options, text)
+        else { throw .damaged }
+        self.init(former, key: key, lastWritten: lastWritten)
+        self.sequence = sequence
+        var waiting: [PresentTopic] = []
+        for place in text.elements(of: text.find("conditions", in: 0)) {
+            guard restoreCondition(text, place, &waiting) else { throw .damaged }
+        }
+        table.sortAwayQueue()
+        for topic in liveTopics() { delivery.deliver(topic) }
+        for place in text.elements(of: text.find("health", in: 0)) {
+            guard let index = text.integer(place), exists(.healthEntity(index)) else { continue }
+            waiting.append(.healthEntity(index))
+        }
+        let cleared = text.elements(of: text.find("cleared", in: 0)).compactMap { text.string($0) }
+        for topic in cleared { leaveBehind(topic) }
+        for topic in waiting { touch(topic) }
+        if options.differs(from: former) { optionsToCome = options }
+    }
+
+    private static func options(_ options: PresentStateOptions, _ text: JSONText) -> PresentStateOptions? {
+        var former = options
+        guard let prefix = text.string(text.find("prefix", in: 0)),
+            let gateway = text.string(text.find("gateway", in: 0)).flatMap({ try? Identifier($0) })
+        else { return nil }
+        former.prefix = prefix
+        former.gateway = gateway
+        former.version = text.string(text.find("program", in: 0)) ?? ""
+        let trackers = text.string(text.find("trackers", in: 0)).flatMap { HomeAssistantOptions.Trackers(rawValue: $0) }
+        former.homeAssistant = text.string(text.find("homeAssistant", in: 0)).map {
+            // Versions that did not write `trackers` had zones only.
+            HomeAssistantOptions(prefix: $0, trackers: trackers ?? .zones)
+        }
+        return former
+    }
+
+    private mutating func restoreCondition(_ text: JSONText, _ place: Int, _ waiting: inout [PresentTopic]) -> Bool {
+        guard let identifier = text.string(text.find("identifier", in: place)).flatMap({ try? Identifier($0) }),
+            let monitor = text.string(text.find("monitor", in: place)),
+            let condition = text.condition(text.find("condition", in: place)), let own = Self.presence(text, place)
+        else { return false }
+        var presence = ConditionPresence(monitor: monitor, condition: condition, own: own)
+        for name in Self.owed(text, place) {
+            waiting.append(name == "entity" ? .conditionEntity(identifier) : .condition(identifier))
+        }
+        typealias Beacons = WritableKeyPath<ConditionPresence, [BeaconIdentity: SubjectPresence]>
+        for (key, beacons) in [("beacons", \.beacons), ("away", \.away)] as [(StaticString, Beacons)] {
+            for place in text.elements(of: text.find(key, in: place)) {
+                guard let subject = Self.presence(text, place), let beacon = subject.refinement else { return false }
+                presence[keyPath: beacons][beacon] = subject
+                for name in Self.owed(text, place) {
+                    switch name {
+                    case "entity": waiting.append(.trackerEntity(identifier, beacon))
+                    case "tracker": waiting.append(.tracker(identifier, beacon))
+                    default: waiting.append(.beacon(identifier, beacon))
+                    }
+                }
+            }
+        }
+        return table.restore(identifier, presence)
+    }
+
+    private static func owed(_ text: JSONText, _ place: Int) -> [String] {
+        text.elements(of: text.find("owed", in: place)).compactMap { text.string($0) }
+    }
+
+    private static func presence(_ text: JSONText, _ place: Int) -> SubjectPresence? {
+        guard let state = text.state(text.find("state", in: place)) else { return nil }
+        return SubjectPresence(
+            state: state, date: text.date(text.find("date", in: place)),
+            sequence: text.integer(text.find("sequence", in: place)),
+            isAssumed: text.bool(text.find("assumed", in: place)) ?? false,
+            refinement: text.beacon(text.find("refinement", in: place)),
+            lastSeen: text.date(text.find("lastSeen", in: place)),
+            diagnostics: text.diagnostics(text.find("diagnostics", in: place)))
+    }
+
+    /// The bytes to store: JSON, the same bytes for the same state.
+    ///
+    /// They name every topic that the broker may hold, so that none of them is forgotten.
+    package var encoded: [UInt8] {
+        var buffer = LineBuffer(capacity: 65_536)
+        buffer.object { buffer in
+            buffer.write("version", Self.formatVersion)
+            buffer.write("sequence", sequence)
+            buffer.write("key", key)
+            buffer.write("prefix", options.prefix)
+            buffer.write("gateway", options.gateway.text)
+            buffer.write("program", options.version)
+            if let homeAssistant = options.homeAssistant {
+                buffer.write("homeAssistant", homeAssistant.prefix)
+                buffer.write("trackers", homeAssistant.trackers.rawValue)
+            }
+            // One condition a line, for people.
+            buffer.objects("conditions", table.conditions.keys.sorted(), onLines: true) { write($1, into: &$0) }
+            let owedHealth = (0..<healthTopics.count).filter { delivery.isOwed(.healthEntity($0)) }
+            buffer.array("health", owedHealth) { $0.append($1) }
+            let cleared = delivery.owed.filter { !exists($0) }.map { name(of: $0) }
+                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            buffer.array("cleared", cleared, onLines: true) { $0.string($1) }
+        }
+        buffer.append(octet: 0x0A)
+        return buffer.bytes
+    }
+
+    private func write(_ identifier: Identifier, into buffer: inout LineBuffer) {
+        guard let presence = table.conditions[identifier] else { return }
+        buffer.write("identifier", identifier.text)
+        buffer.write("monitor", presence.monitor)
+        buffer.write(presence.condition)
+        write(
+            presence.own, owed: [("state", .condition(identifier)), ("entity", .conditionEntity(identifier))],
+            into: &buffer)
+        write("beacons", presence.beacons, under: identifier, into: &buffer)
+        write("away", presence.away, under: identifier, into: &buffer)
+    }
+
+    private func write(
+        _ key: StaticString, _ beacons: [BeaconIdentity: SubjectPresence], under identifier: Identifier,
+        into buffer: inout LineBuffer
+    ) {
+        guard !beacons.isEmpty else { return }
+        buffer.objects(key, beacons.keys.sorted(), onLines: true) { buffer, beacon in
+            buffer.write("beacon", true)
+            guard var presence = beacons[beacon] else { return }
+            presence.refinement = beacon
+            write(
+                presence,
+                owed: [
+                    ("state", .beacon(identifier, beacon)), ("tracker", .tracker(identifier, beacon)),
+                    ("entity", .trackerEntity(identifier, beacon)),
+                ], into: &buffer)
+        }
+    }
+
+    private func write(
+        _ presence: SubjectPresence, owed: [(name: String, topic: PresentTopic)], into buffer: inout LineBuffer
+    ) {
+        buffer.write("state", word: presence.state.word)
+        if let date = presence.date { buffer.write("date", date) }
+        if let sequence = presence.sequence { buffer.write("sequence", sequence) }
+        buffer.write(rest: presence)
+        let owed = owed.filter { exists($0.topic) && delivery.isOwed($0.topic) }
+        if !owed.isEmpty { buffer.write("owed", owed.map(\.name)) }
     }
 }

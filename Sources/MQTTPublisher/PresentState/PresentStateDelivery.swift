@@ -48,9 +48,7 @@ struct RetainedDelivery: Sendable {
         var isGuess: Bool { isGone && !wasTold }
     }
 
-    // Of topics of which nobody knows whether there is anything, so many at most wait to be cleared: a flood of invented
-    // beacons while the broker is away costs so much.
-    var guessesMax = 100_000
+    private let guessesMax: Int
     // What was waiting once stands in the queue until it is come to. So many such may stand in it beside as many as wait.
     private static let slack = 1024
 
@@ -63,6 +61,13 @@ struct RetainedDelivery: Sendable {
 
     /// How many topics wait.
     private(set) var waiting = 0
+
+    /// No topics.
+    ///
+    /// - Parameter guessesMax: the highest number of topics that wait to be cleared although it is unknown whether they have
+    ///   a message.
+    init(guessesMax: Int) { self.guessesMax = guessesMax }
+
     /// Topics of which nobody knows whether there is anything, and that are not cleared since too many of them waited.
     private(set) var guessesGivenUp = 0
     private var guesses = 0

@@ -1,4 +1,5 @@
 package import BeaconMonitoring
+import BluetoothLE
 
 /// Under which topics a ``PresentState`` stands, for whom, and how much of it there may be.
 package struct PresentStateOptions: Sendable, Hashable {
@@ -21,6 +22,10 @@ package struct PresentStateOptions: Sendable, Hashable {
     /// ``PresentStateCounters/trackersGivenUp``.
     package var trackersMax = 10_000
 
+    /// The topics that wait to be cleared although it is unknown whether they have a message, at most: a flood of forged
+    /// beacons while the broker is unreachable. One more is counted in ``PresentStateCounters/clearsGivenUp``.
+    var clearsMax = 100_000
+
     /// The defaults, for a gateway; Home Assistant is not told.
     package init(prefix: String = "beacons", gateway: Identifier, version: String = "") {
         self.prefix = prefix
@@ -35,6 +40,27 @@ package struct PresentStateOptions: Sendable, Hashable {
     func differs(from other: PresentStateOptions) -> Bool {
         !base.utf8.elementsEqual(other.base.utf8) || homeAssistant != other.homeAssistant || version != other.version
     }
+}
+
+extension PresentStateOptions {
+    /// The topic of a condition's state.
+    func stateTopic(_ identifier: Identifier) -> String { "\(base)/state/\(identifier)" }
+
+    /// The topic of a beacon's state.
+    func stateTopic(_ identifier: Identifier, _ beacon: BeaconIdentity) -> String {
+        "\(base)/state/\(identifier)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+    }
+
+    /// The state topic of a beacon's tracker.
+    func trackerTopic(_ identifier: Identifier, _ beacon: BeaconIdentity) -> String {
+        "\(base)/tracker/\(identifier)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+    }
+
+    /// The topic with `online` or `offline`.
+    var availabilityTopic: String { "\(base)/availability" }
+
+    /// The topic of the gateway's status.
+    var statusTopic: String { "\(base)/status" }
 }
 
 /// What Home Assistant is told (MQTT discovery).
