@@ -126,7 +126,7 @@ struct DBusAdapter {
         }
     }
 
-    /// The requests that undo what the gateway changed, sent before it closes the connection.
+    /// The requests that undo the changes of the gateway. They must be sent before the connection is closed.
     var farewell: [DBusRequest.AdapterRequest] {
         var requests: [DBusRequest.AdapterRequest] = []
         switch phase {

@@ -26,7 +26,7 @@ struct ManagedAdapter: Sendable {
     private let options: ManagementOptions
     private let purpose: ManagementPurpose
 
-    // What the kernel reported.
+    // The reports of the kernel.
     private var questions: Questions = [.information, .features, .configuration]
     private var information: ControllerInformation?
     private var settings: ControllerSettings = []
@@ -43,7 +43,7 @@ struct ManagedAdapter: Sendable {
 
     /// Whether the adapter listens.
     private(set) var isListening = false
-    /// The last report, or the moment at which the adapter began to listen.
+    /// The last report, or the moment at which the adapter started to listen.
     private var lastHeard: Instant?
     /// The value of `lastHeard` at the last moment up to which no message was lost.
     private var lastSure: Instant?
@@ -57,7 +57,7 @@ struct ManagedAdapter: Sendable {
     ///   - options: the wanted adapters and scan.
     ///   - purpose: whether monitors are added.
     ///   - isDiscovering: whether a discovery is under way, or `nil` if that is unknown.
-    ///   - block: what rfkill reports.
+    ///   - block: the report of rfkill.
     ///   - inherited: the changes of a process that crashed.
     init(
         index: UInt16, options: ManagementOptions, purpose: ManagementPurpose, isDiscovering: Bool?, block: RFKillBlock,
@@ -79,7 +79,7 @@ struct ManagedAdapter: Sendable {
     /// The handle of the monitor for iBeacons, or `nil`.
     var monitor: UInt16? { monitors.beacons }
 
-    /// What rfkill reports about the adapter.
+    /// The report of rfkill about the adapter.
     var block: RFKillBlock { power.block }
 
     /// Whether the adapter can listen and is selected, as far as the kernel has reported.
@@ -121,7 +121,7 @@ struct ManagedAdapter: Sendable {
     var undoing: [ManagementCommand] {
         var commands: [ManagementCommand] = []
         let restoring = window.restoring
-        // Before the monitors: the scan for the monitors of other programs then begins with the restored window.
+        // Before the monitors: the scan for the monitors of other programs then starts with the restored window.
         if !restoring.isEmpty { commands.append(.setConfiguration(restoring)) }
         return commands + (changes?.handles ?? []).map { .removeMonitor($0) }
     }
@@ -183,12 +183,12 @@ extension ManagedAdapter {
         turn.retryNow()
     }
 
-    /// Takes the report that a discovery began or ended, of any program.
+    /// Takes the report that a discovery started or ended, of any program.
     mutating func update(isDiscovering: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         proof.set(isDiscovering: isDiscovering)
         guard monitor != nil else { return }
         if !isDiscovering {
-            // The scan after a discovery begins with the monitor in place.
+            // The scan after a discovery starts with the monitor in place.
             prove(at: now, into: &actions)
         } else if proof.isDoubtful(at: now) {
             proof.expect(at: now)

@@ -7,7 +7,7 @@ struct PowerPlan: Sendable {
         case switchingOn
     }
 
-    /// What rfkill reports about the adapter.
+    /// The report of rfkill about the adapter.
     private(set) var block: RFKillBlock
     /// The time to switch the power on, or `nil` if it is on or was never off.
     private(set) var deadline: Instant?

@@ -2,13 +2,13 @@ import BaseTypes
 
 /// Whether the kernel's present scan reports every advertisement, and not only the first of each device.
 ///
-/// A scan that began with the gateway's monitor in place is unfiltered. The scan of another program's discovery may filter
+/// A scan that started with the gateway's monitor in place is unfiltered. The scan of another program's discovery may filter
 /// duplicates until it ends, so the adapter counts as listening only after that.
 struct ScanProof: Sendable {
     /// The scan of a discovery ends after at most 10.24 s (Linux DISCOV_LE_TIMEOUT); the passive scan follows it.
     static let discoveryMax: Duration = .milliseconds(10_500)
-    // The kernel reports a discovery some milliseconds after its scan began. A report so soon after a monitor was added
-    // may belong to a scan that began before the monitor.
+    // The kernel reports a discovery some milliseconds after its scan started. A report so soon after a monitor was added
+    // may belong to a scan that started before the monitor.
     private static let discoveryLag: Duration = .seconds(1)
 
     /// Whether a discovery is under way; `nil` if the adapter existed before this process and nothing was reported yet.
@@ -32,13 +32,13 @@ struct ScanProof: Sendable {
     /// Notes whether a discovery is under way, or `nil` if reports of the kernel were lost.
     mutating func set(isDiscovering: Bool?) { self.isDiscovering = isDiscovering }
 
-    /// Whether a discovery that starts now may have begun before the monitor, although none was known then.
+    /// Whether a discovery that starts now may have started before the monitor, although none was known then.
     func isDoubtful(at now: Instant) -> Bool {
         guard let assumedAt else { return false }
         return now - assumedAt < Self.discoveryLag
     }
 
-    /// Starts to wait for an unfiltered scan: it begins now, or after a discovery that may be under way.
+    /// Starts to wait for an unfiltered scan: it starts now, or after a discovery that may be under way.
     mutating func expect(at now: Instant) {
         // A discovery from before the first question would have ended or been repeated by now, and the kernel reports both.
         if isDiscovering == nil, let firstAskedAt, now - firstAskedAt >= Self.discoveryMax { isDiscovering = false }
@@ -52,7 +52,7 @@ struct ScanProof: Sendable {
         assumedAt = isProven ? now : nil
     }
 
-    /// Notes a report through the monitor: the scan began after it.
+    /// Notes a report through the monitor: the scan started after it.
     mutating func heardThroughMonitor() { assumedAt = nil }
 
     /// Ends the wait: the scan is unfiltered.

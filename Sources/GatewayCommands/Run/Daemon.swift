@@ -187,7 +187,7 @@ extension Daemon {
 
     /// Takes all received reports, and closes everything.
     ///
-    /// The lines do not report that adapters stopped: nobody knows yet what the next process will receive.
+    /// The lines do not report that adapters stopped: the reports of the next process are not known yet.
     func finish() {
         let end = loop.now
         drain()

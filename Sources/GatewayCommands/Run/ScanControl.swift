@@ -80,7 +80,7 @@ final class ScanControl {
     func reload(_ configuration: Configuration) {
         self.configuration = configuration
         exitTimeouts = ExitTimeouts(configuration)
-        // The new session begins before the old one ends, so the demand never falls in between.
+        // The new session starts before the old one ends, so the demand never falls in between.
         let former = session
         session = ServiceSession(configuration, in: service)
         former.invalidate()
