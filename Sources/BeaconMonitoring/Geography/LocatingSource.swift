@@ -1,5 +1,3 @@
-public import BaseTypes
-
 /// What knows where this gateway is, for a monitor: gpsd, a recorded track, a test's script.
 ///
 /// It has the shape of what hears: a monitor that was made with one (`locating:`) has it run for as long as
@@ -29,41 +27,4 @@ public struct Locating: Sendable {
 
     /// Locates by a source of the caller's own.
     public init(_ source: any LocatingSource) { self.source = source }
-}
-
-extension BeaconMonitor {
-    /// The location source gives no fix: its circles are `unknown` once that has lasted long enough (rules L2, G3).
-    ///
-    /// - Parameters:
-    ///   - since: when it stopped.
-    ///   - reason: why, in words for operators.
-    public func lostLocation(since: Instant, reason: String) {
-        let now = max(beforeUndrained(clock.now), engine.now)
-        give { engine, actions in
-            guard let source = engine.locationSource else { return }
-            engine.listening(
-                ListeningChange(.stopped(since: min(since, now)), adapter: source, reason: reason), at: now,
-                into: &actions)
-        }
-    }
-
-    /// Has the location source hand over what it received.
-    func drainLocating() async { await locating?.source.drain(into: self) }
-
-    /// Runs the location source beside `body`, and ends it with that; its own end is not the monitor's.
-    func runLocating(beside body: @escaping @Sendable () async throws -> Void) async throws {
-        guard let locating else { return try await body() }
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await locating.source.run(into: self)
-                return false
-            }
-            group.addTask {
-                try await body()
-                return true
-            }
-            defer { group.cancelAll() }
-            while let isBody = try await group.next(), !isBody {}
-        }
-    }
 }

@@ -1,5 +1,3 @@
-public import BluetoothLE
-
 extension MonitorSetup.Condition {
     /// A condition under an identifier that is given as text.
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
@@ -32,58 +30,6 @@ extension BeaconMonitor {
                 throw .identifierRepeated(condition.identifier.text)
             }
         }
-        return try exchange(removing: engine.identifiers.filter { !stays.contains($0) }, adding: wanted)
-    }
-
-    /// Says which beacons have names (rule P4): they never lose their place to others, and enter without a token.
-    ///
-    /// What ``ConditionSettings/strangers`` says of the rest holds for those that are present too: where it is not
-    /// `track`, their stays end.
-    /// - Throws: ``MonitorError/ended(_:)``.
-    public func setNamedBeacons(_ beacons: Set<BeaconIdentity>) throws(MonitorError) {
-        try input { engine, time, actions in engine.name(beacons, at: time, into: &actions) }
-    }
-
-    /// A condition's present state, `unknown` too (Apple: `CLLocationManager.requestState(for:)`).
-    ///
-    /// It is what the last of the events says, those included that subscribers have not handled, so it may be ahead of
-    /// ``record(for:)``; every change after the answer is an event after it. To ask makes no event, and handles none:
-    /// what is due waits for what the scanners have still to hand over (rule T5).
-    ///
-    /// - Throws: ``MonitorError/identifierUnknown(_:)``, and ``MonitorError/ended(_:)``.
-    public func requestState(for identifier: String) throws(MonitorError) -> Event.State {
-        guard !isEnded else { throw .ended(name) }
-        guard let state = engine.state(of: Identifier(lookup: identifier)) else { throw .identifierUnknown(identifier) }
-        return state
-    }
-
-    /// Removes and adds at one moment.
-    ///
-    /// - Returns: what changed.
-    func exchange(
-        removing: [Identifier], adding: [MonitorSetup.Condition]
-    ) throws(MonitorError) -> [ConditionChange] {
-        let monitor = lease.name
-        for condition in adding {
-            try engine.validate(
-                condition.settings, assuming: condition.assuming, identifier: condition.identifier, monitor: monitor)
-        }
-        var changes: [ConditionChange] = []
-        try input { engine, time, actions throws(MonitorError) in
-            // Stable: within each half they stay in the order in which they were added.
-            let removing =
-                removing.filter { engine.state(of: $0) == .unmonitored }
-                + removing.filter { engine.state(of: $0) != .unmonitored }
-            for identifier in removing { try engine.remove(identifier, at: time, into: &actions) }
-            for condition in adding {
-                try engine.add(
-                    condition.condition, identifier: condition.identifier, monitor: monitor,
-                    assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
-            }
-            for action in actions.actions {
-                if case .condition(let change) = action { changes.append(change) }
-            }
-        }
-        return changes
+        return try exchange(removing: identifiersInOrder.filter { !stays.contains($0) }, adding: wanted)
     }
 }

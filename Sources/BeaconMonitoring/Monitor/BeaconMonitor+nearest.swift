@@ -41,10 +41,10 @@ extension BeaconMonitor {
                 throw .identifierRepeated(candidate.wanted.identifier.text)
             }
         }
-        let monitored = engine.identifiers.filter { places[$0] != nil }
+        let monitored = identifiersInOrder.filter { places[$0] != nil }
         let ranking = NearestRanking(
             position: fix.coordinate, margin: max(margin, 2 * fix.horizontalAccuracy), monitored: Set(monitored),
-            present: monitored.filter { presence.contains($0) })
+            present: monitored.filter { isPresent($0) })
         let chosen = ranking.nearest(count, of: candidates)
         let stays = Set(chosen.map { candidates[$0].wanted.identifier })
         return try exchange(

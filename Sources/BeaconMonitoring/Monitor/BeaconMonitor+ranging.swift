@@ -12,12 +12,6 @@ extension BeaconMonitor {
     /// How many rangings gave way to newer ones because their subscribers were slower than a second.
     public nonisolated var skippedRangings: Int { rangingHub.skipped }
 
-    /// Hands sightings to who ranges, and has the alarm set anew where that makes something due earlier than it stands.
-    func range(_ sightings: some Sequence<Sighting>) {
-        // The engine is given them too, and perform() looks at the alarm after that.
-        rangingHub.sighted(sightings, clockOffset: clock.offset)
-    }
-
     /// Rangings of one condition, for any number of subscribers.
     public struct RangingUpdates: AsyncSequence, Sendable {
         let hub: RangingHub

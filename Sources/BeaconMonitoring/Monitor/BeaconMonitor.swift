@@ -1,74 +1,68 @@
-import BaseTypes
+public import BaseTypes
 public import BluetoothLE
 import Synchronization
 
-/// A monitor of beacons with the face of Core Location's `CLMonitor`.
+/// A monitor of beacons with the interface of Core Location's `CLMonitor`.
 ///
-/// It drives a ``MonitorEngine``, which decides everything, and performs what that wants done. What hears is a
-/// ``SightingSource``, or whoever hands over what it heard; whoever owns the monitor awaits ``run()``:
+/// It runs a ``MonitorEngine``, which makes all decisions. Sightings come from a ``SightingSource`` or from the program, and
+/// the owner of the monitor awaits ``run()``:
 ///
 ///     let monitor = try BeaconMonitor("site", source: source)
 ///     try await monitor.add(.beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid)), identifier: "lobby")
-///     async let hearing: Void = monitor.run()
+///     async let scanning: Void = monitor.run()
 ///     for try await event in monitor.events { … }
-///     try await hearing
+///     try await scanning
 ///
-/// It ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task of its own:
-/// nothing but its owner and the tasks that are in a call to it keep it alive. A task that was cancelled is in its call until
-/// it has been scheduled once more: who makes a monitor of the same name again says ``end()`` before. A loop that was
-/// cancelled leaves the name to whoever asks for it next; a monitor with a ``RecordStore`` does not, whose files are open.
+/// The monitor ends at ``end()`` or when it is discarded, and its name is free at once (rule N1). It starts no task, so only
+/// its owner and the tasks in a call to it keep it alive. A cancelled task stays in its call until it is scheduled once more,
+/// so call ``end()`` before you make another monitor with the same name. After a cancelled ``run()`` the name goes to the
+/// next monitor that asks for it, unless the monitor has a ``RecordStore``, whose files are open.
 public actor BeaconMonitor {
-    /// The monitor's name: one at a time in this process.
+    /// The monitor's name. A process has one monitor of each name at a time.
     public nonisolated let name: String
-    /// Its events; each iteration is a subscription of its own (rule N2).
-    public nonisolated var events: Events { Events(hub: hub) }
-
     package nonisolated let clock: any MonitorClock
-    /// What hears; absent where somebody else hands over what is heard.
-    let source: (any SightingSource)?
-    /// What knows where this gateway is; absent where somebody else hands fixes over, or nobody.
-    let locating: Locating?
-    let lease: NameLease
+    package nonisolated let service: ServiceRegistry
     nonisolated let hub: EventHub
     nonisolated let rangingHub: RangingHub
-    package nonisolated let service: ServiceRegistry
-    /// What monitoring holds by itself.
-    let session: ImplicitSession
-    /// The flags that whoever owns the monitor raises.
-    var ambient: Diagnostics = []
     nonisolated let visitLog = Broadcast<VisitUpdate>()
-    let signal: Signal
-    let store: (any RecordStore)?
-    var engine: MonitorEngine
-    /// The number of the last event that the store was given.
-    var eventsGiven: Int
-    var actions = ActionBuffer()
-    var presence: Presence
-    private var hasEnded = false
-    /// Whether it has ended: by ``end()``, or because another took its name after its loop had been cancelled.
-    var isEnded: Bool { hasEnded || successor.load(ordering: .acquiring) }
-    /// Whether another has taken its name.
-    nonisolated let successor = Atomic<Bool>(false)
-    /// What becomes of inputs that can't be taken as they are.
-    var inputCheck: InputCheck
-    // Whoever makes a monitor adds its own; bounded by the program's text.
-    var remarkHandlers: [@Sendable (MonitorRemark) -> Void] = []
-    var isRunning = false
-    /// What ``run()`` sleeps until; nothing where it does not sleep, or until it is woken.
-    var alarm: Instant?
 
-    /// Makes a monitor to which somebody hands over what is heard.
+    /// The source of sightings, or `nil` if the program passes them in.
+    private let source: (any SightingSource)?
+    /// The source of fixes, or `nil` if the program passes them in.
+    private let locating: Locating?
+    private let lease: NameLease
+    /// The service session of monitoring itself.
+    private let session: ImplicitSession
+    private let signal: Signal
+    private var engine: MonitorEngine
+    private var records: RecordKeeper
+    private var actions = ActionBuffer()
+    private var presence: Presence
+    private var inputCheck: InputCheck
+    /// The diagnostics that the owner of the monitor sets.
+    private var ambient: Diagnostics = []
+    // Bounded by the text of the program.
+    private var remarkHandlers: [@Sendable (MonitorRemark) -> Void] = []
+    private var isRunning = false
+    /// The time until which ``run()`` sleeps, or `nil` if it does not sleep or was woken.
+    private var alarm: Instant?
+    private var hasEnded = false
+    /// Whether another monitor has taken the name after a cancelled ``run()``.
+    private nonisolated let successor = Atomic<Bool>(false)
+
+    /// Makes a monitor to which the program passes sightings.
     ///
     /// - Parameters:
-    ///   - name: 1 to 128 octets that can stand in a topic (rule C6).
-    ///   - clock: the timeline that everything is dated by, and the wall clock beside it.
-    ///   - settings: when adapters that stopped make states unknown, and when they are forgotten.
-    ///   - engineSettings: what holds beside that; ``EngineSettings/live`` on a clock that is, else the defaults.
-    ///   - ranging: how ``ranging(for:)`` guesses distances.
-    ///   - service: where the monitor holds a service session, and learns how the machine stands.
+    ///   - name: 1 to 128 bytes that can be part of a topic (rule C6).
+    ///   - clock: the timeline of all inputs, and the wall clock.
+    ///   - settings: when stopped adapters make states unknown, and when they are forgotten.
+    ///   - engineSettings: the other settings; by default ``EngineSettings/live`` if the clock is live, else
+    ///     `EngineSettings()`.
+    ///   - ranging: how ``ranging(for:)`` estimates distances.
+    ///   - service: the registry for the monitor's service session and for the state of the machine.
     ///   - named: the beacons that have a name (rule P4).
-    ///   - locating: how the monitor knows where this gateway is, for circles.
-    /// - Throws: ``MonitorError/nameTaken(_:)`` where a monitor of that name has not ended (rule N1), and what says which
+    ///   - locating: the source of fixes for circles.
+    /// - Throws: ``MonitorError/nameTaken(_:)`` if a monitor of that name has not ended (rule N1), and ``MonitorError`` if a
     ///   setting is out of bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
@@ -86,7 +80,7 @@ public actor BeaconMonitor {
         named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?
     ) throws(MonitorError) {
         var engineSettings = engineSettings ?? (clock.isLive ? .live : EngineSettings())
-        // Lines name the source; whoever names another means that one.
+        // A name in the settings wins over the name of the source.
         engineSettings.locationSource = engineSettings.locationSource ?? locating?.source.name
         let identifier = try Identifier(name)
         let lease = try NameLease(identifier)
@@ -94,20 +88,25 @@ public actor BeaconMonitor {
         let hub = EventHub(notes: store == nil ? nil : DeliveryNotes(signal))
         self.signal = signal
         self.hub = hub
+        var restored: MonitorEngine?
         if let store {
-            (engine, eventsGiven) = try Self.restored(store, hub, identifier, settings, engineSettings, named, clock)
+            records = try RecordKeeper(
+                store, hub, MonitorSetup(name: identifier, settings: settings), engineSettings, naming: named,
+                on: clock, restoring: &restored)
         } else {
-            var engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
+            records = RecordKeeper(hub)
+        }
+        if let restored {
+            engine = restored
+        } else {
+            engine = MonitorEngine(settings: engineSettings, start: clock.now, clockOffset: clock.offset)
             try engine.addMonitor(identifier, settings: settings)
             engine.setNames(named)
-            self.engine = engine
-            eventsGiven = 0
         }
         rangingHub = RangingHub(settings: ranging)
         self.service = service
         session = ImplicitSession(service)
         presence = Presence(engine.snapshot)
-        self.store = store
         self.source = source
         self.lease = lease
         self.name = name
@@ -122,15 +121,19 @@ public actor BeaconMonitor {
         visitLog.finish()
     }
 
-    /// Ends the monitor: its name is free, its subscribers get what still waits for them and then the end.
+    /// The events of the monitor. Each iteration is a subscription of its own (rule N2).
+    public nonisolated var events: Events { Events(hub: hub) }
+
+    /// Whether the monitor has ended: by ``end()``, or because another one took its name after a cancelled ``run()``.
+    var isEnded: Bool { hasEnded || successor.load(ordering: .acquiring) }
+
+    /// Ends the monitor: its name is free, and subscribers receive the waiting events and then the end.
     ///
-    /// ``run()`` returns. What is handed over from now on has no effect; records stay as they are.
+    /// ``run()`` returns. Later inputs have no effect, and records do not change any more.
     public func end() { end(because: nil) }
 
-    /// Ends the monitor; its subscribers are told why, where there is a reason.
-    func end(because failure: MonitorError?) {
-        tellHandled()
-        if !isEnded { store?.close(engine.snapshot, at: max(clock.now, engine.now)) }
+    private func end(because failure: MonitorError?) {
+        if !isEnded { records.close(engine, at: clock.now) }
         hasEnded = true
         hub.finish(failure)
         rangingHub.finish()
@@ -139,17 +142,19 @@ public actor BeaconMonitor {
         lease.release()
         signal.raise()
     }
+}
 
-    // MARK: Conditions
+// MARK: - Conditions
 
-    /// Adds a condition, or changes or replaces the one of that identifier (rules C1, C2).
+extension BeaconMonitor {
+    /// Adds a condition, or changes or replaces the one with that identifier (rules C1, C2).
     ///
     /// - Parameters:
-    ///   - condition: what is monitored.
-    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
-    ///   - state: the state that it starts from; what is observed overrides it.
-    ///   - settings: how it is entered and left.
-    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
+    ///   - condition: the beacons or the circle to monitor.
+    ///   - identifier: 1 to 128 bytes that can be part of a topic (rule C6).
+    ///   - state: the state to start from, until an observation overrides it.
+    ///   - settings: the thresholds and timeouts of entering and exiting.
+    /// - Throws: ``MonitorError`` if the identifier or a setting is out of bounds, or the monitor has ended. Nothing has
     ///   changed then.
     public func add(
         _ condition: Condition, identifier: String, assuming state: Event.State = .unknown,
@@ -166,7 +171,7 @@ public actor BeaconMonitor {
 
     /// Ends the monitoring of a condition and forgets its record, without an event (rule C3).
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was such a condition.
     @discardableResult public func remove(_ identifier: String) -> Bool {
         do {
             try input { engine, time, actions throws(MonitorError) in
@@ -178,10 +183,466 @@ public actor BeaconMonitor {
         }
     }
 
+    /// Changes conditions at one moment, without an input in between.
+    ///
+    /// - Returns: the changes, in order.
+    func exchange(
+        removing: [Identifier], adding: [MonitorSetup.Condition]
+    ) throws(MonitorError) -> [ConditionChange] {
+        let monitor = lease.name
+        for condition in adding {
+            try engine.validate(
+                condition.settings, assuming: condition.assuming, identifier: condition.identifier, monitor: monitor)
+        }
+        var changes: [ConditionChange] = []
+        try input { engine, time, actions throws(MonitorError) in
+            // Within each half the conditions are removed in the order in which they were added.
+            let removing =
+                removing.filter { engine.state(of: $0) == .unmonitored }
+                + removing.filter { engine.state(of: $0) != .unmonitored }
+            for identifier in removing { try engine.remove(identifier, at: time, into: &actions) }
+            for condition in adding {
+                try engine.add(
+                    condition.condition, identifier: condition.identifier, monitor: monitor,
+                    assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
+            }
+            for action in actions.actions {
+                if case .condition(let change) = action { changes.append(change) }
+            }
+        }
+        return changes
+    }
+
+    /// Sets the beacons that have a name (rule P4): they never lose their place to others, and enter without a token.
+    ///
+    /// ``ConditionSettings/strangers`` applies to all others at once: unless it is `track`, the visits of those that are
+    /// present end.
+    ///
+    /// - Throws: ``MonitorError/ended(_:)``.
+    public func setNamedBeacons(_ beacons: Set<BeaconIdentity>) throws(MonitorError) {
+        try input { engine, time, actions in engine.name(beacons, at: time, into: &actions) }
+    }
+
     /// The identifiers of the conditions, in the order in which they were added.
     public var identifiers: [String] { engine.identifiers.map(\.text) }
 
-    /// A condition with its last event that has been handled: every subscription that received it has asked for the next
-    /// one, or ended, or there was none (rule N3); `nil` where none has the identifier.
+    /// The identifiers of the conditions, in the order in which they were added.
+    var identifiersInOrder: [Identifier] { engine.identifiers }
+
+    /// Whether a condition is satisfied, or was before an outage.
+    func isPresent(_ identifier: Identifier) -> Bool { presence.contains(identifier) }
+
+    /// Returns a condition with its last handled event, or `nil` if there is no such condition.
+    ///
+    /// An event is handled when every subscription that received it has asked for the next one or ended, or if there was no
+    /// subscription (rule N3).
     public func record(for identifier: String) -> Record? { hub.record(for: Identifier(lookup: identifier)) }
+
+    /// Returns the present state of a condition, including `unknown` (Apple: `CLLocationManager.requestState(for:)`).
+    ///
+    /// It is the state of the latest event, even if subscribers have not handled it, so it may be ahead of ``record(for:)``.
+    /// Every later change is an event after this call. The call makes no event and handles none: deadlines that are due
+    /// wait for the sightings that the scanners have received (rule T5).
+    ///
+    /// - Throws: ``MonitorError/identifierUnknown(_:)``, and ``MonitorError/ended(_:)``.
+    public func requestState(for identifier: String) throws(MonitorError) -> Event.State {
+        guard !isEnded else { throw .ended(name) }
+        guard let state = engine.state(of: Identifier(lookup: identifier)) else { throw .identifierUnknown(identifier) }
+        return state
+    }
+}
+
+// MARK: - Inputs of scanners
+
+// Each call is one input of the engine at its own time (rules T2, T3).
+extension BeaconMonitor {
+    /// Identifies the adapter that has this name, and makes it known if it is new. It does not listen until an input says so
+    /// or it reports.
+    ///
+    /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
+    /// otherwise its name does. Call this again when a controller appears and when its name or address changes.
+    ///
+    /// - Parameters:
+    ///   - name: The adapter's name, such as the kernel's `hci0`.
+    ///   - address: The controller's address; zero is none.
+    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). If it is absent, this
+    ///     is the time of the latest input; a time later than the clock's counts as now.
+    /// - Returns: The adapter's identifier, for this monitor only.
+    /// - Throws: ``MonitorError/adaptersTooMany(_:)``, and ``MonitorError/ended(_:)``.
+    public func adapter(
+        named name: String, address: DeviceAddress? = nil, at time: Instant? = nil
+    ) throws(MonitorError) -> AdapterID {
+        guard !isEnded else { throw .ended(self.name) }
+        let time = time.map { inputCheck.time($0, clock) }
+        var result: Result<AdapterID, MonitorError> = .failure(.adaptersTooMany(MonitorEngine.adaptersMax))
+        give { engine, actions in
+            result = Result { () throws(MonitorError) in
+                try engine.adapter(named: name, address: address, at: time ?? engine.now, into: &actions)
+            }
+        }
+        var adapter = try result.get()
+        adapter.owner = inputCheck.owner
+        return adapter
+    }
+
+    /// Reports that no controller has that name any more: it was removed or stopped. Its address may then appear under
+    /// another name without two controllers having it at once (rule L7).
+    public func adapterLeft(named name: String) { engine.adapterLeft(named: name) }
+
+    /// Takes a sighting.
+    ///
+    /// A sighting with a time after the monitor's clock counts as now, and one by an adapter of another monitor is
+    /// discarded. Both are counted (``Counters``) and reported (``onRemark(_:)``). The same holds for all inputs.
+    public func sighted(_ sighting: Sighting) {
+        guard let sighting = check(sighting) else { return reportRemarks() }
+        take(CollectionOfOne(sighting))
+    }
+
+    /// Takes sightings in this order. A batch costs one call.
+    public func sighted(_ sightings: some Sequence<Sighting>) { take(sightings.compactMap { check($0) }) }
+
+    private func take(_ sightings: some Collection<Sighting>) {
+        if rangingHub.isWanted, !isEnded { range(sightings) }
+        give { engine, actions in
+            for sighting in sightings { engine.sighted(sighting, into: &actions) }
+        }
+    }
+
+    /// Takes the time of an advertising report of any kind: the adapter listens (rules L4, L5).
+    public func heard(_ adapter: AdapterID, at time: Instant) {
+        guard inputCheck.isOwn(adapter) else { return reportRemarks() }
+        let time = inputCheck.time(time, clock)
+        give { engine, actions in engine.heard(adapter, at: time, into: &actions) }
+    }
+
+    /// Takes the report that an adapter started or stopped listening, or was removed.
+    public func listening(_ change: ListeningChange, at time: Instant) {
+        guard inputCheck.isOwn(change.adapter) else { return reportRemarks() }
+        let time = inputCheck.time(time, clock)
+        give { engine, actions in engine.listening(change, at: time, into: &actions) }
+    }
+
+    /// Takes a fix of the location source. Without a location source in the engine's settings it only advances the time
+    /// (rule G3).
+    ///
+    /// If the monitor has a ``SightingSource`` and a deadline is due, the fix counts as just before the deadline, because
+    /// the sightings that were received by then still have to be passed in (rule T5).
+    public func located(_ fix: LocationFix) {
+        var fix = fix
+        fix.time = beforeUndrained(inputCheck.time(fix.time, clock))
+        give { engine, actions in engine.located(fix, into: &actions) }
+    }
+
+    /// Reports that the location source has no fix. Its circles become `unknown` if that lasts long enough (rules L2, G3).
+    ///
+    /// - Parameters:
+    ///   - since: the time at which fixes stopped.
+    ///   - reason: the reason, for operators.
+    public func lostLocation(since: Instant, reason: String) {
+        let now = max(beforeUndrained(clock.now), engine.now)
+        give { engine, actions in
+            guard let source = engine.locationSource else { return }
+            engine.listening(
+                ListeningChange(.stopped(since: min(since, now)), adapter: source, reason: reason), at: now,
+                into: &actions)
+        }
+    }
+
+    /// Passes sightings to the subscribers that range. ``give(_:)`` has to follow: it sets the alarm.
+    func range(_ sightings: some Sequence<Sighting>) { rangingHub.sighted(sightings, clockOffset: clock.offset) }
+
+    private func check(_ sighting: Sighting) -> Sighting? {
+        guard inputCheck.isOwn(sighting.adapter) else { return nil }
+        var sighting = sighting
+        sighting.time = inputCheck.time(sighting.time, clock)
+        return sighting
+    }
+
+    /// An input of the program, dated now, or just before a deadline that waits for the source (rule T5).
+    private func input(
+        _ body: (inout MonitorEngine, Instant, inout ActionBuffer) throws(MonitorError) -> Void
+    ) throws(MonitorError) {
+        guard !isEnded else { throw .ended(name) }
+        engine.clockOffset = clock.offset
+        updateDiagnostics()
+        // A report may have a later time than the clock's; this input is not out of order because of it.
+        let time = max(beforeUndrained(clock.now), engine.now)
+        try body(&engine, time, &actions)
+        perform()
+    }
+
+    /// Passes inputs with their own times to the engine.
+    package func give(_ body: (inout MonitorEngine, inout ActionBuffer) -> Void) {
+        reportRemarks()
+        guard !isEnded else { return }
+        engine.clockOffset = clock.offset
+        updateDiagnostics()
+        body(&engine, &actions)
+        perform()
+    }
+
+    /// The time for an input that is not a sighting (rule T5): if a deadline is due and the source has not been drained yet,
+    /// just before the deadline. Otherwise the input would overtake the sighting that prevents an exit.
+    private func beforeUndrained(_ time: Instant) -> Instant {
+        guard isRunning, source != nil, let deadline = engine.nextDeadline, deadline <= time else { return time }
+        return max(deadline - .nanoseconds(1), engine.now)
+    }
+}
+
+// MARK: - Diagnostics
+
+extension BeaconMonitor {
+    /// Calls `body` when an input is invalid: the first time, the tenth, the hundredth, and so on.
+    ///
+    /// - Parameter body: called from within the monitor, one call after the other; it must not wait.
+    public func onRemark(_ body: @escaping @Sendable (MonitorRemark) -> Void) { remarkHandlers.append(body) }
+
+    private func reportRemarks() {
+        for remark in inputCheck.takeRemarks() {
+            for handler in remarkHandlers { handler(remark) }
+        }
+    }
+
+    /// Sets diagnostics for every later event, in addition to those of the monitor's ``ServiceRegistry``.
+    public func setAmbientDiagnostics(_ diagnostics: Diagnostics) {
+        ambient = diagnostics
+        updateDiagnostics()
+    }
+
+    /// Combines the diagnostics of the owner, the machine, the sessions and the store (rule N5).
+    private func updateDiagnostics() {
+        var flags = ambient.union(service.diagnostics)
+        if !records.isKeeping { flags.insert(.persistenceUnavailable) }
+        if flags != engine.ambientDiagnostics { engine.ambientDiagnostics = flags }
+    }
+
+    /// The counters of a monitor since it was made.
+    public struct Counters: Sendable, Hashable {
+        /// Inputs with a time before that of an earlier input (rule T2).
+        public var lateInputs: Int
+        /// Beacons under conditions that did not fit (rule P2).
+        public var untrackedBeacons: Int
+        /// Beacons under conditions that lost their place to a named one (rule P4).
+        public var displacedBeacons: Int
+        /// Times that a beacon without a name was kept from entering (rule P5).
+        public var refusedBeacons: Int
+        /// Subscribers that were ended because 65,536 events or visits waited for them (rule N2).
+        public var slowSubscribers: Int
+        /// Stored events that no subscriber handled and that newer ones replaced (rule N3).
+        public var forgottenEvents: Int
+        /// Inputs with a time after the clock, which counted as now.
+        public var futureInputs: Int
+        /// Inputs with an adapter of another monitor, or of one that has ended, which were discarded.
+        public var foreignInputs: Int
+    }
+
+    /// The present counters.
+    public var counters: Counters {
+        Counters(
+            lateInputs: engine.lateInputs, untrackedBeacons: engine.untrackedBeacons,
+            displacedBeacons: engine.displacedBeacons, refusedBeacons: engine.refusedBeacons,
+            slowSubscribers: hub.slowSubscribers + visitLog.slowSubscribers,
+            forgottenEvents: hub.notes?.forgotten ?? 0, futureInputs: inputCheck.future,
+            foreignInputs: inputCheck.foreign)
+    }
+
+    /// The silence after which an adapter counts as not scanning (rule L5), or `nil` for never.
+    package var deafAfter: Duration? { engine.settings.deafAfter }
+}
+
+// MARK: - Output
+
+extension BeaconMonitor {
+    /// Stores and delivers the engine's actions, and wakes ``run()`` if a deadline is earlier than its alarm.
+    private func perform() {
+        if !actions.isEmpty {
+            let crossings = presence.crossings(of: actions)
+            let kept = records.keep(actions, crossings, engine)
+            updateDiagnostics()
+            deliver(crossings, kept)
+            actions.removeAll()
+        }
+        guard isRunning, let deadline = nextDeadline else { return }
+        if alarm.map({ deadline < $0 }) ?? true { signal.raise() }
+    }
+
+    private func deliver(_ crossings: [Event.Crossing?], _ kept: [KeptEvent]) {
+        var crossings = crossings.makeIterator()
+        var numbers = kept.lazy.filter { !$0.isPlaceholder }.map(\.number).makeIterator()
+        for action in actions.actions {
+            switch action {
+            case .event(var event):
+                event.sighting?.adapter.owner = inputCheck.owner
+                let crossing = crossings.next() ?? nil
+                hub.publish(event, crossing, number: numbers.next() ?? 0)
+                if crossing == .entry { visitLog.publish(VisitUpdate(arrival: event)) }
+            case .visit(let visit): visitLog.publish(VisitUpdate(ended: visit))
+            case .condition(let change): hub.apply(change)
+            // Only a gateway writes these.
+            case .adapter, .adapterNamed, .trackingLimitExceeded: break
+            }
+        }
+    }
+}
+
+// MARK: - Running
+
+extension BeaconMonitor {
+    /// Runs the ``SightingSource``, if there is one, and handles deadlines on time, until the monitor is ended or the task is
+    /// cancelled.
+    ///
+    /// Unless it runs, the source does not scan, and an exit waits for the next input. Run it in a task group or an
+    /// `async let` of the monitor's owner, so that every task is awaited and a discarded monitor ends.
+    ///
+    /// If the source ends, the monitor ends: ``events``, ``visits`` and rangings deliver the waiting elements and then the
+    /// end, with ``MonitorError/hearingEnded(_:)`` if there was an error. A monitor without a source can run again after its
+    /// task was cancelled.
+    ///
+    /// - Throws: ``MonitorError/running(_:)`` if it runs already, `CancellationError`, and the errors of the source of
+    ///   sightings, of the source of fixes, and of the clock.
+    public func run() async throws {
+        #if ServiceLifecycle
+            try await runAsService()
+        #else
+            try await runUntilCancelled()
+        #endif
+    }
+
+    func runUntilCancelled() async throws {
+        guard !isRunning else { throw MonitorError.running(name) }
+        isRunning = true
+        defer { isRunning = false }
+        if !isEnded, !lease.hold() { throw MonitorError.nameTaken(name) }
+        try await withTaskCancellationHandler {
+            try await runSources()
+        } onCancel: {
+            leaveName()
+        }
+    }
+
+    /// Gives the monitor's name to the next monitor that asks for it, which ends this one.
+    private nonisolated func leaveName() {
+        // A store keeps its files open until the monitor is ended.
+        guard hub.notes == nil else { return }
+        lease.loosen { [weak self] in
+            guard let self else { return }
+            successor.store(true, ordering: .releasing)
+            hub.finish()
+            rangingHub.finish()
+            visitLog.finish()
+            session.end()
+            signal.raise()
+        }
+    }
+
+    private func runSources() async throws {
+        guard let source else {
+            return try await runLocating { try await self.keepTime { await self.drainLocating() } }
+        }
+        guard !isEnded else { return }
+        do {
+            try await runLocating { try await self.run(source) }
+            end()
+        } catch {
+            // If the program ended the monitor, an error of the source is a consequence.
+            if isEnded, !(error is CancellationError) { return }
+            // Subscribers get every error except a cancellation.
+            end(because: error is CancellationError ? nil : .hearingEnded("\(error)"))
+            throw error
+        }
+    }
+
+    /// Runs the source and the deadlines until one of the two ends; then the other is cancelled and awaited.
+    private func run(_ source: any SightingSource) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await source.run(into: self) }
+            group.addTask {
+                try await self.keepTime {
+                    await source.drain()
+                    await self.drainLocating()
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        // A source may return when it is cancelled.
+        if !isEnded { try Task.checkCancellation() }
+    }
+
+    /// Runs the location source while `body` runs. If the location source ends, the monitor continues.
+    private func runLocating(beside body: @escaping @Sendable () async throws -> Void) async throws {
+        guard let locating else { return try await body() }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await locating.source.run(into: self)
+                return false
+            }
+            group.addTask {
+                try await body()
+                return true
+            }
+            defer { group.cancelAll() }
+            while let isBody = try await group.next(), !isBody {}
+        }
+    }
+
+    /// Passes in the fixes that the location source has received.
+    private func drainLocating() async { await locating?.source.drain(into: self) }
+
+    /// Handles deadlines until the monitor is ended or the task is cancelled.
+    ///
+    /// - Parameter drain: called before a deadline is handled; returns when every report that was received before the call
+    ///   has been passed in (rule T5).
+    /// - Throws: `CancellationError`, and the errors of the clock.
+    private func keepTime(draining drain: @Sendable () async -> Void) async throws {
+        while !isEnded {
+            try Task.checkCancellation()
+            records.reportHandled()
+            let now = clock.now
+            guard let deadline = nextDeadline, deadline <= now else {
+                try await sleep(until: nextDeadline)
+                continue
+            }
+            await drain()
+            advance(to: now)
+        }
+    }
+
+    /// Handles the deadlines at or before `time`.
+    private func advance(to time: Instant) {
+        guard !isEnded else { return }
+        // The drained reports may have advanced the engine further.
+        give { engine, actions in engine.advance(to: max(time, engine.now), into: &actions) }
+        records.advance(to: time, engine)
+        updateDiagnostics()
+        rangingHub.advance(to: time, clockOffset: clock.offset)
+    }
+
+    /// Handles the deadlines at or before the clock's present at once: for sources that set a clock themselves.
+    package func catchUp() async {
+        let now = clock.now
+        await drainLocating()
+        advance(to: now)
+    }
+
+    /// The next deadline of the engine, the store or the subscribers that range.
+    private var nextDeadline: Instant? {
+        let others = [records.nextDeadline, rangingHub.isWanted ? rangingHub.nextDeadline : nil]
+        return others.reduce(engine.nextDeadline) { next, other in
+            guard let next, let other else { return next ?? other }
+            return min(next, other)
+        }
+    }
+
+    /// Sleeps until `deadline`, or until an input has an earlier one.
+    private func sleep(until deadline: Instant?) async throws {
+        alarm = deadline
+        defer { alarm = nil }
+        try await withThrowingTaskGroup(of: Void.self) { [clock, signal] group in
+            if let deadline { group.addTask { try await clock.sleep(until: deadline) } }
+            group.addTask { await signal.wait() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
 }

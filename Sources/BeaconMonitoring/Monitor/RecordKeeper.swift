@@ -1,0 +1,130 @@
+import BaseTypes
+import BluetoothLE
+
+/// The record store of a monitor, if it has one: numbers the events and reports to the store which were handled (rule N3).
+struct RecordKeeper {
+    private let store: (any RecordStore)?
+    private let hub: EventHub
+    /// The number of the last event that the store was given.
+    private var lastNumber = 0
+
+    /// A keeper without a store.
+    init(_ hub: EventHub) {
+        self.hub = hub
+        store = nil
+    }
+
+    /// Opens a store and restores an engine from it. The hub gets the records, and the events for the first subscription.
+    ///
+    /// - Parameters:
+    ///   - store: the store of this monitor alone.
+    ///   - hub: the events and records of the monitor.
+    ///   - setup: the name and settings of the monitor; the conditions come from the store.
+    ///   - settings: the settings of the engine.
+    ///   - names: the beacons that have a name (rule P4).
+    ///   - clock: the clock of the monitor.
+    ///   - engine: set to the restored engine.
+    /// - Throws: ``MonitorError/recordsUnavailable(_:)``, and ``MonitorError`` if a setting is out of bounds.
+    init(
+        _ store: any RecordStore, _ hub: EventHub, _ setup: MonitorSetup, _ settings: EngineSettings,
+        naming names: Set<BeaconIdentity>, on clock: any MonitorClock, restoring engine: inout MonitorEngine?
+    ) throws(MonitorError) {
+        self.store = store
+        self.hub = hub
+        let (now, offset) = (clock.now, clock.offset)
+        var snapshot: MonitorSnapshot?
+        do {
+            snapshot = try store.open(setup.name, at: now, offset: offset)
+        } catch {
+            throw .recordsUnavailable("\(error)")
+        }
+        snapshot?.conditions.removeAll { $0.monitor != setup.name.text }
+        var setup = setup
+        for saved in snapshot?.conditions ?? [] {
+            guard let identifier = try? Identifier(saved.identifier) else { continue }
+            setup.conditions.append(
+                MonitorSetup.Condition(
+                    identifier: identifier, condition: saved.condition, settings: saved.settings ?? ConditionSettings())
+            )
+        }
+        var restored = MonitorEngine(settings: settings, start: now, clockOffset: offset)
+        var actions = ActionBuffer()
+        try restored.begin([setup], naming: names, from: snapshot, at: now, into: &actions)
+        engine = restored
+        for adapter in restored.knownAdapters { store.name(adapter, restored.name(of: adapter)) }
+        let records = restored.identifiers.compactMap { identifier in
+            store.lastHandled(of: identifier).map { (identifier, $0) }
+        }
+        let unhandled = store.unhandledEvents
+        hub.restore(Dictionary(uniqueKeysWithValues: records), unhandled)
+        lastNumber = (records.map(\.1) + unhandled).map(\.number).max() ?? 0
+        guard !actions.isEmpty else { return }
+        let events = numbered(actions, [])
+        store.keep(actions, events: events, at: now) { restored.snapshot }
+        for case .condition(let change) in actions.actions { hub.apply(change) }
+        // There is no subscription yet, so these events are handled at once.
+        for kept in events where !kept.isPlaceholder { hub.publish(kept.event, nil, number: kept.number) }
+    }
+
+    /// Whether records can be stored at present (rule N5); `true` without a store.
+    var isKeeping: Bool { store?.isKeeping ?? true }
+
+    /// When the store next has work to do, or `nil`.
+    var nextDeadline: Instant? { store?.nextDeadline }
+
+    /// Stores actions before any subscriber receives them, so that a crash can't take back a delivered event.
+    ///
+    /// - Parameters:
+    ///   - actions: the actions of one input.
+    ///   - crossings: for each event among them whether it is an entry or an exit.
+    ///   - engine: the engine after the input.
+    /// - Returns: the stored events; empty without a store.
+    mutating func keep(
+        _ actions: ActionBuffer, _ crossings: [BeaconMonitor.Event.Crossing?], _ engine: MonitorEngine
+    ) -> [KeptEvent] {
+        guard let store else { return [] }
+        reportHandled()
+        let events = numbered(actions, crossings)
+        store.keep(actions, events: events, at: engine.now) { engine.snapshot }
+        return events
+    }
+
+    /// Reports to the store which events were handled or discarded since the last call.
+    func reportHandled() {
+        guard let store, let notes = hub.notes?.take() else { return }
+        if !notes.handled.isEmpty { store.handled(notes.handled) }
+        if !notes.forgotten.isEmpty { store.forget(notes.forgotten) }
+    }
+
+    /// Does the work of the store that is due.
+    func advance(to time: Instant, _ engine: MonitorEngine) {
+        store?.advance(to: max(time, engine.now)) { engine.snapshot }
+    }
+
+    /// Stores the last state and closes the store.
+    func close(_ engine: MonitorEngine, at time: Instant) {
+        reportHandled()
+        store?.close(engine.snapshot, at: max(time, engine.now))
+    }
+
+    /// Numbers the events among actions, and the first records of conditions.
+    private mutating func numbered(
+        _ actions: ActionBuffer, _ crossings: [BeaconMonitor.Event.Crossing?]
+    ) -> [KeptEvent] {
+        var events: [KeptEvent] = []
+        var crossings = crossings.makeIterator()
+        for action in actions.actions {
+            switch action {
+            case .event(let event):
+                lastNumber += 1
+                events.append(KeptEvent(number: lastNumber, event: event, crossing: crossings.next() ?? nil))
+            case .condition(let change) where change.kind == .added || change.kind == .replaced:
+                lastNumber += 1
+                let first = BeaconMonitor.Record(beginning: change).lastEvent
+                events.append(KeptEvent(number: lastNumber, event: first, isPlaceholder: true))
+            case .condition, .visit, .adapter, .adapterNamed, .trackingLimitExceeded: break
+            }
+        }
+        return events
+    }
+}
