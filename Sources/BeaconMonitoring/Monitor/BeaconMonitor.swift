@@ -52,6 +52,10 @@ public actor BeaconMonitor {
 
     /// Makes a monitor to which the program passes sightings.
     ///
+    /// With a store, the conditions and records of a former monitor with that name are there again without being added
+    /// (rule N4). An event becomes its record's `lastEvent` when it has been handled (rule N3). The first subscription
+    /// starts with the events that the former process stored and that were not handled, in order.
+    ///
     /// - Parameters:
     ///   - name: 1 to 128 bytes that can be part of a topic (rule C6).
     ///   - clock: the timeline of all inputs, and the wall clock.
@@ -62,19 +66,38 @@ public actor BeaconMonitor {
     ///   - service: the registry for the monitor's service session and for the state of the machine.
     ///   - named: the beacons that have a name (rule P4).
     ///   - locating: the source of fixes for circles.
-    /// - Throws: ``MonitorError/nameTaken(_:)`` if a monitor of that name has not ended (rule N1), and ``MonitorError`` if a
-    ///   setting is out of bounds.
+    ///   - store: the store of conditions and records, for this monitor alone; `nil` if they end with the monitor.
+    /// - Throws: ``MonitorError/nameTaken(_:)`` if a monitor of that name has not ended (rule N1),
+    ///   ``MonitorError/recordsUnavailable(_:)`` if the store can't be opened, and ``MonitorError`` if a setting is out of
+    ///   bounds.
     public init(
         _ name: String, clock: any MonitorClock, settings: MonitorSettings = MonitorSettings(),
         engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
-        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], locating: Locating? = nil
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], locating: Locating? = nil,
+        store: sending (any RecordStore)? = nil
     ) throws(MonitorError) {
         try self.init(
             name, clock: clock, source: nil, settings: settings, engineSettings: engineSettings, ranging: ranging,
-            service: service, named: named, locating: locating, anyStore: nil)
+            service: service, named: named, locating: locating, anyStore: store)
     }
 
-    init(
+    /// Makes a monitor that receives sightings from a source while it runs, and uses the clock of the source.
+    ///
+    /// The other parameters are those of ``init(_:clock:settings:engine:ranging:service:named:locating:store:)``.
+    ///
+    /// - Throws: the errors of the initializer without a source. ``run()`` throws the errors of the source.
+    public init(
+        _ name: String, source: any SightingSource, settings: MonitorSettings = MonitorSettings(),
+        engine engineSettings: EngineSettings? = nil, ranging: RangingSettings = RangingSettings(),
+        service: ServiceRegistry = .shared, named: Set<BeaconIdentity> = [], locating: Locating? = nil,
+        store: sending (any RecordStore)? = nil
+    ) throws(MonitorError) {
+        try self.init(
+            name, clock: source.clock, source: source, settings: settings, engineSettings: engineSettings,
+            ranging: ranging, service: service, named: named, locating: locating, anyStore: store)
+    }
+
+    private init(
         _ name: String, clock: any MonitorClock, source: (any SightingSource)?, settings: MonitorSettings,
         engineSettings: EngineSettings?, ranging: RangingSettings, service: ServiceRegistry,
         named: Set<BeaconIdentity>, locating: Locating?, anyStore store: sending (any RecordStore)?
