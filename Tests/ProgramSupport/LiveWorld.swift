@@ -39,13 +39,29 @@ package final class LineReader {
                 lines.append(line)
                 return line
             }
-            var poll = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            guard Glibc.poll(&poll, 1, 300_000) > 0 else { return nil }
+            guard waitUntilReadable(handle.fileDescriptor, milliseconds: 300_000) else { return nil }
             let data = handle.availableData
             if data.isEmpty { return nil }
             rest += data
         }
     }
+}
+
+/// Waits until a descriptor can be read or its other end is closed.
+///
+/// Signals do not end the wait: seteuid(2) of another test sends one to each thread of the process.
+///
+/// - Parameters:
+///   - descriptor: the descriptor to read.
+///   - milliseconds: the longest wait without a signal. After 1,000 signals the wait ends.
+/// - Returns: whether the descriptor can be read.
+package func waitUntilReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    for _ in 0..<1000 {
+        let count = poll(&entry, 1, milliseconds)
+        if count >= 0 || errno != EINTR { return count > 0 }
+    }
+    return false
 }
 
 /// A private bus with a stand-in for bluetoothd on it.

@@ -169,8 +169,7 @@ import Testing
         }
         try #require(bound == 0)
         func received() -> String {
-            var poll = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-            guard Glibc.poll(&poll, 1, 60_000) > 0 else { return "nothing for a minute" }
+            guard waitUntilReadable(socket, milliseconds: 60_000) else { return "nothing for a minute" }
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = recv(socket, &bytes, bytes.count, 0)
             return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)

@@ -260,8 +260,7 @@ private final class Desk {
             let descriptor = listener.descriptor.rawValue
             let thread = Thread {
                 for answer in answers {
-                    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                    guard poll(&entry, 1, 60_000) > 0 else { return }
+                    guard waitUntilReadable(descriptor, milliseconds: 60_000) else { return }
                     let client = accept(descriptor, nil, nil)
                     let octets = Array(answer.utf8)
                     _ = octets.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -302,8 +301,7 @@ private final class Desk {
         let listener = try UnixSocket.Listener(at: folder + "/status.sock")
         let descriptor = listener.descriptor.rawValue
         let thread = Thread {
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&waiting, 1, 60_000) == 1 else { return }
+            guard waitUntilReadable(descriptor, milliseconds: 60_000) else { return }
             let client = accept(descriptor, nil, nil)
             defer { close(client) }
             // Until the client goes, or long after it should have.
