@@ -63,7 +63,7 @@ struct Hasty {
     /// The place of an adapter that is known and goes by that name already: there is nothing to ask.
     private func place(of key: String) -> Int? {
         let (name, address) = Step.controller(key)
-        return engine.adapters.known(name, address)?.offset
+        return engine.knownAdapter(named: name, address: address).map { Int($0.index) }
     }
 
     private func report(_ rssi: RSSI?) -> AdvertisingReport {

@@ -1,6 +1,6 @@
 import BluetoothLE
 
-/// What is known of one adapter beside its clock and its holds.
+/// The state of one adapter, without its clock.
 struct AdapterState: Sendable {
     /// What lines call it (rule L7).
     fileprivate(set) var name: String
@@ -24,13 +24,17 @@ struct AdapterState: Sendable {
     }
 }
 
-/// The adapters: who they are, whether they listen, and what they hold.
+/// The adapters: their identities, and whether they listen.
 ///
 /// The first index stands for all together; then comes the location source, where there is one, and then the others in the
 /// order in which they became known. An adapter keeps its index.
 struct AdapterTable: Sendable {
     /// The adapter of all circles and of nothing else (rule G3).
     let locationSource: AdapterIndex?
+    /// The time without a report after which an adapter is deaf (rule L5), in nanoseconds; `nil` if it never is.
+    private let deafAfter: Int64?
+    /// Whether rule L5 applies.
+    var takesSilenceForDeafness = true
     /// Whether an adapter's name may differ from the one in the last action about it.
     private(set) var hasNewNames: Bool
     /// Adapters that are there and do not listen.
@@ -39,11 +43,11 @@ struct AdapterTable: Sendable {
     // Apart from the rest, so that reports touch little.
     private var clocks: [AdapterClock] = []
     private var states: [AdapterState] = []
-    private var holds: [HoldQueue] = []
     /// Which of them a controller is (rule L7).
     private var directory = AdapterDirectory()
 
-    init(locationSource name: String?, start: Int64) {
+    init(locationSource name: String?, deafAfter: Int64? = nil, start: Int64) {
+        self.deafAfter = deafAfter
         locationSource = name == nil ? nil : AdapterIndex(1 as UInt16)
         hasNewNames = name != nil
         append(AdapterState(name: "", start: start))
@@ -53,17 +57,11 @@ struct AdapterTable: Sendable {
     private mutating func append(_ state: AdapterState) {
         states.append(state)
         clocks.append(AdapterClock())
-        holds.append(HoldQueue())
     }
 
     // MARK: One of them
 
     subscript(adapter: AdapterIndex) -> AdapterState { states[adapter.offset] }
-
-    subscript(holdsOf adapter: AdapterIndex) -> HoldQueue {
-        get { holds[adapter.offset] }
-        _modify { yield &holds[adapter.offset] }
-    }
 
     /// All adapters, all together the first.
     var indices: LazyMapCollection<Range<Int>, AdapterIndex> { states.indices.lazy.map { AdapterIndex($0) } }
@@ -244,6 +242,18 @@ struct AdapterTable: Sendable {
         states[adapter.offset].silence.handleOutage(of: monitors.outages, at: time)
     }
 
+    /// When an adapter that listens becomes deaf unless it reports before (rule L5).
+    func deafness(of adapter: AdapterIndex) -> Int64? {
+        let clock = clocks[adapter.offset]
+        guard takesSilenceForDeafness, let deafAfter, adapter != .together, clock.isListening else { return nil }
+        return clock.lastReport + deafAfter
+    }
+
+    /// When an adapter next becomes deaf or is forgotten.
+    func nextChange(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
+        deafness(of: adapter) ?? nextForgetting(of: adapter, in: monitors)
+    }
+
     /// A monitor that forgets an adapter now, each once (rule L3).
     mutating func handleForgetting(
         of adapter: AdapterIndex, in monitors: MonitorTable, at time: Int64
@@ -253,7 +263,7 @@ struct AdapterTable: Sendable {
     }
 
     /// When a monitor next forgets an adapter.
-    func nextForgetting(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
+    private func nextForgetting(of adapter: AdapterIndex, in monitors: MonitorTable) -> Int64? {
         guard isForgettable(adapter) else { return nil }
         return states[adapter.offset].silence.nextForgetting(of: monitors.forgettings)
     }

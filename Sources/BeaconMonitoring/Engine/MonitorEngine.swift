@@ -3,162 +3,537 @@ public import BluetoothLE
 
 /// The monitor as a value: sightings and time in, actions out.
 ///
-/// It holds the conditions of all monitors of a gateway and decides what `docs/monitor.md` says, exactly, and nothing else:
-/// it has no clock, no task and no file. Every input carries its time; what became due before it is handled first
-/// (rule T3), so nothing depends on how often it is woken (rule T4).
+/// It holds the conditions of all monitors of a gateway, and follows the rules of `docs/monitor.md`. It has no clock, task
+/// or file. Each input carries its time. Everything that is due before the input is handled first (rule T3), so the result
+/// does not depend on how often the engine is advanced (rule T4).
 public struct MonitorEngine: Sendable {
-    /// The most adapters that are told apart.
+    /// The maximum number of adapters.
     public static let adaptersMax = 255
-    /// The most adapters that hold one subject.
+    /// The maximum number of adapters that hold one subject.
     public static let holdersMax = 8
 
-    /// What holds for all monitors.
-    public let settings: EngineSettings
-    /// How far the wall clock is ahead of the timeline: what the dates of actions from now on are printed with.
-    public var clockOffset: ClockOffset
-    /// The flags that the world outside raises, on every event from now on.
-    public var ambientDiagnostics: Diagnostics = []
-    /// Whether an adapter that reports nothing goes deaf (rule L5), where ``EngineSettings/deafAfter`` is set at all.
-    public var takesSilenceForDeafness = true {
-        // What is due next may come earlier now: look at the next occasion.
-        didSet { timeline.expect(timeline.present) }
-    }
-    /// The beacons that have a name (rule P4).
-    public private(set) var namedBeacons: Set<BeaconIdentity> = []
-    /// How many beacons under conditions did not fit (rule P2).
-    public internal(set) var untrackedBeacons = 0
-    /// How many beacons under conditions lost their place to a named one (rule P4).
-    public internal(set) var displacedBeacons = 0
-    /// How many times a beacon without a name had all it takes to enter, and no token was left (rule P5).
-    public internal(set) var refusedBeacons = 0
+    private var evaluator: SubjectEvaluator
+    private var limit: ConditionLimit
 
-    /// ``EngineSettings/deafAfter`` in nanoseconds.
-    let deafAfter: Int64?
-
-    // What it knows, each part guarding its own; the extensions are the rules that bring them together.
-    var timeline: Timeline
-    var monitors = MonitorTable()
-    var adapters: AdapterTable
-    var conditions = ConditionTable()
-    var limit: ConditionLimit
-    var subjects = SubjectTable()
-    var wayIn = WayIn()
-    var strangers = PresentStrangers()
-    var tokens: NewBeaconTokens
-    var episodes = TrackingEpisodes()
-    // Kept for the work of one input, so that they are allocated once; empty in between.
-    var dueScratch: [SubjectIndex] = []
-    var foundScratch: [ConditionIndex] = []
-
-    /// An engine without monitors, adapters or conditions.
+    /// Creates an engine without monitors, adapters or conditions.
     ///
     /// - Parameters:
-    ///   - settings: what holds for all monitors.
-    ///   - start: the timeline's present; where nothing ever listens, outages count from it (rule L2).
-    ///   - clockOffset: how far the wall clock is ahead of the timeline.
+    ///   - settings: The settings for all monitors.
+    ///   - start: The present of the timeline. If no adapter ever listens, outages count from it (rule L2).
+    ///   - clockOffset: How far the wall clock is ahead of the timeline.
     public init(settings: EngineSettings = EngineSettings(), start: Instant, clockOffset: ClockOffset = .zero) {
-        self.settings = settings
-        self.clockOffset = clockOffset
-        deafAfter = settings.deafAfter?.nanoseconds
-        timeline = Timeline(start: start.nanoseconds)
-        adapters = AdapterTable(locationSource: settings.locationSource, start: start.nanoseconds)
+        evaluator = SubjectEvaluator(settings, start: start.nanoseconds, clockOffset: clockOffset)
         limit = ConditionLimit(settings.conditionLimit)
-        tokens = NewBeaconTokens(most: settings.maxNewBeacons, start: start.nanoseconds)
     }
 
-    // MARK: What it says of itself
+    // MARK: State
 
-    /// The time of the latest input, or of what was due last.
-    public var now: Instant { Instant(nanoseconds: present) }
+    /// The settings for all monitors.
+    public var settings: EngineSettings { evaluator.settings }
 
-    /// Nanoseconds on the timeline.
-    @inline(__always)
-    var present: Int64 { timeline.present }
+    /// How far the wall clock is ahead of the timeline: the dates of later actions use it.
+    public var clockOffset: ClockOffset {
+        get { evaluator.clockOffset }
+        set { evaluator.clockOffset = newValue }
+    }
 
-    /// When the engine next wants ``advance(to:into:)``: never later than something becomes due, at times earlier.
+    /// The diagnostics that come from outside the engine: later events have them.
+    public var ambientDiagnostics: Diagnostics {
+        get { evaluator.ambientDiagnostics }
+        set { evaluator.ambientDiagnostics = newValue }
+    }
+
+    /// Whether an adapter without reports becomes deaf (rule L5), if ``EngineSettings/deafAfter`` is set.
+    public var takesSilenceForDeafness: Bool {
+        get { evaluator.held.adapters.takesSilenceForDeafness }
+        set {
+            evaluator.held.adapters.takesSilenceForDeafness = newValue
+            // The next deadline can be earlier now.
+            evaluator.held.timeline.expect(evaluator.present)
+        }
+    }
+
+    /// The beacons that have a name (rule P4).
+    public var namedBeacons: Set<BeaconIdentity> { evaluator.names }
+    /// How many beacons under conditions exceeded the limit (rule P2).
+    public var untrackedBeacons: Int { evaluator.untrackedBeacons }
+    /// How many beacons under conditions lost their place to a beacon with a name (rule P4).
+    public var displacedBeacons: Int { evaluator.displacedBeacons }
+    /// How many times a beacon without a name had sufficient sightings to enter, but no token was left (rule P5).
+    public var refusedBeacons: Int { evaluator.refusedBeacons }
+
+    /// The time of the latest input, or of the latest deadline that was handled.
+    public var now: Instant { evaluator.now }
+
+    /// When to call ``advance(to:into:)`` next; `nil` if nothing can become due. It can be earlier than the next deadline, but
+    /// is never later.
     public var nextDeadline: Instant? {
-        timeline.wake == .max ? nil : Instant(nanoseconds: max(timeline.wake, present))
+        let wake = evaluator.held.timeline.wake
+        return wake == .max ? nil : Instant(nanoseconds: max(wake, evaluator.present))
     }
 
-    /// How many inputs were stamped earlier than the engine's now (rule T2).
-    public var lateInputs: Int { timeline.lateInputs }
+    /// How many inputs had an earlier time than the engine's now (rule T2).
+    public var lateInputs: Int { evaluator.held.timeline.lateInputs }
 
-    /// How many beacons without a name could enter now; absent where any number can (rule P5).
-    public var newBeaconsLeft: Int? { tokens.left(at: present) }
+    /// How many beacons without a name can enter now; `nil` if there is no limit (rule P5).
+    public var newBeaconsLeft: Int? { evaluator.newBeaconsLeft }
 
     /// The conditions whose UUID has the bytes of a received beacon's UUID in reverse order, if the beacon matches no
     /// condition: at most 16, since conditions changed last.
     package var reversedUUIDs: [ReversedUUID] { conditions.reversed.found }
 
-    /// The flags that hold now, whatever becomes of whom: those that the world outside raises, and
-    /// `trackingLimitExceeded` while a limit is run into (rules P2, P4, P5).
-    public var presentDiagnostics: Diagnostics {
-        episodes.areUnderWay(at: present) ? ambientDiagnostics.union(.trackingLimitExceeded) : ambientDiagnostics
+    /// The diagnostics at present: ``ambientDiagnostics``, and `trackingLimitExceeded` while beacons exceed a limit (rules P2,
+    /// P4, P5).
+    public var presentDiagnostics: Diagnostics { evaluator.presentDiagnostics }
+
+    /// The present beacons under conditions with `per_beacon`, sorted, by the identifier of the condition. A condition without
+    /// one is not a key. The time is proportional to the number of subjects.
+    package var presentBeacons: [Identifier: [BeaconIdentity]] {
+        let held = evaluator.held
+        var present: [Identifier: [BeaconIdentity]] = [:]
+        for subject in held.subjects.indices(where: { $0.exists && $0.isBeacon && $0.state == .satisfied }) {
+            present[conditions[held[subject].condition].identifier, default: []].append(held.beacon(of: subject))
+        }
+        return present.mapValues { $0.sorted() }
     }
+
+    /// The state that survives a restart (rule N4), at present.
+    public var snapshot: MonitorSnapshot { MonitorSnapshot(evaluator.held, clockOffset: clockOffset) }
+
+    private var conditions: ConditionTable { evaluator.held.conditions }
+
+    private func isCircle(_ condition: ConditionIndex) -> Bool { conditions[condition].condition.isCircle }
 
     // MARK: Inputs
 
-    /// Handles what is due at or before `time`.
+    /// Handles everything that is due at or before `time`.
     public mutating func advance(to time: Instant, into actions: inout ActionBuffer) {
-        enter(time, into: &actions)
+        evaluator.enter(time, into: &actions)
     }
 
-    /// An adapter gave a report, of whatever kind: it listens (rules L4, L5).
+    /// Handles a report of an adapter, of any kind: the adapter listens (rules L4, L5).
     public mutating func heard(_ adapter: AdapterID, at time: Instant, into actions: inout ActionBuffer) {
-        enter(time, into: &actions)
-        hear(AdapterIndex(adapter), into: &actions)
+        evaluator.enter(time, into: &actions)
+        evaluator.hear(AdapterIndex(adapter), into: &actions)
     }
 
-    /// An adapter gave a report with an iBeacon in it.
+    /// Handles a report of an adapter that has an iBeacon.
     public mutating func sighted(_ sighting: Sighting, into actions: inout ActionBuffer) {
-        enter(sighting.time, into: &actions)
-        hear(AdapterIndex(sighting.adapter), into: &actions)
-        match(sighting.beacon.uuid, Refresh(sighting, at: present), sighting.strength, into: &actions)
+        heard(sighting.adapter, at: sighting.time, into: &actions)
+        let last = Refresh(sighting, at: evaluator.present)
+        evaluator.match(sighting.beacon.uuid, last, sighting.strength, into: &actions)
     }
 
-    /// An iBeacon of a report that ``heard(_:at:into:)`` was told of last: the same as ``sighted(_:into:)`` of it, with
-    /// nothing done twice.
+    /// Handles the iBeacon of the last report that was passed to ``heard(_:at:into:)``. Both calls together are the same as
+    /// ``sighted(_:into:)``.
     package mutating func sighted(_ frame: BeaconFrame, by adapter: AdapterID, into actions: inout ActionBuffer) {
-        match(frame.uuid, Refresh(frame, by: AdapterIndex(adapter), at: present), frame.strength, into: &actions)
+        let last = Refresh(frame, by: AdapterIndex(adapter), at: evaluator.present)
+        evaluator.match(frame.uuid, last, frame.strength, into: &actions)
     }
 
-    /// An adapter began or ceased to listen, or was taken out.
+    /// Handles many reports: the same as ``advance(to:into:)``, ``heard(_:at:into:)`` and ``sighted(_:into:)`` of each.
+    ///
+    /// - Parameters:
+    ///   - batch: The reports, in the order of their times.
+    ///   - ids: The IDs of the adapters, at the places that the batch has. A report of an adapter without an ID only advances
+    ///     the time.
+    ///   - actions: Receives the actions.
+    public mutating func heard(_ batch: borrowing FrameBatch, of ids: [AdapterID?], into actions: inout ActionBuffer) {
+        evaluator.heard(batch, of: ids.map { $0.map { AdapterIndex($0) } ?? .together }, into: &actions)
+    }
+
+    /// Handles that an adapter starts or stops listening, or is removed.
     public mutating func listening(_ change: ListeningChange, at time: Instant, into actions: inout ActionBuffer) {
-        enter(time, into: &actions)
-        apply(change, into: &actions)
-        handleDueNow(into: &actions)
+        evaluator.enter(time, into: &actions)
+        evaluator.apply(change, into: &actions)
+        evaluator.handleDueNow(into: &actions)
     }
 
-    /// Counts an input that comes late, which is one at now (rule T2), and handles what is due at or before it (rule T3).
-    @inline(__always)
-    mutating func enter(_ time: Instant, into actions: inout ActionBuffer) {
-        let time = timeline.admit(time.nanoseconds)
-        if time >= timeline.wake { handleDue(until: time, into: &actions) }
-        timeline.advance(to: time)
+    /// Handles a fix of the location source: the source listens, and each circle is compared with the fix, in the order of
+    /// identifiers (rules E4, G2). Without a location source, it only advances the time.
+    public mutating func located(_ fix: LocationFix, into actions: inout ActionBuffer) {
+        evaluator.enter(fix.time, into: &actions)
+        guard let source = evaluator.held.adapters.locationSource else { return }
+        evaluator.hear(source, into: &actions)
+        for circle in evaluator.held.conditions.sortedCircles() { evaluator.consider(circle, by: fix, into: &actions) }
     }
 
-    /// Handles at once what an input made due.
-    mutating func handleDueNow(into actions: inout ActionBuffer) {
-        handleDue(until: present, into: &actions)
+    /// Sets which beacons have names (rule P4). The engine does not use the names themselves.
+    ///
+    /// A beacon without a name loses its subject under each condition whose settings ignore or refuse it. Its visit ends
+    /// (`removed`).
+    ///
+    /// - Parameters:
+    ///   - beacons: All beacons that have a name.
+    ///   - time: The time on the timeline.
+    ///   - actions: Receives the visits that end.
+    public mutating func name(_ beacons: Set<BeaconIdentity>, at time: Instant, into actions: inout ActionBuffer) {
+        evaluator.enter(time, into: &actions)
+        setNames(beacons)
+        evaluator.removeStrangers(into: &actions)
+        evaluator.handleDueNow(into: &actions)
     }
 
-    @inline(__always)
-    mutating func hear(_ adapter: AdapterIndex, into actions: inout ActionBuffer) {
-        if adapters.clock(of: adapter).isListening {
-            adapters.hear(adapter, at: present)
+    /// Sets which beacons have names. Unless the engine is new, the caller must remove those that are not tracked any more.
+    mutating func setNames(_ beacons: Set<BeaconIdentity>) { evaluator.setNames(beacons) }
+
+    // MARK: Adapters (rule L7)
+
+    /// The location source, which is the adapter of all circles, for ``listening(_:at:into:)``;
+    /// ``EngineSettings/locationSource`` is its name. `nil` if there is none.
+    public var locationSource: AdapterID? { evaluator.held.adapters.locationSource?.id }
+
+    /// Identifies the adapter that has this name from a time on, and makes it known if it is new. It does not listen until an
+    /// input says so or it reports.
+    ///
+    /// An adapter is a controller (rule L7): its address identifies it if it is known and no other controller has it;
+    /// otherwise its name does. Call this again when a controller appears and when its name or address changes. Its name in
+    /// lines can change then: an ``Action/adapterNamed(_:name:)`` reports that before the first action with the new name.
+    ///
+    /// - Parameters:
+    ///   - name: The adapter's name, such as the kernel's `hci0`. With several gateways, the gateway's name and a slash
+    ///     precede it, because an address counts within one gateway.
+    ///   - address: The controller's address; zero is none.
+    ///   - time: When the controller gets the name. Everything due by then is handled first (rule T3). A time before the engine's
+    ///     now counts as now.
+    ///   - actions: Receives the actions of everything that became due.
+    /// - Returns: The adapter's identifier, for this engine only.
+    /// - Throws: ``MonitorError/adaptersTooMany(_:)`` if ``adaptersMax`` adapters are known.
+    public mutating func adapter(
+        named name: String, address: DeviceAddress? = nil, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) -> AdapterID {
+        evaluator.enter(max(time, now), into: &actions)
+        let adapter = evaluator.held.adapters.identify(
+            name, address, forgetAfter: evaluator.held.monitors.longestForgetting, at: evaluator.present)
+        guard let adapter else { throw .adaptersTooMany(Self.adaptersMax) }
+        return adapter.id
+    }
+
+    /// The adapter that already has this name and address, so that ``adapter(named:address:at:into:)`` would change nothing.
+    func knownAdapter(named name: String, address: DeviceAddress?) -> AdapterID? {
+        evaluator.held.adapters.known(name, address)?.id
+    }
+
+    /// Notes that no controller has that name any more: it was removed, or stopped listening. Its address can then appear under
+    /// another name without two controllers having it at once (rule L7).
+    public mutating func adapterLeft(named name: String) { evaluator.held.adapters.leave(name) }
+
+    /// The adapters that the engine knows, in the order in which they became known, including restored ones (rule N4).
+    public var knownAdapters: [AdapterID] { evaluator.held.adapters.indices.dropFirst().map(\.id) }
+
+    /// The name in lines of an adapter of this engine; empty if the ID is unknown.
+    public func name(of adapter: AdapterID) -> String { state(of: adapter)?.name ?? "" }
+
+    /// The address of an adapter of this engine; `nil` if it has none, or shares it with another.
+    public func address(of adapter: AdapterID) -> DeviceAddress? { state(of: adapter)?.address }
+
+    private func state(of adapter: AdapterID) -> AdapterState? {
+        let adapter = AdapterIndex(adapter)
+        return evaluator.held.adapters.contains(adapter) ? evaluator.held.adapters[adapter] : nil
+    }
+
+    /// Whether an adapter does not listen because of an input, or because it has not listened yet; not because it is deaf.
+    func isOff(_ adapter: AdapterID) -> Bool {
+        let adapter = AdapterIndex(adapter)
+        let adapters = evaluator.held.adapters
+        return !adapters.clock(of: adapter).isListening && adapters[adapter].reported != .deaf
+    }
+
+    // MARK: Monitors and conditions (rules C1–C6)
+
+    /// Adds a monitor without conditions.
+    ///
+    /// - Throws: ``MonitorError/nameTaken(_:)``, and ``MonitorError/settingInvalid(_:_:)`` if the settings exceed the bounds of
+    ///   rule C7.
+    public mutating func addMonitor(
+        _ name: Identifier, settings monitor: MonitorSettings = MonitorSettings()
+    ) throws(MonitorError) {
+        try evaluator.held.monitors.add(name, monitor, deafAfter: settings.deafAfter)
+    }
+
+    /// The identifiers of the conditions, in the order in which they were added (rule C4).
+    public var identifiers: [Identifier] { conditions.inOrder.map { conditions[$0].identifier } }
+
+    /// The present state of a condition; `nil` if no condition has the identifier.
+    public func state(of identifier: Identifier) -> BeaconMonitor.Event.State? {
+        conditions.index(of: identifier).map { evaluator.held[conditions.match($0).subject].state }
+    }
+
+    /// Adds a condition, or changes or replaces the condition with that identifier (rules C1, C2).
+    ///
+    /// - Parameters:
+    ///   - condition: The condition.
+    ///   - identifier: Its identifier, unique in all monitors (rule C6).
+    ///   - monitor: The name of a monitor that ``addMonitor(_:settings:)`` added.
+    ///   - assumed: The state that it starts from; observations override it.
+    ///   - settings: How it is entered and left.
+    ///   - time: The time on the timeline.
+    ///   - actions: Receives the `condition` action and the events that follow from it.
+    /// - Throws: ``MonitorError`` if the monitor is unknown, the identifier belongs to another monitor, or a setting is out of
+    ///   bounds; nothing has changed then.
+    public mutating func add(
+        _ condition: Condition, identifier: Identifier, monitor: Identifier,
+        assuming assumed: BeaconMonitor.Event.State = .unknown,
+        settings: ConditionSettings = ConditionSettings(), at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        let monitor = try validate(settings, assuming: assumed, identifier: identifier, monitor: monitor)
+        evaluator.enter(time, into: &actions)
+        if let existing = conditions.index(of: identifier) {
+            let old = conditions[existing]
+            if old.condition == condition, old.settings.perBeacon == settings.perBeacon {
+                change(existing, to: settings, into: &actions)
+            } else {
+                replace(existing, by: condition, settings, assuming: assumed, into: &actions)
+            }
         } else {
-            start(adapter, reason: nil, into: &actions)
-            rearm()
+            let new = evaluator.held.conditions.add(condition, identifier, in: monitor, settings)
+            enterLimit(new)
+            evaluator.report(.added, new, assumed: assumed, into: &actions)
+            evaluator.begin(new, assuming: assumed, into: &actions)
+        }
+        // A new subject can be the first one that a present outage affects.
+        evaluator.handleDueNow(into: &actions)
+    }
+
+    /// Checks whether a condition can be added.
+    ///
+    /// - Returns: The monitor.
+    /// - Throws: The errors of ``add(_:identifier:monitor:assuming:settings:at:into:)``.
+    @discardableResult
+    func validate(
+        _ settings: ConditionSettings, assuming assumed: BeaconMonitor.Event.State, identifier: Identifier,
+        monitor name: Identifier
+    ) throws(MonitorError) -> MonitorIndex {
+        let monitors = evaluator.held.monitors
+        guard let monitor = monitors.index(named: name) else { throw .nameUnknown(name.text) }
+        try settings.validate()
+        guard assumed != .unmonitored else {
+            throw .settingInvalid("assuming is unmonitored", "expected unknown, satisfied or unsatisfied")
+        }
+        guard settings.enterWindow.nanoseconds <= monitors[monitor].outageTimeout else {
+            throw .settingInvalid("enter_window is \(settings.enterWindow)", "expected at most outage_timeout")
+        }
+        if let existing = conditions.index(of: identifier), conditions.match(existing).monitor != monitor {
+            throw .identifierTaken(identifier.text, monitor: monitors[conditions.match(existing).monitor].name.text)
+        }
+        return monitor
+    }
+
+    /// Ends the monitoring of a condition and removes it (rule C3).
+    ///
+    /// - Throws: ``MonitorError/identifierUnknown(_:)``; nothing has changed then.
+    public mutating func remove(
+        _ identifier: Identifier, at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        guard let condition = conditions.index(of: identifier) else { throw .identifierUnknown(identifier.text) }
+        evaluator.enter(time, into: &actions)
+        evaluator.endVisits(of: condition, reason: .removed, into: &actions)
+        evaluator.report(.removed, condition, assumed: nil, into: &actions)
+        let freesPlace = end(condition)
+        evaluator.held.conditions.remove(condition)
+        if freesPlace { promote(into: &actions) }
+    }
+
+    /// Changes the settings of a condition: the state stays, deadlines move (rule C2).
+    private mutating func change(
+        _ condition: ConditionIndex, to settings: ConditionSettings, into actions: inout ActionBuffer
+    ) {
+        let old = conditions[condition].settings
+        guard old != settings else { return }
+        evaluator.held.set(condition, settings)
+        if settings.strangers != old.strangers { evaluator.removeStrangers(from: condition, into: &actions) }
+        evaluator.report(.changed, condition, assumed: nil, into: &actions)
+        if old.enterCount != settings.enterCount || old.enterWindow != settings.enterWindow
+            || old.enterRSSI != settings.enterRSSI
+        {
+            evaluator.restartEntering(condition)
+        }
+        evaluator.held.requeueHolds(of: condition)
+        evaluator.handleDueNow(into: &actions)
+    }
+
+    private mutating func replace(
+        _ condition: ConditionIndex, by new: Condition, _ settings: ConditionSettings,
+        assuming assumed: BeaconMonitor.Event.State, into actions: inout ActionBuffer
+    ) {
+        evaluator.endVisits(of: condition, reason: .replaced, into: &actions)
+        let wasLimited = conditions[condition].isLimited
+        let freesPlace = end(condition)
+        evaluator.held.conditions.replace(condition, by: new, settings)
+        let isSupported = evaluator.held.isSupported(condition)
+        // It keeps its place, or continues to wait for one, unless the new condition needs no place.
+        if isSupported, freesPlace || wasLimited {
+            limit.add(hasPlace: freesPlace)
+            evaluator.held.conditions[condition].isLimited = !freesPlace
+        } else {
+            enterLimit(condition)
+        }
+        evaluator.report(.replaced, condition, assumed: assumed, into: &actions)
+        evaluator.begin(condition, assuming: assumed, into: &actions)
+        if freesPlace, !isSupported { promote(into: &actions) }
+    }
+
+    /// Removes the subjects of a condition.
+    ///
+    /// - Returns: Whether that frees a place among the monitored conditions.
+    private mutating func end(_ condition: ConditionIndex) -> Bool {
+        let wasMonitored = evaluator.held.isMonitored(condition)
+        if evaluator.held.isSupported(condition) { limit.remove(hadPlace: wasMonitored) }
+        evaluator.end(condition)
+        return wasMonitored
+    }
+
+    // MARK: The limit of conditions (rules C4, C5)
+
+    /// Counts a condition for the limit. A condition that cannot be evaluated is not counted.
+    private mutating func enterLimit(_ condition: ConditionIndex) {
+        evaluator.held.conditions[condition].isLimited = evaluator.held.isSupported(condition) && !limit.enter()
+    }
+
+    /// Monitors the first condition beyond the limit, after a place became free (rule C4).
+    private mutating func promote(into actions: inout ActionBuffer) {
+        guard limit.waiting > 0, let first = conditions.firstLimited else { return }
+        evaluator.held.conditions[first].isLimited = false
+        limit.promote()
+        evaluator.held.conditions.link(first)
+        evaluator.becomeMonitored(conditions.match(first).subject, into: &actions)
+    }
+
+    // MARK: Start and reload (rules C2, C3, N4)
+
+    /// Starts a new engine: restores a snapshot, compares it with the setups as rule C2 does, adds the conditions that are
+    /// new, and removes those that are gone.
+    ///
+    /// The adapters that held a subject hold it again, from when each listens. They count as stopped now; for `forget_after`,
+    /// they count as stopped when they really did. So a restart alone makes no event; a change of the configuration does.
+    ///
+    /// - Parameters:
+    ///   - setups: The monitors, in their order.
+    ///   - names: The beacons that have a name (rule P4). A present beacon without a name is removed if its condition does not
+    ///     track it any more, or if it exceeds the limit.
+    ///   - snapshot: The snapshot; `nil` at a first start. An invalid part of it is ignored.
+    ///   - time: The start, on the timeline.
+    ///   - actions: Receives the actions of all changes.
+    /// - Throws: ``MonitorError`` if a setup is out of bounds, or if two have the same name. The engine must be discarded then.
+    public mutating func begin(
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity> = [], from snapshot: MonitorSnapshot?,
+        at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        evaluator.enter(time, into: &actions)
+        for setup in setups { try addMonitor(setup.name, settings: setup.settings) }
+        setNames(names)
+        if let snapshot { restore(snapshot, setups, into: &actions) }
+        try apply(setups, at: time, into: &actions)
+        evaluator.removeStrangers(into: &actions)
+        evaluator.shedBeacons(into: &actions)
+        // Restored subjects can be due even if no condition was added.
+        evaluator.handleDueNow(into: &actions)
+    }
+
+    /// Changes the conditions to those of `setups`: removes those that are gone, then adds and changes the others in their
+    /// order (rules C2, C3).
+    ///
+    /// - Throws: ``MonitorError`` at the first change that is not possible; the changes before it stay.
+    public mutating func apply(
+        _ setups: [MonitorSetup], naming names: Set<BeaconIdentity>, at time: Instant,
+        into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        evaluator.enter(time, into: &actions)
+        // First the names, then the settings, then the effect of both. So a beacon that gets a name when strangers stop being
+        // tracked stays, and a beacon that loses its name when they start being tracked stays too.
+        setNames(names)
+        defer { evaluator.removeStrangers(into: &actions) }
+        try apply(setups, at: time, into: &actions)
+    }
+
+    /// Does the same without a change of the names.
+    ///
+    /// - Throws: ``MonitorError`` at the first change that is not possible; the changes before it stay.
+    public mutating func apply(
+        _ setups: [MonitorSetup], at time: Instant, into actions: inout ActionBuffer
+    ) throws(MonitorError) {
+        var wanted: [Identifier: Identifier] = [:]
+        for setup in setups {
+            for condition in setup.conditions { wanted[condition.identifier] = setup.name }
+        }
+        for identifier in identifiers {
+            guard let condition = conditions.index(of: identifier) else { continue }
+            let monitor = evaluator.held.monitor(of: condition).name
+            if wanted[identifier] != monitor { try remove(identifier, at: time, into: &actions) }
+        }
+        for setup in setups {
+            for condition in setup.conditions {
+                try add(
+                    condition.condition, identifier: condition.identifier, monitor: setup.name,
+                    assuming: condition.assuming, settings: condition.settings, at: time, into: &actions)
+            }
         }
     }
 
-    /// Takes names over, and leaves it to ``removeStrangers(into:)`` what follows.
-    mutating func setNames(_ beacons: Set<BeaconIdentity>) {
-        namedBeacons = beacons
-        for subject in subjects.indices(where: { $0.exists && $0.isBeacon }) {
-            subjects[subject].isNamed = beacons.contains(subjects.beacon(of: subject, conditions))
+    /// Restores a snapshot. A file written by hand can have parts that are out of bounds; they are ignored.
+    private mutating func restore(
+        _ snapshot: MonitorSnapshot, _ setups: [MonitorSetup], into actions: inout ActionBuffer
+    ) {
+        var configured: [Identifier: ConditionSettings] = [:]
+        for setup in setups {
+            for condition in setup.conditions { configured[condition.identifier] = condition.settings }
         }
-        wayIn.forgetOrder()
-        strangers.forgetOrder()
+        evaluator.held.restoreAdapters(of: snapshot, offset: clockOffset)
+        var restored: [(saved: MonitorSnapshot.Condition, condition: ConditionIndex)] = []
+        for saved in snapshot.conditions {
+            guard let identifier = try? Identifier(saved.identifier), conditions.index(of: identifier) == nil,
+                let monitor = restoreMonitor(saved.monitor, snapshot),
+                let settings = [saved.settings, configured[identifier], ConditionSettings()].lazy
+                    .compactMap(\.self).first(where: { isPossible($0, in: monitor) })
+            else { continue }
+            let condition = evaluator.held.conditions.add(saved.condition, identifier, in: monitor, settings)
+            restored.append((saved, condition))
+        }
+        // Rule C4: a condition that had a place keeps it, and the first of the others get the places that are left.
+        for hadPlace in [true, false] {
+            for (saved, condition) in restored where (saved.own.state != .unmonitored) == hadPlace {
+                enterLimit(condition)
+            }
+        }
+        // Circles must be linked before the first event, because its diagnostics depend on them.
+        for (_, condition) in restored where isCircle(condition) && evaluator.held.isMonitored(condition) {
+            evaluator.held.conditions.link(condition)
+        }
+        for (saved, condition) in restored { restore(saved, condition, into: &actions) }
+    }
+
+    private func isPossible(_ settings: ConditionSettings, in monitor: MonitorIndex) -> Bool {
+        (try? settings.validate()) != nil
+            && settings.enterWindow.nanoseconds <= evaluator.held.monitors[monitor].outageTimeout
+    }
+
+    /// The monitor of a restored condition. A monitor that is not in the setups is added, so that its conditions can be
+    /// removed.
+    private mutating func restoreMonitor(_ name: String, _ snapshot: MonitorSnapshot) -> MonitorIndex? {
+        guard let identifier = try? Identifier(name) else { return nil }
+        if let monitor = evaluator.held.monitors.index(named: identifier) { return monitor }
+        let settings = snapshot.monitors.first { $0.name.isSpelt(as: name) }?.settings
+        return try? evaluator.held.monitors.add(
+            identifier, settings ?? MonitorSettings(), deafAfter: self.settings.deafAfter)
+    }
+
+    private mutating func restore(
+        _ saved: MonitorSnapshot.Condition, _ condition: ConditionIndex, into actions: inout ActionBuffer
+    ) {
+        let own = evaluator.held.addSubject(of: condition, as: saved.own.state)
+        evaluator.held.restorePast(of: own, saved.own)
+        let isMonitored = evaluator.held.isMonitored(condition)
+        if isMonitored, !isCircle(condition) { evaluator.held.conditions.link(condition) }
+        guard saved.own.state != .unmonitored else {
+            // Rule C4: there is a place now.
+            if isMonitored { evaluator.becomeMonitored(own, into: &actions) }
+            return
+        }
+        evaluator.held.restorePresent(of: own, saved.own)
+        if !isMonitored || conditions.match(condition).perBeacon {
+            for beacon in saved.beacons { evaluator.restoreBeacon(beacon, under: condition) }
+        }
+        // Rule C4: there is no place any more.
+        if !isMonitored { evaluator.becomeUnmonitored(condition, into: &actions) }
     }
 }

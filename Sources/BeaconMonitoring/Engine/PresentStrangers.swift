@@ -23,15 +23,6 @@ struct PresentStrangers: Sendable {
     // Made when a named beacon needs room, and kept up while that may happen again.
     private var refreshes = RevisedHeap<RefreshEntry>()
     private var isKnown = false
-    /// How many refreshes beacons under conditions have had; it wraps.
-    private var refreshCount: UInt32 = 0
-
-    /// Which of all refreshes of beacons the next one is.
-    @inline(__always)
-    mutating func nextOrder() -> UInt32 {
-        refreshCount &+= 1
-        return refreshCount
-    }
 
     /// Notes that a beacon came in, where it is known who is present.
     mutating func insert(_ subject: SubjectIndex, _ subjects: SubjectTable) {

@@ -9,6 +9,8 @@ struct SubjectTable: Sendable {
     private var free: [SubjectIndex] = []
     /// UUID with condition, major and minor → the subject of a beacon under a condition.
     private var beacons = IdentityTable()
+    /// The number of refreshes of beacons under conditions. It wraps.
+    private var refreshCount: UInt32 = 0
 
     // MARK: One of them
 
@@ -93,6 +95,13 @@ struct SubjectTable: Sendable {
     /// The beacon that a beacon's own subject is about.
     func beacon(of subject: SubjectIndex, _ conditions: ConditionTable) -> BeaconIdentity {
         self[subject].last.beacon(uuid: conditions[self[subject].condition].uuid)
+    }
+
+    /// Numbers the last refresh of a beacon: the number orders refreshes of the same time (rule P4).
+    @inline(__always)
+    mutating func noteOrder(of subject: SubjectIndex) {
+        refreshCount &+= 1
+        subjects[subject.offset].order = refreshCount
     }
 
     private static func extra(_ condition: ConditionIndex, _ beacon: BeaconIdentity) -> UInt64 {

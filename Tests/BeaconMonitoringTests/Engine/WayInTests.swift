@@ -28,11 +28,12 @@ private struct Beacons {
         subjects[detailsOf: subject].progress.noteQualifying(at: time)
     }
 
-    mutating func refresh(_ subject: SubjectIndex, at time: Int64, order: UInt32) {
+    mutating func refresh(_ subject: SubjectIndex, at time: Int64, order: UInt32? = nil) {
         var last = subjects[subject].last
         last.time = time
         subjects[subject].refresh(by: last, -60)
-        subjects[subject].order = order
+        subjects.noteOrder(of: subject)
+        if let order { subjects[subject].order = order }
     }
 }
 
@@ -120,14 +121,14 @@ private struct Beacons {
         let named = beacons.add(4, .satisfied, isNamed: true)
         let onTheWayIn = beacons.add(5, .unsatisfied)
         for (subject, time) in zip(subjects + [named, onTheWayIn], [7, 5, 5, 1, 1] as [Int64]) {
-            beacons.refresh(subject, at: time, order: strangers.nextOrder())
+            beacons.refresh(subject, at: time)
         }
         #expect(strangers.removeLeastRecent(beacons.subjects) == subjects[1])
         beacons.subjects.remove(subjects[1], of: .a(2))
         // One that was refreshed since moves behind, and one that came in is among them.
-        beacons.refresh(subjects[2], at: 9, order: strangers.nextOrder())
+        beacons.refresh(subjects[2], at: 9)
         let new = beacons.add(6, .satisfied)
-        beacons.refresh(new, at: 8, order: strangers.nextOrder())
+        beacons.refresh(new, at: 8)
         strangers.insert(new, beacons.subjects)
         for (expected, minor) in [(subjects[0], 1), (new, 6), (subjects[2], 3)]
             as [(SubjectIndex, UInt16)]

@@ -6,7 +6,7 @@ import re
 from . import markdown
 from .tree import Finding, parents
 
-# Placeholders: `<Target>Tests/`, `MonitorEngine+….swift`, `Tests/*/run`.
+# Placeholders: `<Target>Tests/`, `Tests/*/run`.
 PLACEHOLDER = re.compile(r"<[^>]*>|…|\*+")
 IN_TEXT = re.compile(r"(?<![\w/.$-])((?:docs|Tests|Sources|Config|udev)/[\w.+/-]*[\w+/-])")
 TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
