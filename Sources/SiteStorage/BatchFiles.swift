@@ -12,7 +12,7 @@ package final class BatchFiles {
     private let files: any FileSystemCalls
     private let fileBytesMax: Int
     // Absent if the directory is only read.
-    private let lock: FolderLock?
+    private let lock: FileLock?
     // In the order of their numbers. The last one was scanned, and of the others the one that was read last.
     private var segments: [BatchFile] = []
     private var scanned: Int?
@@ -42,7 +42,7 @@ package final class BatchFiles {
         do throws(Errno) {
             if isWriting { try files.makeDirectory(directory) }
         } catch { throw .unavailable("\(directory) cannot be created: \(error)") }
-        lock = isWriting ? try FolderLock(directory) : nil
+        lock = isWriting ? try Self.lock(directory.appending("lock")) : nil
         do throws(Errno) { names = try files.names(in: directory) } catch {
             throw .unavailable("\(directory) cannot be read: \(error)")
         }
@@ -52,6 +52,19 @@ package final class BatchFiles {
             if try segments[last].scan(isLast: true), isWriting { try repair(last) }
         } catch {
             guard !isWriting else { throw error }
+        }
+    }
+
+    private static func lock(_ path: FilePath) throws(LogTrouble) -> FileLock {
+        do throws(FileLock.Failure) {
+            return try FileLock(path, program: "a site's log")
+        } catch {
+            switch error {
+            case .held(let holder): throw .unavailable("\(path) is held by another process (\(holder))")
+            case .notALock(let reason): throw .unavailable("\(path) can't be locked: \(reason)")
+            case .missing(let error), .unopened(let error): throw .unavailable("\(path) can't be opened: \(error)")
+            case .failed(let error): throw .unavailable("\(path) can't be locked: \(error)")
+            }
         }
     }
 

@@ -102,7 +102,7 @@ private final class Shelf {
         let batches = try shelf.open()
         try shelf.append(batches, "one")
         let error = try shelf.trouble { () throws(LogTrouble) in _ = try shelf.open() }
-        #expect(error.description.contains("lock is held by another process"), "\(error)")
+        #expect(error.description.contains("lock is held by another process (a site's log, process "), "\(error)")
         let reader = try shelf.open(isWriting: false)
         #expect(try shelf.texts(reader) == ["one"])
         let refusal = LogTrouble.refused("\(shelf.folder.path) was opened for reading")

@@ -1,17 +1,15 @@
 public import BeaconMonitoring
-import Glibc
-import JSON
 public import SystemPackage
 
-/// The right to be the one that has a state directory, a monitor's name in it (rule N1), or a folder of event files, until
-/// it is released.
+/// The exclusive right to use a state directory, a monitor's name in it (rule N1), or a folder of event files, until it is
+/// released.
 ///
-/// An open file description lock (flock(2)): it ends with the process however that ends, and holds against this process
-/// too. The file stays where it is and says who has it.
+/// It is a lock on a file in that directory (flock(2)). It ends with the process, and excludes other locks of the same process
+/// too. The file stays, and has the name of the program that locked it if the disk permits it.
 ///
-/// On a file system that takes no writing, a lock file that is there is locked all the same: for that it need only be
-/// readable. Where there is none and none can be made, nothing is locked, and ``remark`` says so: what can't be written
-/// to can't be spoilt by two either, and monitoring goes on (rule N5).
+/// On a read-only file system, a lock file that exists is locked all the same. If there is none, nothing is locked, and
+/// ``remark`` explains that: two processes cannot damage a directory that cannot be written, and monitoring continues (rule
+/// N5).
 public final class StateLock {
     /// What the lock stands for.
     enum Scope {
@@ -42,8 +40,8 @@ public final class StateLock {
     /// What operators should know of a lock that was not had as it should be; absent where all is well.
     public let remark: String?
     /// Whether nobody else can have what it stands for; `false` where its file is not there and could not be made.
-    public var isHeld: Bool { descriptor != nil }
-    private var descriptor: FileDescriptor?
+    public var isHeld: Bool { lock != nil }
+    private var lock: FileLock?
 
     /// Takes the lock of a monitor's name, or without one of the state directory as a whole.
     ///
@@ -79,99 +77,26 @@ public final class StateLock {
 
     init(scope: Scope, in directory: FilePath, program: String) throws(EventLogError) {
         let path = directory.appending(scope.fileName)
-        let file: LockFile
-        do throws(Errno) {
-            try SystemFiles().makeDirectories(directory)
-            file = try LockFile(path)
-        } catch {
-            if error == .tooManySymbolicLinkLevels { throw .notALock(path.string, "it is a symbolic link") }
-            guard Self.writeTroubles.contains(error) else { throw .createFailed(path.string, error) }
-            remark =
-                "\(path.string) can't be made: \(error); nothing keeps a second gateway from \(scope.words(directory))"
+        let failure: Errno
+        do throws(FileLock.Failure) {
+            do throws(Errno) { try SystemFiles().makeDirectories(directory) } catch { throw .missing(error) }
+            lock = try FileLock(path, program: program, readingAfter: FileLock.diskErrors)
+            remark = nil
             return
-        }
-        if let why = file.flaw(in: directory) {
-            file.close()
-            throw .notALock(path.string, why)
-        }
-        guard flock(file.descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
-            let failure = Errno(rawValue: errno)
-            let holder = file.holder
-            file.close()
-            guard failure == .wouldBlock else { throw .createFailed(path.string, failure) }
-            throw .inUse(scope.words(directory), holder: holder, lock: path.string)
-        }
-        // Where the disk takes nothing nobody learns who has it, but it is had.
-        file.write("\(program), process \(getpid())\n")
-        descriptor = file.descriptor
-        remark = nil
-    }
-
-    deinit { release() }
-
-    /// Gives the lock back.
-    public func release() {
-        // Closing ends the lock; it can't fail in a way that anybody could act on.
-        try? descriptor?.close()
-        descriptor = nil
-    }
-
-    /// What a disk says that takes no writing: none of them is a reason not to monitor (rule N5).
-    static let writeTroubles: Set<Errno> = [.readOnlyFileSystem, .noSpace, .diskQuotaExceeded, .ioError]
-}
-
-/// A lock's file, open: for writing, or for reading alone where the file system takes no writing.
-private struct LockFile {
-    let descriptor: FileDescriptor
-
-    // A link would have another's file emptied; a FIFO, or a device, would be waited for.
-    private static let options: FileDescriptor.OpenOptions = [.closeOnExec, .noFollow, .nonBlocking]
-
-    init(_ path: FilePath) throws(Errno) {
-        do {
-            descriptor = try FileDescriptor.open(
-                path, .readWrite, options: Self.options.union(.create),
-                permissions: [.ownerReadWrite, .groupRead])
-        } catch let error as Errno where StateLock.writeTroubles.contains(error) {
-            do {
-                descriptor = try FileDescriptor.open(path, .readOnly, options: Self.options)
-            } catch let second as Errno {
-                throw second == .noSuchFileOrDirectory ? error : second
-            } catch {
-                throw .ioError
-            }
         } catch {
-            throw error as? Errno ?? .ioError
+            switch error {
+            case .held(let holder): throw .inUse(scope.words(directory), holder: holder, lock: path.string)
+            case .notALock(let reason): throw .notALock(path.string, reason)
+            case .failed(let error): throw .createFailed(path.string, error)
+            case .missing(let error), .unopened(let error): failure = error
+            }
         }
+        // Monitoring continues in spite of these (rule N5).
+        guard FileLock.diskErrors.contains(failure) else { throw .createFailed(path.string, failure) }
+        remark =
+            "\(path.string) can't be made: \(failure); nothing keeps a second gateway from \(scope.words(directory))"
     }
 
-    func close() { try? descriptor.close() }
-
-    /// What is wrong with it as a lock of ours; `nil` where nothing is.
-    func flaw(in directory: FilePath) -> String? {
-        var (status, folder) = (stat(), stat())
-        guard unsafe fstat(descriptor.rawValue, &status) == 0 else { return "\(Errno(rawValue: errno))" }
-        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no plain file" }
-        guard status.st_nlink == 1 else { return "it has \(status.st_nlink) names (hard links)" }
-        // Whoever has the folder can put there what he likes; in one that is everybody's (/tmp) others can too.
-        let isKnown = unsafe directory.withPlatformString { unsafe stat($0, &folder) } == 0
-        let owners = [geteuid(), 0] + (isKnown ? [folder.st_uid] : [])
-        guard owners.contains(status.st_uid) else { return "it belongs to another user (number \(status.st_uid))" }
-        return nil
-    }
-
-    /// Who has it, as the file says.
-    var holder: String {
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-            (try? unsafe descriptor.read(fromAbsoluteOffset: 0, into: buffer)) ?? 0
-        }
-        let text = String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self)
-        return text.isEmpty ? "another process" : text
-    }
-
-    func write(_ text: String) {
-        _ = ftruncate(descriptor.rawValue, 0)
-        _ = try? descriptor.writeAll(toAbsoluteOffset: 0, text.utf8)
-    }
+    /// Releases the lock.
+    public func release() { lock = nil }
 }

@@ -15,7 +15,7 @@ package final class PublisherService {
     private let loop: EventLoop
     private let link: OwnerLink
     private var publisher: Publisher?
-    private var lock: CheckpointLock?
+    private var lock: FileLock?
     private var lockTimer: EventLoop.Timer?
     private var options: PublisherOptions?
     private var saidHolder = false
@@ -87,14 +87,21 @@ package final class PublisherService {
     /// Has the lock, and ships; or waits for it, and says so.
     private func begin() {
         guard let options, publisher == nil, !isDone, !awaitsNames else { return }
-        do throws(CheckpointLock.Problem) {
-            lock = try CheckpointLock(of: options.checkpoint)
+        // A gateway that was killed can leave a publisher for a minute, and `publish` can have the same checkpoint.
+        let path = FilePath(options.checkpoint.string + ".lock")
+        do throws(FileLock.Failure) {
+            // A file that can only be read can be locked too.
+            lock = try FileLock(
+                path, program: "beacon-gateway-publisher",
+                readingAfter: FileLock.diskErrors.union([.permissionDenied, .notPermitted]))
         } catch {
-            let path = CheckpointLock.path(of: options.checkpoint)
             switch error {
             case .held(let holder): return wait(for: holder, options)
-            case .unavailable(let error): note("\(path) can't be made: \(error); lines are shipped without it")
-            case .other(let error): return fail("\(path) can't be locked: \(error); nothing is shipped")
+            // No other process can publish from this checkpoint either.
+            case .missing(let error): note("\(path) can't be made: \(error); lines are shipped without it")
+            case .notALock(let reason): return fail("\(path) can't be locked: \(reason); nothing is shipped")
+            case .unopened(let error), .failed(let error):
+                return fail("\(path) can't be locked: \(error); nothing is shipped")
             }
         }
         do {
