@@ -122,7 +122,7 @@ let package = Package(
             swiftSettings: ours),
         .target(
             name: "Location",
-            dependencies: ["BaseTypes", "BeaconMonitoring", "CExpat", "EventLoops", systemPackage],
+            dependencies: ["BaseTypes", "BeaconMonitoring", "CExpat", "EventLoops", "JSON", systemPackage],
             swiftSettings: ours),
         .target(
             name: "CommandSupport",
@@ -180,7 +180,8 @@ let package = Package(
         .executableTarget(
             name: "beacon-gateway",
             dependencies: [
-                "AdapterScanning", "BluetoothLE", "Captures", "CommandSupport", "EventLog", "GatewayCommands",
+                "AdapterScanning", "BaseTypes", "BluetoothLE", "Captures", "CommandSupport", "EventLog", "EventLoops",
+                "GatewayCommands",
                 "GatewayConfiguration", "OperatorLogging", "PublisherProtocol", "Replaying", "Reports",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), systemPackage,
             ],

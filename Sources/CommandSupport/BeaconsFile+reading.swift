@@ -1,3 +1,4 @@
+import EventLog
 package import GatewayConfiguration
 import Glibc
 import OperatorLogging
@@ -37,38 +38,32 @@ extension ConfigurationFile {
     }
 
     private static func readBeacons(_ path: String, for configuration: String) throws(ExitFailure) -> [UInt8] {
-        // One octet more than may be: that it is too long is the parser's to say.
-        let octetsMax = 64 * 1024 * 1024 + 1
-        do {
-            // A pipe would keep whoever opens it waiting: that it is one is seen once it is open.
-            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.nonBlocking, .closeOnExec])
-            defer { try? file.close() }
-            var status = stat()
-            guard unsafe fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw ExitFailure(
-                    .configurationInvalid,
-                    "\(path), which \(configuration) has for beacons.file, is not a regular file; name the CSV file itself"
-                )
-            }
-            var bytes: [UInt8] = []
-            while bytes.count < octetsMax {
-                let size = max(65_536, min(Int(status.st_size) + 1, octetsMax) - bytes.count)
-                let chunk = unsafe try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if chunk.isEmpty { break }
-                bytes += chunk
-            }
-            return bytes
-        } catch let failure as ExitFailure {
-            throw failure
+        let failure: Errno
+        do throws(Errno) {
+            // One byte more than the parser accepts, so that the parser reports a file that is too long.
+            if let bytes = try WholeFile.prefix(of: FilePath(path), count: 64 * 1024 * 1024 + 1) { return bytes }
+            failure = .noSuchFileOrDirectory
         } catch {
-            let isDenied = error as? Errno == .permissionDenied
+            failure = error
+        }
+        switch failure {
+        case .isDirectory, .illegalSeek:
             throw ExitFailure(
-                isDenied ? .noPermission : .inputMissing,
+                .configurationInvalid,
+                "\(path), which \(configuration) has for beacons.file, is not a regular file; name the CSV file itself")
+        case .permissionDenied:
+            throw ExitFailure(
+                .noPermission,
                 """
-                \(path), which \(configuration) has for beacons.file, can't be read: \(error); \
-                \(isDenied ? "let the gateway's group read it: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)" : "put it there, or take beacons out")
+                \(path), which \(configuration) has for beacons.file, can't be read: \(failure); \
+                let the gateway's group read it: sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)
+                """)
+        default:
+            throw ExitFailure(
+                .inputMissing,
+                """
+                \(path), which \(configuration) has for beacons.file, can't be read: \(failure); \
+                put it there, or take beacons out
                 """)
         }
     }

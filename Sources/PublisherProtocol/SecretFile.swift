@@ -1,3 +1,4 @@
+import EventLoops
 import Glibc
 package import SystemPackage
 
@@ -10,20 +11,7 @@ package enum SecretFile {
     ///
     /// - Throws: `Errno` of open(2) and read(2).
     package static func password(_ path: String) throws(Errno) -> [UInt8] {
-        var octets: [UInt8] = []
-        do {
-            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
-            defer { try? file.close() }
-            while octets.count <= octetsMax {
-                let part = try unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if part.isEmpty { break }
-                octets += part
-            }
-        } catch {
-            throw error as? Errno ?? .ioError
-        }
+        let octets = try SmallFile.read(FilePath(path), maximum: octetsMax)
         var line = Array(octets.prefix { $0 != 0x0A }.prefix(65_535))
         if line.last == 0x0D { line.removeLast() }
         return line

@@ -1,6 +1,6 @@
 import CommandSupport
+import EventLoops
 import GatewayConfiguration
-import Glibc
 import SystemPackage
 
 /// The files that say as whom `serve` shows itself, and who may look.
@@ -52,7 +52,7 @@ struct ServeFiles: Sendable, Hashable {
     ) throws(ExitFailure) -> [UInt8] {
         let bytes: [UInt8]
         do throws(Errno) {
-            bytes = try read(path, limit + 1)
+            bytes = try SmallFile.read(FilePath(path), maximum: limit + 1, isBlocking: false)
         } catch {
             let isDenied = error == .permissionDenied
             let advice =
@@ -67,24 +67,5 @@ struct ServeFiles: Sendable, Hashable {
                 .configurationInvalid, "\(path) (\(setting)) has more than \(limit) octets: it is something else")
         }
         return bytes
-    }
-
-    private static func read(_ path: String, _ limit: Int) throws(Errno) -> [UInt8] {
-        do {
-            // A pipe would keep whoever opens it waiting.
-            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.nonBlocking, .closeOnExec])
-            defer { try? file.close() }
-            var octets: [UInt8] = []
-            while octets.count < limit {
-                let part = unsafe try [UInt8](unsafeUninitializedCapacity: limit - octets.count) { buffer, count in
-                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if part.isEmpty { break }
-                octets += part
-            }
-            return octets
-        } catch {
-            throw error as? Errno ?? .ioError
-        }
     }
 }

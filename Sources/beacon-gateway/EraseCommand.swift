@@ -2,6 +2,7 @@ import ArgumentParser
 import BluetoothLE
 import CommandSupport
 import EventLog
+import EventLoops
 import GatewayCommands
 import GatewayConfiguration
 import Reports
@@ -98,7 +99,7 @@ struct EraseCommand: ParsableCommand {
     /// What is named has to be there; what is not may be missing where a folder says all.
     private func loadConfiguration() throws -> Configuration? {
         let path = config ?? ConfigurationFile.defaultPath
-        if config == nil, folder != nil || !SmallFiles.exists(path) { return nil }
+        if config == nil, folder != nil || !SmallFile.exists(FilePath(path)) { return nil }
         return try ConfigurationFile.loadWithNames(path, isReplay: false)
     }
 }

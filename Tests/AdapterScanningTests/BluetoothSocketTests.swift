@@ -151,23 +151,3 @@ private func leaveNetwork() throws {
         #expect(octets.span.number16(at: -1) == nil)
     }
 }
-
-@Suite struct SmallFileTests {
-    @Test func `a file is replaced whole and leaves nothing beside it`() throws {
-        let directory = FilePath(FileManager.default.temporaryDirectory.path).appending("small-\(UUID())")
-        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: directory.string) }
-        let path = directory.appending("record")
-        #expect(SmallFile.text(of: path) == nil)
-        try SmallFile.replace(path, with: "one\n")
-        try SmallFile.replace(path, with: "two\n")
-        #expect(SmallFile.text(of: path) == "two\n")
-        #expect(SmallFile.names(in: directory).map { Set($0) } == [".", "..", "record"])
-        #expect(SmallFile.inode(of: path) != nil)
-        SmallFile.remove(path)
-        #expect(SmallFile.inode(of: path) == nil)
-        #expect(throws: Errno.noSuchFileOrDirectory) {
-            try SmallFile.replace(directory.appending("none/record"), with: "")
-        }
-    }
-}

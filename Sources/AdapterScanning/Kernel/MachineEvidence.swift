@@ -1,3 +1,4 @@
+import EventLoops
 import Glibc
 import SystemPackage
 
@@ -36,8 +37,8 @@ struct MachineEvidence: Sendable, Hashable {
         var evidence = MachineEvidence(
             boot: String(boot.prefix { $0.isHexDigit || $0 == "-" }), owner: owner, daemons: [])
         for process in names.lazy.compactMap({ Int($0) }) {
-            let name = SmallFile.text(of: FilePath("/proc/\(process)/comm"), maximum: 64)
-            if name == "bluetoothd\n", let identity = identity(of: process) { evidence.daemons.append(identity) }
+            let name = SmallFile.value(of: FilePath("/proc/\(process)/comm"))
+            if name == "bluetoothd", let identity = identity(of: process) { evidence.daemons.append(identity) }
         }
         evidence.daemons.sort()
         for adapter in adapters {

@@ -63,7 +63,6 @@ final class RFKillWatcher {
     }
 
     private static func name(of index: UInt32) -> String? {
-        SmallFile.text(of: FilePath("/sys/class/rfkill/rfkill\(index)/name"), maximum: 256)
-            .map { String($0.prefix { $0 != "\n" }) }
+        SmallFile.value(of: FilePath("/sys/class/rfkill/rfkill\(index)/name"))
     }
 }

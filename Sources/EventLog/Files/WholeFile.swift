@@ -9,6 +9,20 @@ package enum WholeFile {
     package static func read(
         _ path: FilePath, octetsMax: Int, files: any FileSystemCalls = SystemFiles()
     ) throws(Errno) -> [UInt8]? {
+        guard let bytes = try prefix(of: path, count: octetsMax == .max ? octetsMax : octetsMax + 1, files: files)
+        else {
+            return nil
+        }
+        guard bytes.count <= octetsMax else { throw .fileTooLarge }
+        return bytes
+    }
+
+    /// The first bytes of a file, at most `count`; `nil` if there is no file.
+    ///
+    /// - Throws: `Errno` of open(2) and pread(2); `isDirectory` or `illegalSeek` if it is not a regular file.
+    package static func prefix(
+        of path: FilePath, count: Int, files: any FileSystemCalls = SystemFiles()
+    ) throws(Errno) -> [UInt8]? {
         let file: FileSystemCalls.Handle
         do throws(Errno) { file = try files.openForReading(path) } catch {
             guard error == .noSuchFileOrDirectory else { throw error }
@@ -16,10 +30,11 @@ package enum WholeFile {
         }
         defer { files.close(file) }
         var bytes: [UInt8] = []
-        while true {
-            if try files.read(file, at: bytes.count, count: 64 << 10, appendingTo: &bytes) == 0 { return bytes }
-            guard bytes.count <= octetsMax else { throw .fileTooLarge }
+        while bytes.count < count {
+            let size = min(64 << 10, count - bytes.count)
+            if try files.read(file, at: bytes.count, count: size, appendingTo: &bytes) == 0 { break }
         }
+        return bytes
     }
 
     /// Puts `bytes` in place of what a file held: a temporary file, synchronised, renamed, the folder synchronised.

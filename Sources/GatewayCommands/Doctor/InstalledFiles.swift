@@ -1,4 +1,4 @@
-import CommandSupport
+import EventLoops
 import SystemPackage
 
 /// The files that were installed with the program, below the same PREFIX.
@@ -8,8 +8,8 @@ enum InstalledFiles {
 
     /// The sample configuration of this program; `nil` if it is not on this machine.
     static var sample: String? {
-        guard let program = SmallFiles.link(ownPath), let sample = sample(of: FilePath(program)),
-            SmallFiles.exists(sample)
+        guard let program = SmallFile.target(of: FilePath(ownPath)), let sample = sample(of: FilePath(program)),
+            SmallFile.exists(FilePath(sample))
         else { return nil }
         return sample
     }

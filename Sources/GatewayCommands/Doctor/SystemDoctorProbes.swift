@@ -4,6 +4,7 @@ import BluetoothLE
 import CLinux
 import CommandSupport
 import EventLog
+import EventLoops
 import Glibc
 import PublisherProtocol
 package import SystemPackage
@@ -59,12 +60,12 @@ package struct SystemDoctorProbes: DoctorProbes {
     ) -> [DoctorFacts.Adapter] {
         let folder = "\(system)/class/bluetooth"
         var adapters: [(UInt16, DoctorFacts.Adapter)] = []
-        for name in SmallFiles.names(in: folder) {
+        for name in SmallFile.names(in: FilePath(folder)) ?? [] {
             // Connections (hci0:64) stand beside the adapters.
             guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)) else { continue }
             let control = "\(folder)/\(name)/device/../power/control"
-            let subsystem = SmallFiles.link("\(folder)/\(name)/device/subsystem")
-            let isSuspended = subsystem?.hasSuffix("/usb") ?? false && SmallFiles.text(control) == "auto"
+            let subsystem = SmallFile.target(of: FilePath("\(folder)/\(name)/device/subsystem"))
+            let isSuspended = subsystem?.hasSuffix("/usb") ?? false && SmallFile.value(of: FilePath(control)) == "auto"
             let answer = asking(number)
             adapters.append(
                 (
@@ -98,12 +99,12 @@ package struct SystemDoctorProbes: DoctorProbes {
 
     func switches() -> [DoctorFacts.Switch] {
         let folder = "\(system)/class/rfkill"
-        return SmallFiles.names(in: folder).sorted().compactMap { entry in
-            guard SmallFiles.text("\(folder)/\(entry)/type") == "bluetooth" else { return nil }
+        return (SmallFile.names(in: FilePath(folder)) ?? []).sorted().compactMap { entry in
+            guard SmallFile.value(of: FilePath("\(folder)/\(entry)/type")) == "bluetooth" else { return nil }
             return DoctorFacts.Switch(
-                name: SmallFiles.text("\(folder)/\(entry)/name") ?? entry,
-                isSoftBlocked: SmallFiles.text("\(folder)/\(entry)/soft") == "1",
-                isHardBlocked: SmallFiles.text("\(folder)/\(entry)/hard") == "1")
+                name: SmallFile.value(of: FilePath("\(folder)/\(entry)/name")) ?? entry,
+                isSoftBlocked: SmallFile.value(of: FilePath("\(folder)/\(entry)/soft")) == "1",
+                isHardBlocked: SmallFile.value(of: FilePath("\(folder)/\(entry)/hard")) == "1")
         }
     }
 
@@ -139,8 +140,8 @@ package struct SystemDoctorProbes: DoctorProbes {
     }
 
     func isRunning(_ command: String) -> Bool {
-        SmallFiles.names(in: processes).contains { name in
-            Int32(name) != nil && SmallFiles.text("\(processes)/\(name)/comm") == command
+        (SmallFile.names(in: FilePath(processes)) ?? []).contains { name in
+            Int32(name) != nil && SmallFile.value(of: FilePath("\(processes)/\(name)/comm")) == command
         }
     }
 
@@ -148,7 +149,7 @@ package struct SystemDoctorProbes: DoctorProbes {
 
     /// The effective capabilities in `/proc/self/status`.
     package func rights() -> DoctorFacts.Rights {
-        let status = SmallFiles.text("\(processes)/self/status") ?? ""
+        let status = SmallFile.value(of: FilePath("\(processes)/self/status")) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
         let bits = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" || $0 == " " }, radix: 16) } ?? 0
         // CAP_NET_ADMIN 12, CAP_NET_RAW 13 (linux/capability.h).
@@ -190,7 +191,7 @@ package struct SystemDoctorProbes: DoctorProbes {
             ? Int64(
                 clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
             : nil
-        if exists, failure != .notDirectory, !SmallFiles.isFolder(path) { failure = .notDirectory }
+        if exists, failure != .notDirectory, !SmallFile.isDirectory(FilePath(path)) { failure = .notDirectory }
         return DoctorFacts.Directory(
             failure: failure, exists: exists, free: free, isInlineF2FS: isInlineF2FS(folder.string))
     }

@@ -1,6 +1,7 @@
 package import BeaconMonitoring
 package import CommandSupport
 package import EventLog
+import EventLoops
 import Glibc
 import OperatorLogging
 package import SystemPackage
@@ -66,7 +67,7 @@ package struct Erasing {
     /// - Returns: what was done, and what it can't reach.
     /// - Throws: ``ExitFailure``; what was done until then is done, and doing it again goes on.
     package func run() throws(ExitFailure) -> Outcome {
-        guard SmallFiles.isFolder(options.directory.string) else {
+        guard SmallFile.isDirectory(options.directory) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
         }
         // A dry run too: it fails if the files can't be read.
@@ -149,7 +150,7 @@ package struct Erasing {
     /// - Returns: where one runs, the number of the last line in the files that it writes no more.
     private func lockOrAsk(_ locks: inout [StateLock]) throws(ExitFailure) -> Int? {
         do throws(EventLogError) {
-            if let stateDirectory = options.stateDirectory, SmallFiles.isFolder(stateDirectory.string) {
+            if let stateDirectory = options.stateDirectory, SmallFile.isDirectory(stateDirectory) {
                 locks.append(try StateLock(in: stateDirectory, program: Self.program))
             }
             locks.append(try StateLock(events: options.directory, program: Self.program))
@@ -170,7 +171,7 @@ package struct Erasing {
                 .run(isDryRun: options.isDryRun, isRunning: isRunning)
             // Only the publisher can delete retained messages at the broker.
             if !isRunning, options.request.before == nil,
-                SmallFiles.exists(stateDirectory.appending(Self.presentStates).string)
+                SmallFile.exists(stateDirectory.appending(Self.presentStates))
             {
                 if !options.isDryRun { try ForgottenBeacon(options.request.beacon, upTo: 0).add(in: stateDirectory) }
                 told.append(Self.presentStates)

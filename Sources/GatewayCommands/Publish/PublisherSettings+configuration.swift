@@ -1,6 +1,7 @@
 import BeaconMonitoring
 import CommandSupport
 import EventLog
+import EventLoops
 package import GatewayConfiguration
 package import PublisherProtocol
 package import SystemPackage
@@ -83,7 +84,7 @@ extension PublisherSettings {
     private static func credential() -> String? {
         guard let directory = Program.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else { return nil }
         let path = "\(directory)/mqtt.password"
-        return SmallFiles.exists(path) ? path : nil
+        return SmallFile.exists(FilePath(path)) ? path : nil
     }
 }
 

@@ -52,7 +52,7 @@ package final class Publishing {
         guard let mqtt = configuration.mqtt else {
             throw ExitFailure(.configurationInvalid, "\(options.configuration) names no broker: add mqtt")
         }
-        guard SmallFiles.isFolder(options.directory.string) else {
+        guard SmallFile.isDirectory(options.directory) else {
             throw ExitFailure(.inputMissing, "\(options.directory) is no folder of event files")
         }
         for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
@@ -78,7 +78,7 @@ package final class Publishing {
     /// - Throws: ``ExitFailure`` where nothing can be published at all; a broker that is away is waited for.
     package func run() throws(ExitFailure) {
         let executable = Companions.path(PublisherProcess.program)
-        guard SmallFiles.exists(executable) else {
+        guard SmallFile.exists(FilePath(executable)) else {
             throw ExitFailure(.failed, "\(executable) is not there: install beacon-gateway again")
         }
         let process = PublisherProcess(

@@ -1,4 +1,5 @@
 import CLinux
+import EventLoops
 import Glibc
 import SystemPackage
 
@@ -43,7 +44,7 @@ enum Confinement {
 
     /// VmData of /proc/self/status (proc(5)), in octets: what RLIMIT_DATA bounds.
     private static func dataSize() -> UInt {
-        let text = Self.text("/proc/self/status") ?? ""
+        let text = SmallFile.text(of: "/proc/self/status") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmData:") }
         return line.flatMap { $0.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst().first }
             .flatMap { UInt($0) }.map { $0 << 10 } ?? 0
@@ -52,7 +53,7 @@ enum Confinement {
     private static func raiseOOMScore() -> Errno? {
         let path = "/proc/self/oom_score_adj"
         // Its own, where whoever started it gave it more.
-        if let now = text(path).flatMap({ Int($0.prefix { $0 != "\n" }) }), now >= oomScore { return nil }
+        if let now = SmallFile.value(of: FilePath(path)).flatMap({ Int($0) }), now >= oomScore { return nil }
         do {
             let file = try FileDescriptor.open(FilePath(path), .writeOnly, options: .closeOnExec)
             defer { try? file.close() }
@@ -61,15 +62,6 @@ enum Confinement {
         } catch {
             return error as? Errno ?? .ioError
         }
-    }
-
-    private static func text(_ path: String) -> String? {
-        guard let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec) else { return nil }
-        defer { try? file.close() }
-        let octets = try? unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-            unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-        }
-        return octets.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
