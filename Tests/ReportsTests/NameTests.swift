@@ -2,6 +2,8 @@ import Foundation
 import ProgramSupport
 import Testing
 
+@testable import Reports
+
 /// Names of beacons, wherever a person reads; never by themselves in what programs read.
 @Suite struct NameTests {
     private let scratch: Scratch
@@ -171,7 +173,7 @@ import Testing
         let ending = try Gateway.run("explain", "--utc", "ad", "--config", config, folder)
         #expect(ending.status == 0 && ending.errors == "" && ending.text.contains("“ad” became unsatisfied"))
         let near = try Gateway.run("explain", "da", "--config", config, folder)
-        #expect(near.status == 65 && near.errors == "no line names “da”; is “dax” meant?\n", "\(near.errors)")
+        #expect(near.status == 65 && near.errors == "no line names “da”; is “ad” meant?\n", "\(near.errors)")
     }
 
     @Test(arguments: ["a", "1", "/", "1/", " ", "12"]) func `a single letter or digits alone are no part of a name`(
@@ -308,5 +310,15 @@ private struct Numbers {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+    }
+}
+
+@Suite struct NameSuggestionTests {
+    @Test(arguments: [
+        ("ana", "Anna"), ("Anan", "Anna"), ("bret", "Bert"), ("Gbert", "Bert"), ("xyz", nil), ("", nil),
+        ("Pallet jakc 4", "Pallet jack 4"),
+    ])
+    func `the nearest name is suggested if it differs by a mistake of typing`(name: String, suggestion: String?) {
+        #expect(NameSuggestion.nearest(to: name, among: ["Anna", "Bert", "Pallet jack 4"]) == suggestion)
     }
 }

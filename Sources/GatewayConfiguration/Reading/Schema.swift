@@ -1,3 +1,5 @@
+import BaseTypes
+
 /// Every section of the file with its keys: what hints, the sample and its test go by.
 enum Schema {
     /// The keys that may stand in one place.
@@ -51,21 +53,4 @@ enum Schema {
     }
 
     private static func lowercase(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
-}
-
-/// How many slips lie between two words: a letter too many, too few, another, or two exchanged.
-func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-    var rows = [Array(0...right.count)]
-    for (row, a) in left.enumerated() {
-        var next = [row + 1]
-        for (column, b) in right.enumerated() {
-            var least = min(rows[row][column + 1] + 1, next[column] + 1, rows[row][column] + (a == b ? 0 : 1))
-            if row > 0, column > 0, a == right[column - 1], left[row - 1] == b {
-                least = min(least, rows[row - 1][column - 1] + 1)
-            }
-            next.append(least)
-        }
-        rows.append(next)
-    }
-    return rows.last?.last ?? 0
 }
