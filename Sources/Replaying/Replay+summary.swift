@@ -1,3 +1,4 @@
+import BaseTypes
 import BluetoothLE
 import CommandSupport
 import OperatorLogging

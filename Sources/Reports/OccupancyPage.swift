@@ -1,3 +1,4 @@
+import BaseTypes
 import BeaconMonitoring
 import CommandSupport
 import EventLog

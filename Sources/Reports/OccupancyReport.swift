@@ -1,3 +1,4 @@
+import BaseTypes
 package import BeaconMonitoring
 package import CommandSupport
 import EventLog

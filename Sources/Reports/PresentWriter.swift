@@ -1,3 +1,4 @@
+import BaseTypes
 package import BeaconMonitoring
 import BluetoothLE
 import CommandSupport

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BaseTypes
 import CommandSupport
 import Reports
 

@@ -228,7 +228,7 @@ extension ScanSupervisor {
     func resumed(_ stretch: SuspendDetector.Stretch) {
         overall.suspensions &+= 1
         overall.suspended += stretch.suspended
-        log(.machineSlept, "the machine was suspended for \(stretch.suspended.seconds) s; nothing listened meanwhile")
+        log(.machineSlept, "the machine was suspended for \(stretch.suspended.inSeconds) s; nothing listened meanwhile")
         canary?.resumed(at: stretch.end)
         for place in watches.indices {
             watches[place].ladder.resumed(at: stretch.end)

@@ -56,7 +56,7 @@ extension ScanSupervisor {
         let after = recovery.step.map { "; the last step was to \($0.words)" } ?? ""
         log(
             .adapterHearsAgain,
-            "\(watches[place].name) hears again after \(recovery.silence.seconds) s of silence\(after)")
+            "\(watches[place].name) hears again after \(recovery.silence.inSeconds) s of silence\(after)")
     }
 
     @inline(never)
@@ -79,7 +79,8 @@ extension ScanSupervisor {
         case .bearable(let cadence, let exitTimeout):
             log(
                 .beaconOftenEnough,
-                "beacon \(cadence.beacon.words) is heard often enough again for exit_timeout \(exitTimeout.seconds) s")
+                "beacon \(cadence.beacon.words) is heard often enough again for exit_timeout \(exitTimeout.inSeconds) s"
+            )
         case nil: break
         }
     }
@@ -104,23 +105,15 @@ extension Cadence {
     /// What is wrong where an exit timeout is too short, with figures, for operators.
     package func warning(exitTimeout: Duration) -> String {
         """
-        beacon \(beacon.words) is heard too rarely for exit_timeout \(exitTimeout.seconds) s: of \(gaps) gaps half are up to \
-        \(median.seconds) s, 99 of 100 up to \(p99.seconds) s, the longest \(longest.seconds) s; \
-        set exit_timeout to \(bearable.seconds) s at least, or have the beacon advertise more often
+        beacon \(beacon.words) is heard too rarely for exit_timeout \(exitTimeout.inSeconds) s: of \(gaps) gaps half are up to \
+        \(median.inSeconds) s, 99 of 100 up to \(p99.inSeconds) s, the longest \(longest.inSeconds) s; \
+        set exit_timeout to \(bearable.inSeconds) s at least, or have the beacon advertise more often
         """
     }
 }
 
 extension BeaconIdentity {
     var words: String { "\(uuid) \(major)/\(minor)" }
-}
-
-extension Duration {
-    /// Seconds to a tenth, cut off, for operators: `12`, `2.5`, `0.1`.
-    var seconds: String {
-        let tenths = nanoseconds / 100_000_000
-        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
-    }
 }
 
 extension WatchdogStep {

@@ -110,7 +110,7 @@ extension ScanSupervisor {
         guard let deaf = canary?.advance(to: now), !deaf.isEmpty else { return }
         for deafness in deaf {
             guard let place = place(of: deafness.adapter) else { continue }
-            let silence = (now - deafness.since).seconds
+            let silence = (now - deafness.since).inSeconds
             let what = canary?.isProven ?? false ? "the canary has been silent" : "the canary has not been heard"
             log(
                 .canarySilent,
@@ -132,7 +132,7 @@ extension ScanSupervisor {
         let name = watches[place].name
         switch action {
         case .fellSilent(let since):
-            log(.adapterSilent, "\(name) has given no report for \((now - since).seconds) s")
+            log(.adapterSilent, "\(name) has given no report for \((now - since).inSeconds) s")
         case .exhausted:
             log(.adapterStaysSilent, "\(name) stays silent after all steps; they are tried again and again")
         case .take(let step):

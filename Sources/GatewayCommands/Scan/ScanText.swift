@@ -1,3 +1,4 @@
+import BaseTypes
 import CommandSupport
 
 /// Text for terminals, put into columns.

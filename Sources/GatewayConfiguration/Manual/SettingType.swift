@@ -1,3 +1,4 @@
+import BaseTypes
 internal import BeaconMonitoring
 
 /// What may stand as a setting's value. The bounds are those that ``Reader`` holds it to.

@@ -98,23 +98,6 @@ extension ScalarSyntax {
 }
 
 extension Duration {
-    /// The duration as a setting is written, in the largest unit that gives a whole number: `30s`, `2m`, `500ms`.
-    var setting: String {
-        let second: Int64 = 1_000_000_000
-        func whole(_ unit: Int64, _ name: String) -> String? {
-            nanoseconds >= unit && nanoseconds.isMultiple(of: unit) ? "\(nanoseconds / unit)\(name)" : nil
-        }
-        if let text = whole(86_400 * second, "d") ?? whole(3_600 * second, "h") ?? whole(60 * second, "m")
-            ?? whole(second, "s")
-        {
-            return text
-        }
-        let (milliseconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        return rest == 0 ? "\(milliseconds)ms" : "\(Double(nanoseconds) / 1e6)ms"
-    }
-}
-
-extension Duration {
     /// The duration that `text` spells as a setting does (`30s`, `1.5s`, `500ms`, `2m`, `1h`, `1d`), within the bounds of
     /// rule C7.
     ///

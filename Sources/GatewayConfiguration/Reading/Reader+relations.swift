@@ -1,3 +1,4 @@
+import BaseTypes
 internal import BeaconMonitoring
 internal import BluetoothLE
 
