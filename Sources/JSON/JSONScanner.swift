@@ -1,101 +1,131 @@
-/// Finds out where the values of a JSON text stand (RFC 8259).
+/// Finds the values of a JSON text (RFC 8259). It is strict, except that strings can have invalid UTF-8.
 ///
-/// It sees the text as a span and keeps its place in it as a number; containers that are open are chained by their `next`,
-/// so there is nothing to call and nothing to return from: most of a reader's time goes here.
-enum JSONScanner {
-    typealias Value = JSONText.Value
+/// The text is a span and the position a number. The open containers are a chain through their `next`, so that there is no
+/// recursion: readers spend most of their time here.
+package enum JSONScanner {
+    package typealias Value = JSONText.Value
 
-    // Nothing of ours goes deeper than five.
-    private static let depthMax = 16
+    /// The maximum depth of containers in each other.
+    package static let depthMax = 64
 
-    /// What came of a text.
-    enum Outcome {
-        /// So many values.
-        case whole(Int)
-        case notJSON
-        /// There are more values than there was room for.
+    /// The result of a scan.
+    package enum Outcome {
+        /// The number of values, and the place after the outermost one.
+        case whole(values: Int, end: Int)
+        /// The text ends inside the outermost value.
+        case incomplete
+        /// The first place that is not JSON, and the reason.
+        case malformed(Int, StaticString)
+        /// There are more values than room for them.
         case full
     }
 
-    /// Takes a text apart, the outermost value first.
-    static func scan(_ bytes: Span<UInt8>, into values: inout MutableSpan<Value>) -> Outcome {
-        let count = bytes.count
-        var (position, used, depth) = (0, 0, 0)
-        var open: Int32 = -1
-        var isInObject = false
-        var wantsKey = false
-        while true {
-            // A value, or the key before it.
-            guard used + 1 < values.count else { return .full }
-            skipSpace(bytes, &position)
-            guard position < count else { return .notJSON }
-            // Places are below the counts, as was just seen; so everywhere below.
-            var octet = unsafe bytes[unchecked: position]
-            if wantsKey {
-                guard octet == UInt8(ascii: "\"") else { return .notJSON }
-                let start = position + 1
-                guard skipString(bytes, &position) else { return .notJSON }
-                unsafe values[unchecked: used] = Value(.string, start, position - 1, next: used + 1)
-                used += 1
-                skipSpace(bytes, &position)
-                guard skip(UInt8(ascii: ":"), bytes, &position) else { return .notJSON }
-                skipSpace(bytes, &position)
-                guard position < count else { return .notJSON }
-                unsafe octet = bytes[unchecked: position]
-            }
-            let start = position
-            switch octet {
-            case UInt8(ascii: "\""):
-                guard skipString(bytes, &position) else { return .notJSON }
-                unsafe values[unchecked: used] = Value(.string, start + 1, position - 1, next: used + 1)
-                used += 1
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                guard depth <= depthMax else { return .notJSON }
-                let isObject = octet == UInt8(ascii: "{")
-                unsafe values[unchecked: used] = Value(isObject ? .object : .array, start, 0, next: Int(open))
-                open = Int32(truncatingIfNeeded: used)
-                used += 1
-                position += 1
-                isInObject = isObject
-                wantsKey = isObject
-                skipSpace(bytes, &position)
-                guard position < count else { return .notJSON }
-                if unsafe bytes[unchecked: position] != octet + 2 { continue }
-            // `}` and `]` come two after `{` and `[`: it is empty, and closed below.
-            default:
-                guard let kind = skipWord(octet, bytes, &position) else { return .notJSON }
-                unsafe values[unchecked: used] = Value(kind, start, position, next: used + 1)
-                used += 1
-            }
-            // What ends it, and what it was in.
-            while true {
-                skipSpace(bytes, &position)
-                guard open >= 0 else { return position == count ? .whole(used) : .notJSON }
-                guard position < count else { return .notJSON }
-                let octet = unsafe bytes[unchecked: position]
-                position += 1
-                let place = Int(open)
-                if octet == UInt8(ascii: ",") {
-                    // Not behind a beginning: an empty container came here with its end before it.
-                    wantsKey = isInObject
-                    break
-                }
-                guard octet == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return .notJSON }
-                open = unsafe values[unchecked: place].next
-                unsafe values[unchecked: place].end = Int32(truncatingIfNeeded: position)
-                unsafe values[unchecked: place].next = Int32(truncatingIfNeeded: used)
-                depth -= 1
-                if open >= 0 { isInObject = unsafe values[unchecked: Int(open)].kind == .object }
+    /// The reason for the end of a scan.
+    private enum Fault {
+        case none, incomplete, key, colon, value, comma, control, escape, digits, depth
+
+        func outcome(at place: Int, isInObject: Bool) -> Outcome {
+            switch self {
+            case .none, .incomplete: .incomplete
+            case .key: .malformed(place, "a key is expected")
+            case .colon: .malformed(place, "a colon is expected")
+            case .value: .malformed(place, "a value is expected")
+            case .comma where isInObject: .malformed(place, "a comma or a closing brace is expected")
+            case .comma: .malformed(place, "a comma or a closing bracket is expected")
+            // Also at the end of a line that was cut off inside a string.
+            case .control: .malformed(place, "a string ends in the middle of its line")
+            case .escape: .malformed(place, "an escape is none of JSON's")
+            case .digits: .malformed(place, "an escape is no four hexadecimal digits")
+            case .depth: .malformed(place, "it is nested more than 64 deep")
             }
         }
     }
 
+    /// Scans the value that starts at `start`, or after white space there.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text. There can be more after the value.
+    ///   - start: The place to start at.
+    ///   - lines: The number of line ends before the end of the value is added to it.
+    ///   - values: Receives the values, the outermost first.
+    /// - Returns: The result.
+    package static func scan(
+        _ bytes: Span<UInt8>, from start: Int, lines: inout Int, into values: inout MutableSpan<Value>
+    ) -> Outcome {
+        var (position, used, depth) = (start, 0, 0)
+        var open: Int32 = -1
+        var (isInObject, wantsKey) = (false, false)
+        var fault = Fault.none
+        while true {
+            guard used + 1 < values.count else { return .full }
+            skipSpace(bytes, &position, &lines)
+            if wantsKey {
+                fault = skipKey(bytes, &position, &lines, &values, used)
+                guard fault == .none else { break }
+                used += 1
+            }
+            guard position < bytes.count else { return .incomplete }
+            // Here and below, the position was compared with the count.
+            let octet = unsafe bytes[unchecked: position]
+            if octet == UInt8(ascii: "{") || octet == UInt8(ascii: "[") {
+                fault = depth < depthMax ? .none : .depth
+                guard fault == .none else { break }
+                depth += 1
+                isInObject = octet == UInt8(ascii: "{")
+                wantsKey = isInObject
+                unsafe values[unchecked: used] = Value(isInObject ? .object : .array, position, 0, next: Int(open))
+                open = Int32(truncatingIfNeeded: used)
+                used += 1
+                position += 1
+                skipSpace(bytes, &position, &lines)
+                guard position < bytes.count else { return .incomplete }
+                // `}` is `{` + 2, and `]` is `[` + 2.
+                if unsafe bytes[unchecked: position] != octet + 2 { continue }
+            } else {
+                fault = skipScalar(octet, bytes, &position, &values, used)
+                guard fault == .none else { break }
+                used += 1
+            }
+            while open >= 0 {
+                skipSpace(bytes, &position, &lines)
+                guard position < bytes.count else { return .incomplete }
+                let octet = unsafe bytes[unchecked: position]
+                fault = octet == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) ? .none : .comma
+                guard fault == .none else { break }
+                position += 1
+                close(&open, at: position, &values, used, &isInObject)
+                depth -= 1
+            }
+            if open < 0 { return .whole(values: used, end: position) }
+            guard skip(UInt8(ascii: ","), bytes, &position) else { break }
+            wantsKey = isInObject
+        }
+        return fault.outcome(at: position, isInObject: isInObject)
+    }
+
+    /// Closes the innermost container.
     @inline(__always)
-    private static func skipSpace(_ bytes: Span<UInt8>, _ position: inout Int) {
-        while position < bytes.count, unsafe bytes[unchecked: position] <= 0x20,
-            bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position])
-        {
+    private static func close(
+        _ open: inout Int32, at end: Int, _ values: inout MutableSpan<Value>, _ used: Int, _ isInObject: inout Bool
+    ) {
+        let place = Int(open)
+        open = unsafe values[unchecked: place].next
+        unsafe values[unchecked: place].end = Int32(truncatingIfNeeded: end)
+        unsafe values[unchecked: place].next = Int32(truncatingIfNeeded: used)
+        if open >= 0 { isInObject = unsafe values[unchecked: Int(open)].kind == .object }
+    }
+
+    /// Whether a byte is white space (RFC 8259 §2).
+    @inlinable @inline(__always)
+    package static func isSpace(_ octet: UInt8) -> Bool {
+        octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09
+    }
+
+    @inline(__always)
+    private static func skipSpace(_ bytes: Span<UInt8>, _ position: inout Int, _ lines: inout Int) {
+        // One comparison for all other bytes.
+        while position < bytes.count, unsafe bytes[unchecked: position] <= 0x20, isSpace(bytes[position]) {
+            if bytes[position] == 0x0A { lines &+= 1 }
             position += 1
         }
     }
@@ -107,84 +137,144 @@ enum JSONScanner {
         return true
     }
 
-    /// Goes from the quotation mark that begins a string behind the one that ends it; whether there is one.
+    // MARK: Values. A position is moved to the end of the value, or to the first place that is invalid.
+
+    /// Skips a key and its colon.
     @inline(__always)
-    private static func skipString(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
-        let count = bytes.count
-        position += 1
-        while true {
-            // Eight octets at once, as long as there is none among them that matters.
-            while position + 8 <= count {
-                let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self)
-                let special = Self.special(UInt64(littleEndian: word))
-                guard special == 0 else {
-                    position += special.trailingZeroBitCount / 8
-                    break
-                }
-                position += 8
-            }
-            guard position < count else { return false }
-            let octet = unsafe bytes[unchecked: position]
-            position += 1
-            if octet == UInt8(ascii: "\"") { return true }
-            if octet == UInt8(ascii: "\\") { position += 1 } else if octet < 0x20 { return false }
-        }
+    private static func skipKey(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ lines: inout Int, _ values: inout MutableSpan<Value>,
+        _ place: Int
+    ) -> Fault {
+        guard position < bytes.count else { return .incomplete }
+        guard unsafe bytes[unchecked: position] == UInt8(ascii: "\"") else { return .key }
+        let fault = skipString(bytes, &position, &values, place)
+        guard fault == .none else { return fault }
+        skipSpace(bytes, &position, &lines)
+        guard skip(UInt8(ascii: ":"), bytes, &position) else { return position < bytes.count ? .colon : .incomplete }
+        skipSpace(bytes, &position, &lines)
+        return .none
     }
 
-    /// The high bits of the octets of a word that are a quotation mark, a backslash or below 0x20; of those behind the
-    /// first such octet, perhaps of others.
+    @inline(__always)
+    private static func skipScalar(
+        _ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout MutableSpan<Value>, _ place: Int
+    ) -> Fault {
+        let start = position
+        let kind: JSONText.Kind
+        let fault: Fault
+        switch octet {
+        case UInt8(ascii: "\""): return skipString(bytes, &position, &values, place)
+        case UInt8(ascii: "t"): (kind, fault) = (.yes, skip("true", bytes, &position))
+        case UInt8(ascii: "f"): (kind, fault) = (.no, skip("false", bytes, &position))
+        case UInt8(ascii: "n"): (kind, fault) = (.null, skip("null", bytes, &position))
+        default: (kind, fault) = (.number, skipNumber(bytes, &position))
+        }
+        unsafe values[unchecked: place] = Value(kind, start, position, next: place + 1)
+        return fault
+    }
+
+    @inline(__always)
+    private static func skipString(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout MutableSpan<Value>, _ place: Int
+    ) -> Fault {
+        position += 1
+        let start = position
+        var hasEscapes = false
+        while true {
+            // Eight bytes at once, as long as none of them is special.
+            while position &+ 8 <= bytes.count {
+                let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self)
+                let special = Self.special(UInt64(littleEndian: word))
+                position &+= special.trailingZeroBitCount >> 3
+                if special != 0 { break }
+            }
+            guard position < bytes.count else { return .incomplete }
+            let octet = unsafe bytes[unchecked: position]
+            if octet == UInt8(ascii: "\"") { break }
+            if octet == UInt8(ascii: "\\") {
+                hasEscapes = true
+                let fault = skipEscape(bytes, &position)
+                guard fault == .none else { return fault }
+            } else {
+                guard octet >= 0x20 else { return .control }
+                position += 1
+            }
+        }
+        var value = Value(.string, start, position, next: place + 1)
+        value.hasEscapes = hasEscapes
+        unsafe values[unchecked: place] = value
+        position += 1
+        return .none
+    }
+
+    private static func skipEscape(_ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
+        guard position + 1 < bytes.count else { return .incomplete }
+        switch bytes[position + 1] {
+        case UInt8(ascii: "u"):
+            guard position + 6 <= bytes.count else { return .incomplete }
+            for index in position + 2..<position + 6 where !isHexadecimal(bytes[index]) {
+                position = index
+                return .digits
+            }
+            position += 6
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 2
+        default: return .escape
+        }
+        return .none
+    }
+
+    private static func isHexadecimal(_ octet: UInt8) -> Bool { octet &- 0x30 < 10 || (octet | 0x20) &- 0x61 < 6 }
+
+    /// The high bits of the bytes in a word that are a quotation mark, a backslash or below 0x20. After the first such byte,
+    /// the bits of other bytes can be set too.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
         let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
         let backslash = word ^ ones &* UInt64(UInt8(ascii: "\\"))
-        // The borrow of a subtraction shows where an octet was zero, or below what was taken away.
+        // The borrow of a subtraction marks a byte that was zero, or less than the subtrahend.
         let isQuote = (quote &- ones) & ~quote
         let isBackslash = (backslash &- ones) & ~backslash
         let isControl = (word &- ones &* 0x20) & ~word
         return (isQuote | isBackslash | isControl) & highs
     }
 
-    /// Goes behind a number, `true`, `false` or `null`; what it was.
-    private static func skipWord(_ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int) -> JSONText.Kind? {
-        switch octet {
-        case UInt8(ascii: "t"): return skip("true", bytes, &position) ? .yes : nil
-        case UInt8(ascii: "f"): return skip("false", bytes, &position) ? .no : nil
-        case UInt8(ascii: "n"): return skip("null", bytes, &position) ? .null : nil
-        default: return skipNumber(bytes, &position) ? .number : nil
+    private static func skip(_ word: StaticString, _ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard position < bytes.count else { return .incomplete }
+            guard unsafe bytes[position] == word.utf8Start[index] else { return .value }
+            position += 1
         }
-    }
-
-    private static func skip(_ word: StaticString, _ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
-        let end = position + word.utf8CodeUnitCount
-        guard end <= bytes.count else { return false }
-        for index in 0..<word.utf8CodeUnitCount where unsafe bytes[position + index] != word.utf8Start[index] {
-            return false
-        }
-        position = end
-        return true
+        return .none
     }
 
     @inline(__always)
-    private static func skipNumber(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
+    private static func skipNumber(_ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
         _ = skip(UInt8(ascii: "-"), bytes, &position)
-        guard skipDigits(bytes, &position) else { return false }
+        // A zero is the whole integer (RFC 8259 §6).
+        if !skip(UInt8(ascii: "0"), bytes, &position) {
+            let fault = skipDigits(bytes, &position)
+            guard fault == .none else { return fault }
+        }
         if skip(UInt8(ascii: "."), bytes, &position) {
-            guard skipDigits(bytes, &position) else { return false }
+            let fault = skipDigits(bytes, &position)
+            guard fault == .none else { return fault }
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
             if !skip(UInt8(ascii: "+"), bytes, &position) { _ = skip(UInt8(ascii: "-"), bytes, &position) }
-            guard skipDigits(bytes, &position) else { return false }
+            return skipDigits(bytes, &position)
         }
-        return true
+        return .none
     }
 
-    /// Passes over digits; whether there was one.
+    /// Skips digits; at least one is expected.
     @inline(__always)
-    private static func skipDigits(_ bytes: Span<UInt8>, _ position: inout Int) -> Bool {
+    private static func skipDigits(_ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
         let start = position
         while position < bytes.count, unsafe bytes[unchecked: position] &- 0x30 < 10 { position += 1 }
-        return position > start
+        return position > start ? .none : position < bytes.count ? .value : .incomplete
     }
 }

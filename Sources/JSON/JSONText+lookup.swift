@@ -27,6 +27,13 @@ extension JSONText {
         }
     }
 
+    /// The number of members of the object at `object`.
+    package func memberCount(of object: Int) -> Int {
+        var count = 0
+        eachMember(of: object) { _, _ in count += 1 }
+        return count
+    }
+
     /// The places of what an array holds.
     package func elements(of array: Int?) -> [Int] {
         guard let array, array < used, values[array].kind == .array else { return [] }

@@ -1,19 +1,21 @@
-/// A JSON text taken apart (RFC 8259): where each of its values stands, in the order of the text.
+/// A JSON text (RFC 8259) and the places of its values, in the order of the text.
 ///
-/// Used again and again for lines, it allocates only where one has more values than any before it. What is not JSON is
-/// refused as a whole, so a torn line never passes for one.
+/// If it is used again for each line, it allocates only for a line that has more values than all lines before it. A text that
+/// is not JSON in every part is refused, so an incomplete line is never taken for a complete one.
 package struct JSONText: Sendable {
     package enum Kind: UInt8, Sendable { case object, array, string, number, yes, no, null }
 
-    /// A value: its octets, without the quotation marks of a string.
+    /// A value: the place of its bytes, without the quotation marks of a string.
     package struct Value: Sendable, Hashable {
         package var kind: Kind
+        /// Whether it is a string or a key that has escapes.
+        package var hasEscapes = false
         package var start: Int32
         package var end: Int32
         /// The place of the value that follows it and all that is in it.
         package var next: Int32
 
-        static let none = Value(.null, 0, 0, next: 0)
+        package static let none = Value(.null, 0, 0, next: 0)
 
         @inline(__always)
         init(_ kind: Kind, _ start: Int, _ end: Int, next: Int) {
@@ -63,9 +65,9 @@ package struct JSONText: Sendable {
         return nil
     }
 
-    /// Takes the text apart.
+    /// Finds the values of the text.
     ///
-    /// - Returns: whether it is one JSON value and nothing else.
+    /// - Returns: Whether it is one JSON value and white space.
     package mutating func parse() -> Bool {
         used = 0
         guard bytes.count <= Self.sizeMax else { return false }
@@ -76,11 +78,13 @@ package struct JSONText: Sendable {
         if values.isEmpty { values = ContiguousArray(repeating: Value.none, count: Self.valuesFirst) }
         while true {
             var target = values.mutableSpan
-            switch JSONScanner.scan(bytes.span, into: &target) {
-            case .whole(let count):
+            var lines = 0
+            switch JSONScanner.scan(bytes.span, from: 0, lines: &lines, into: &target) {
+            case .whole(let count, let end):
+                guard bytes[end...].allSatisfy({ JSONScanner.isSpace($0) }) else { return false }
                 used = count
                 return true
-            case .notJSON: return false
+            case .incomplete, .malformed: return false
             case .full: values.append(contentsOf: repeatElement(Value.none, count: values.count))
             }
         }

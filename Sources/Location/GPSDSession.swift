@@ -227,7 +227,10 @@ package struct GPSDSession: Sendable {
                 counters.errorsNotReported += 1
             } else {
                 lastRemark = now
-                let message = (report.text("message") ?? "an error").prefix(Self.remarkCharactersMax)
+                var message = (report.text("message") ?? "an error").prefix(Self.remarkCharactersMax)
+                // A line break would start a line of its own in the log.
+                message.unicodeScalars = .init(
+                    message.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
                 actions.append(.change(.remark("gpsd reports: \(message)")))
             }
         // VERSION, WATCH, DEVICE and what later versions add.

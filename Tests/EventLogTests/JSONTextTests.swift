@@ -26,6 +26,61 @@ import Testing
         #expect(!isParsed)
     }
 
+    /// The cases of JSONTestSuite: name and bytes.
+    private static let suite: [(name: String, bytes: [UInt8])] = {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/json-test-suite.txt")
+        let lines = (try? String(contentsOf: path, encoding: .utf8))?.split(separator: "\n") ?? []
+        let cases = lines.map { line in
+            let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+            let digits = Array(parts[1])
+            return (
+                name: String(parts[0]),
+                bytes: stride(from: 0, to: digits.count, by: 2).map {
+                    UInt8(String(digits[$0...$0 + 1]), radix: 16) ?? 0
+                }
+            )
+        }
+        return cases + [
+            ("n_structure_100000_opening_arrays", [UInt8](repeating: 0x5B, count: 100_000)),
+            ("n_structure_open_array_object", (0..<50_000).flatMap { _ in Array(#"[{"":"#.utf8) } + [0x0A]),
+        ]
+    }()
+
+    @Test func `JSONTestSuite: valid texts are read and invalid ones are refused, by both readers`() {
+        var counts: [Character: Int] = [:]
+        for (name, bytes) in Self.suite {
+            var json = JSONText(bytes)
+            let isParsed = json.parse()
+            #expect(isParsed == (ReferenceJSON(bytes) != nil), "\(name)")
+            switch name.first {
+            case "y": #expect(isParsed, "\(name)")
+            case "n": #expect(!isParsed, "\(name)")
+            default: break
+            }
+            counts[name.first ?? " ", default: 0] += 1
+        }
+        #expect(counts == ["y": 95, "n": 188, "i": 35])
+    }
+
+    @Test(arguments: [
+        "007", "-01", "[1,\u{B}2]", "\u{C}1", #""\q""#, #""\u12g4""#, #""\u12"#, "0x1", "1.e1", "-", "-a", "1e+", "00",
+    ])
+    func `a text that RFC 8259 excludes is refused`(text: String) {
+        var json = JSONText(Array(text.utf8))
+        let isParsed = json.parse()
+        #expect(!isParsed)
+        #expect(ReferenceJSON(Array(text.utf8)) == nil)
+    }
+
+    @Test(arguments: [(64, true), (65, false)])
+    func `containers are at most 64 deep`(depth: Int, isValid: Bool) {
+        let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        var json = JSONText(Array(text.utf8))
+        let isParsed = json.parse()
+        #expect(isParsed == isValid)
+    }
+
     @Test(arguments: [255, 256, 257, 10_000])
     func `there may be any number of values`(count: Int) throws {
         let json = try parsed("[" + Array(repeating: "{\"a\":1}", count: count).joined(separator: ",") + "]")
@@ -45,7 +100,7 @@ import Testing
             Array(try Sample.line(.visit(Sample.visit), envelope: false).utf8),
         ]
         lines.append([0x20] + lines[0] + [0x0A])
-        let octets = Array("\"\\{}[]:,0-.e tfn\n\0\u{1F}é".utf8)
+        let octets = Array("\"\\{}[]:,0-.e tfnu1\t\r\n\u{B}\0\u{1F}é".utf8)
         for _ in 0..<20_000 {
             var line = lines.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 0...3, using: &random) where !line.isEmpty {

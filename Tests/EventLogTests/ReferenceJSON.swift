@@ -18,7 +18,7 @@ struct ReferenceJSON {
     private var octet: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private mutating func skipSpace() {
-        while let octet, octet == 0x20 || (0x09...0x0D).contains(octet) { position += 1 }
+        while let octet, octet == 0x20 || octet == 0x09 || octet == 0x0A || octet == 0x0D { position += 1 }
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -46,7 +46,7 @@ struct ReferenceJSON {
     }
 
     private mutating func container(_ kind: JSONText.Kind, _ closing: Unicode.Scalar, depth: Int) -> Bool {
-        guard depth <= 16 else { return false }
+        guard depth <= 64 else { return false }
         let place = values.count
         add(kind, position, 0)
         position += 1
@@ -71,15 +71,27 @@ struct ReferenceJSON {
     private mutating func string() -> Bool {
         guard take("\"") else { return false }
         let start = position
+        var hasEscapes = false
         while let octet, octet >= 0x20 {
+            position += 1
             if octet == UInt8(ascii: "\"") {
-                add(.string, start, position)
-                position += 1
+                add(.string, start, position - 1)
+                values[values.count - 1].hasEscapes = hasEscapes
                 return true
             }
-            position += octet == UInt8(ascii: "\\") ? 2 : 1
+            guard octet == UInt8(ascii: "\\") else { continue }
+            hasEscapes = true
+            guard escape() else { return false }
         }
         return false
+    }
+
+    private mutating func escape() -> Bool {
+        guard take("u") else { return #""\/bfnrt"#.unicodeScalars.contains { take($0) } }
+        let digits = bytes[position...].prefix(4)
+        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return false }
+        position += 4
+        return true
     }
 
     private mutating func word(_ word: String, _ kind: JSONText.Kind) -> Bool {
@@ -98,7 +110,7 @@ struct ReferenceJSON {
     private mutating func number() -> Bool {
         let start = position
         _ = take("-")
-        guard digits() else { return false }
+        guard take("0") || digits() else { return false }
         if take("."), !digits() { return false }
         if take("e") || take("E") {
             if !take("+") { _ = take("-") }

@@ -249,9 +249,10 @@ import Testing
 
     @Test func `one error a minute is reported, with 200 characters at most`() {
         var session = Self.connected()
-        let error = Self.line(#"{"class":"ERROR","message":"\#(String(repeating: "e", count: 1000))"}"#)
+        let error = Self.line(#"{"class":"ERROR","message":"\n\u000d\#(String(repeating: "e", count: 1000))"}"#)
         let actions = Self.flood(&session, times: 3, of: error)
-        #expect(actions == [.change(.remark("gpsd reports: \(String(repeating: "e", count: 200))"))])
+        // Control characters are blanks, so that the remark is one line.
+        #expect(actions == [.change(.remark("gpsd reports:   \(String(repeating: "e", count: 198))"))])
         #expect(session.counters.errorsNotReported == 191)
         #expect(session.received(error, at: at(60.999)) == [])
         #expect(session.received(error, at: at(61)).count == 1)

@@ -182,7 +182,7 @@ import Testing
             payload(last + 1, "\r\(date),\r\r\"data: 1\":2"),
             // The beginning is that of a line; the rest is not JSON.
             payload(last + 2, "\(date),\rdata: {\"forged\":1}\r"),
-            payload(last + 3, "\(date),\"a\":[00,\"\u{202E}\"]"),
+            payload(last + 3, "\(date),\"a\":[0,\"\u{202E}\"]"),
         ]
         world.writer.sequence += 3
         try world.flush()

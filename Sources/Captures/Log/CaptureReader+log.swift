@@ -32,14 +32,14 @@ extension CaptureReader {
     private mutating func objectAtHead() throws(CaptureError) -> Int? {
         while true {
             switch log.scanner.scan(window, head..<tail) {
-            case .complete(let end): return end
+            case .whole(_, let end): return end
             case .malformed(let place, let reason):
                 line += lines(in: head..<place)
                 damages.note(offset: base + place, record: recordCount + 1, line: line, "\(reason)")
                 recordCount += 1
                 try resynchronise(from: place)
                 return nil
-            case .needsMore:
+            case .incomplete, .full:
                 guard tail - head < Self.recordBytesMax else {
                     damages.note(offset: base + head, record: recordCount + 1, line: line, "it is longer than 1 MiB")
                     recordCount += 1
@@ -64,7 +64,7 @@ extension CaptureReader {
 
     @inline(__always) private mutating func skipBlanks() throws(CaptureError) -> Bool {
         while true {
-            while head < tail, LogScanner.isBlank(window[head]) {
+            while head < tail, JSONScanner.isSpace(window[head]) {
                 if window[head] == 0x0A { line &+= 1 }
                 head += 1
             }
@@ -91,7 +91,7 @@ extension CaptureReader {
                 if byte == 0x0A { line += 1 }
                 if byte == 0x0A || byte == UInt8(ascii: "}") {
                     mayBegin = true
-                } else if !LogScanner.isBlank(byte) {
+                } else if !JSONScanner.isSpace(byte) {
                     mayBegin = false
                 }
                 head += 1
@@ -102,20 +102,18 @@ extension CaptureReader {
 
     /// The record of the object between `start` and the head.
     private mutating func record(from start: Int, _ firstLine: Int) throws(LogProblem) -> CaptureRecord {
-        if !log.hasContent { try log.checkTimeOnly(window, start..<head) }
+        if !log.hasContent { try log.checkTimeOnly(window) }
         let time = try time(firstLine)
         let adapter = try adapter()
         if let value = log.value(.listening, window) {
-            guard value.kind == .isTrue || value.kind == .isFalse else {
-                throw LogProblem(.listening, "is neither true nor false")
-            }
-            if value.kind == .isFalse, let since = log.value(.since, window) {
+            guard let isListening = value.bool else { throw LogProblem(.listening, "is neither true nor false") }
+            if !isListening, let since = log.value(.since, window) {
                 let since = try self.since(since, notAfter: time)
                 return CaptureRecord(
                     time: time, adapter: adapter, content: .stopped(since: since), payload: head..<head)
             }
             return CaptureRecord(
-                time: time, adapter: adapter, content: .listening(value.kind == .isTrue), payload: head..<head)
+                time: time, adapter: adapter, content: .listening(isListening), payload: head..<head)
         }
         let rssi = try rssi()
         let address = try address()
@@ -145,9 +143,9 @@ extension CaptureReader {
 
     /// The end of a string's text, its escapes replaced in place.
     @inline(__always) mutating func text(_ value: LogValue) -> Int {
-        guard value.kind == .escapedString else { return value.end }
+        guard value.value.hasEscapes else { return value.end }
         var bytes = window.mutableSpan
-        return LogText.unescape(&bytes, value.start, value.end)
+        return JSONText.unescape(&bytes, value.start, value.end)
     }
 
     private mutating func adapter() throws(LogProblem) -> Int? {
@@ -161,7 +159,7 @@ extension CaptureReader {
     }
 
     @inline(__always) private mutating func string(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Int {
-        guard value.kind == .string || value.kind == .escapedString else {
+        guard value.isString else {
             throw LogProblem(field, "is no text")
         }
         return text(value)
@@ -171,12 +169,12 @@ extension CaptureReader {
         -> Int?
     {
         guard let value = log.value(field, window) else { return nil }
-        if value.kind == .number, let integer = LogText.smallInteger(window.span, value.start, value.end),
+        if value.isNumber, let integer = LogText.smallInteger(window.span, value.start, value.end),
             range.contains(integer)
         {
             return integer
         }
-        guard value.kind == .number, let number = DecimalNumber(window.span, value.start, value.end) else {
+        guard value.isNumber, let number = DecimalNumber(window.span, value.start, value.end) else {
             throw LogProblem(field, "is no number")
         }
         guard let integer = number.integer(in: range) else {
@@ -285,7 +283,7 @@ extension CaptureReader {
     private mutating func manufacturerData(
         _ value: LogValue, _ line: Int, _ start: Int
     ) throws(LogProblem) -> Range<Int> {
-        guard value.kind == .composite, window[value.start] == UInt8(ascii: "{") else {
+        guard value.kind == .object else {
             let payload = try decoded(value, .manufacturerData)
             guard !payload.isEmpty else { return payload }
             if ManufacturerData.isStructures(window.span.extracting(payload)) {
@@ -299,7 +297,7 @@ extension CaptureReader {
             return payload.lowerBound..<end
         }
         var companies: [(UInt16?, LogValue)] = []
-        LogScanner.forEachMember(of: window.span, in: value.start..<value.end) { key, value in
+        log.scanner.forEachMember(of: value.place, in: window.span) { key, value in
             companies.append((ManufacturerData.company(key), value))
         }
         // Each structure is shorter than the text that it is made of, so it never reaches the next text.

@@ -1,4 +1,5 @@
 import BaseTypes
+import JSON
 
 // The times of an advertisement log's objects.
 extension CaptureReader {
@@ -37,7 +38,7 @@ extension CaptureReader {
                 localTimes.follow(Int(instant.nanoseconds / 1_000_000_000), isLocal: false, line: line)
             }
             return instant
-        case .string, .escapedString: return try time(ofText: value, field, line: line, notAfter: notAfter)
+        case .string: return try time(ofText: value, field, line: line, notAfter: notAfter)
         default: throw LogProblem(field, "is neither text nor a number")
         }
     }

@@ -1,4 +1,5 @@
 import BluetoothLE
+import JSON
 
 /// Why an object of an advertisement log is not a record.
 struct LogProblem: Error {
@@ -51,8 +52,8 @@ struct LogState {
         for index in slots {
             let slot = scanner.keys.order[index]
             guard scanner.isPresent(slot) else { continue }
-            let value = scanner.values[slot]
-            guard slots.count > 1, value.kind == .number,
+            let value = scanner.value(of: slot)
+            guard slots.count > 1, value.isNumber,
                 DecimalNumber(window.span, value.start, value.end)?.isZero == true
             else { return value }
             if zero == nil { zero = value }
@@ -60,17 +61,17 @@ struct LogState {
         return zero
     }
 
-    /// Checks that the object in `range` of `window` has no more than the time of an adapter, as
+    /// Checks that the last object of `window` has no more than the time of an adapter, as
     /// ``CaptureWriter/write(timeOnly:time:)`` writes it. An object with other keys belongs to another kind of log.
-    func checkTimeOnly(_ window: [UInt8], _ range: Range<Int>) throws(LogProblem) {
+    func checkTimeOnly(_ window: [UInt8]) throws(LogProblem) {
         let keysMax = 16
         var keys: [String] = []
         var isTimeOnly = value(.time, window) != nil && value(.adapter, window) != nil
-        LogScanner.forEachMember(of: window.span, in: range) { key, value in
+        scanner.forEachMember(of: 0, in: window.span) { key, value in
             isTimeOnly = isTimeOnly && keysOfTimes.contains(String(decoding: key, as: UTF8.self))
             guard keys.count <= keysMax else { return }
             let name = LogProblem.quoted(key[...], bytesMax: FieldMap.nameBytesMax)
-            keys.append((name.isEmpty ? "\"\"" : name) + (value.kind == .null ? " (null)" : ""))
+            keys.append((name.isEmpty ? "\"\"" : name) + (value.isNull ? " (null)" : ""))
         }
         guard !isTimeOnly else { return }
         guard !keys.isEmpty else { throw LogProblem("it has no keys") }

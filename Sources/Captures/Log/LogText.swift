@@ -59,60 +59,6 @@ enum LogText {
         return UInt32(truncatingIfNeeded: octets | octets >> 16)
     }
 
-    /// Replaces the escapes in `start..<end` of `bytes` by what they stand for, in place, and gives the new end.
-    ///
-    /// The escapes are well formed (``LogScanner`` has looked). Half of a surrogate pair becomes U+FFFD.
-    static func unescape(_ bytes: inout MutableSpan<UInt8>, _ start: Int, _ end: Int) -> Int {
-        var from = start
-        var to = start
-        // What is written is never longer than what it was read from, so `to` never passes `from`.
-        while from < end {
-            guard bytes[from] == UInt8(ascii: "\\"), from + 1 < end else {
-                bytes[to] = bytes[from]
-                to += 1
-                from += 1
-                continue
-            }
-            let kind = bytes[from + 1]
-            from += 2
-            switch kind {
-            case UInt8(ascii: "b"): bytes[to] = 0x08
-            case UInt8(ascii: "f"): bytes[to] = 0x0C
-            case UInt8(ascii: "n"): bytes[to] = 0x0A
-            case UInt8(ascii: "r"): bytes[to] = 0x0D
-            case UInt8(ascii: "t"): bytes[to] = 0x09
-            case UInt8(ascii: "u"):
-                var code = unit(bytes, from, end)
-                from = min(from + 4, end)
-                if 0xD800..<0xDC00 ~= code {
-                    let low =
-                        from + 1 < end && bytes[from] == UInt8(ascii: "\\") && bytes[from + 1] == UInt8(ascii: "u")
-                        ? unit(bytes, from + 2, end) : 0
-                    if 0xDC00..<0xE000 ~= low {
-                        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-                        from = min(from + 6, end)
-                    }
-                }
-                let scalar = Unicode.Scalar(code) ?? "\u{FFFD}"
-                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
-                    bytes[to] = unit
-                    to += 1
-                }
-                continue
-            default: bytes[to] = kind
-            }
-            to += 1
-        }
-        return to
-    }
-
-    private static func unit(_ bytes: borrowing MutableSpan<UInt8>, _ start: Int, _ end: Int) -> UInt32 {
-        guard start + 4 <= end else { return 0xFFFD }
-        var code: UInt32 = 0
-        for index in start..<start + 4 { code = code << 4 | UInt32(nibble(bytes[index]) & 0xF) }
-        return code
-    }
-
     /// A time as a text has it.
     struct Time {
         /// Whole seconds since 1970, on the clock of a zone that is not known if ``isLocal``.

@@ -1,3 +1,5 @@
+import JSON
+
 extension CaptureReader {
     /// Finds out what the bytes are by how they begin.
     mutating func recogniseFormat() throws(CaptureError) {
@@ -41,7 +43,7 @@ extension CaptureReader {
     /// Steps over blanks and a byte order mark before a text.
     private mutating func skipLeadingBlanks() throws(CaptureError) {
         if begins(with: [0xEF, 0xBB, 0xBF]) { head += 3 }
-        while try has(1), LogScanner.isBlank(window[head]) {
+        while try has(1), JSONScanner.isSpace(window[head]) {
             if window[head] == 0x0A { line += 1 }
             head += 1
         }
