@@ -87,11 +87,10 @@ package struct ErasureReport {
     private func writeRecord(into buffer: inout LineBuffer) {
         buffer.append(
             "uuid,major,minor,folder,dry_run,before,erased,cleared,files,damaged,made,before_offset,made_offset\r\n")
-        let (before, made) = (time.fields(before), time.fields(made))
         let fields = [
             "\(beacon.uuid)", "\(beacon.major)", "\(beacon.minor)", PlainText.csv(folder.string),
-            isDryRun ? "true" : "false", before.text, "\(erased)", "\(cleared)", "\(files)",
-            "\(damaged)", made.text, before.offset, made.offset,
+            isDryRun ? "true" : "false", before.map { time.plainText($0) } ?? "", "\(erased)", "\(cleared)", "\(files)",
+            "\(damaged)", time.plainText(made), before.map { time.offsetText($0) } ?? "", time.offsetText(made),
         ]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }

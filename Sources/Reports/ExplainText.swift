@@ -28,7 +28,7 @@ struct ExplainText {
         case .erased: tellErased()
         }
         lines.append("")
-        lines.append("Times are \(time.isUTC ? "UTC" : "local, \(time.zone(at: finding.line.date))").")
+        lines.append(time.zoneSentence(from: finding.line.date, to: finding.line.date))
     }
 
     var text: String { lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n" }

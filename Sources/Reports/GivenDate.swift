@@ -139,7 +139,7 @@ package struct AmbiguousDate: Sendable, Hashable, CustomStringConvertible {
         self.text = text
         (self.taken, other) = taken == .first ? (first, second) : (second, first)
         func full(_ date: WallDate) -> String {
-            let (text, offset) = time.fields(date)
+            let (text, offset) = (time.plainText(date), time.offsetText(date))
             var fraction = "\(1_000_000 + date.microseconds % 1_000_000)".dropFirst()
             while fraction.last == "0" { fraction.removeLast() }
             return text.replacing(" ", with: "T") + (fraction.isEmpty ? "" : ".\(fraction)") + offset

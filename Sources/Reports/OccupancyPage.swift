@@ -16,7 +16,6 @@ struct OccupancyPage {
 
     private let options: OccupancyOptions
     private let report: OccupancyReport
-    private let words: OccupancyWriter
     private let time: VisitsTime
     private let parts: PageParts
     private let range: (from: Int64, to: Int64)
@@ -24,7 +23,6 @@ struct OccupancyPage {
     init(_ options: OccupancyOptions, _ report: OccupancyReport) {
         self.options = options
         self.report = report
-        words = OccupancyWriter(options, report, columns: nil)
         time = options.visits.time.showing(from: report.from, to: report.to)
         parts = PageParts(time)
         let from = report.from.microseconds / 1_000_000
@@ -153,7 +151,7 @@ struct OccupancyPage {
                 }
                 // At its darkest a cell is still to be read.
                 let share = mean * 45 / most
-                buffer.append("<td style=\"--share:\(share)%\">\(OccupancyWriter.decimal(mean).dropLast())</td>")
+                buffer.append("<td style=\"--share:\(share)%\">\(ReportNumber.text(mean, decimals: 2).dropLast())</td>")
             }
             buffer.append("</tr>\n")
         }
@@ -165,17 +163,12 @@ struct OccupancyPage {
     ) throws(EventLogError) {
         let runs = OccupancyWriter.runs(intervals)
         output.buffer.append("<p class=\"onpaper\">The numbers stand on the screen, and in --csv.</p>\n")
-        output.buffer.append("<details class=\"list\"><summary>The numbers</summary>\n<table><thead><tr><th>Time</th>")
-        let what = series.scope == .beacon ? "Beacons" : "Different"
-        for heading in ["Most", "Mean", "In", "Out", what, "Not known"] {
-            output.buffer.append("<th>\(heading)</th>")
-        }
-        output.buffer.append("</tr></thead><tbody>\n")
+        output.buffer.append("<details class=\"list\"><summary>The numbers</summary>\n")
+        let columns = ReportColumns(OccupancyRow.columns(series.scope), time)
+        columns.startTable(into: &output.buffer)
         for run in runs.prefix(Self.rowsMax) {
-            let cells = words.cells(run)
-            output.buffer.append("<tr><td>\(words.span(run.from, run.to))</td>")
-            for cell in cells { output.buffer.append("<td>\(cell)</td>") }
-            output.buffer.append("</tr>\n")
+            let row = OccupancyRow(interval: run, series: series, by: options.by, time: time)
+            columns.writeRow(row, into: &output.buffer)
             try output.flushIfFull()
         }
         output.buffer.append("</tbody></table>\n")

@@ -23,7 +23,7 @@ package struct Present {
         do throws(EventLogError) {
             if let html = options.html {
                 try PageFile.write(html) { output throws(EventLogError) in
-                    try PresentPage(report, options).write(into: &output)
+                    try PresentWriter(report, options).writePage(into: &output)
                 }
                 return remarks
             }

@@ -10,14 +10,12 @@ import OperatorLogging
 package struct PresentWriter {
     private let report: PresentReport
     private let options: VisitsOptions
-    private let directory: BeaconDirectory
     private let time: VisitsTime
 
     /// Of `options`, form, zone and names count.
     package init(_ report: PresentReport, _ options: VisitsOptions) {
         self.report = report
         self.options = options
-        directory = options.directory
         time = options.time.showing(from: report.earliest, to: report.made)
     }
 
@@ -34,7 +32,7 @@ package struct PresentWriter {
 
     /// What somebody is called.
     package func label(_ presence: PresentReport.Presence) -> String {
-        presence.beacon.map { directory.label($0) } ?? presence.identifiers.joined(separator: "+")
+        presence.beacon.map { options.directory.label($0) } ?? presence.identifiers.joined(separator: "+")
     }
 
     /// Whether somebody is here, in words.
@@ -85,8 +83,11 @@ package struct PresentWriter {
 
     // MARK: Forms
 
+    private func row(_ presence: PresentReport.Presence) -> PresentRow { PresentRow(presence: presence, words: self) }
+
     private func writeTable(into buffer: inout LineBuffer) {
         buffer.append("\(count).\n")
+        let columns = ReportColumns(PresentRow.columns, time)
         var section: String?
         var table = TextTable()
         for presence in report.presences {
@@ -94,46 +95,23 @@ package struct PresentWriter {
                 table.end(into: &buffer)
                 table = TextTable()
                 buffer.append("\n\(PlainText.safe(presence.section)):\n")
-                table.add(row("LINE", "SINCE", "LAST HEARD", "WHO", "WHERE", "STATE"), into: &buffer)
+                table.add(columns.tableTitles, into: &buffer)
             }
             section = presence.section
-            table.add(
-                row(
-                    presence.sequence.map { "\($0)" } ?? "-", presence.since.map { moment($0) } ?? "-",
-                    presence.lastHeard.map { moment($0) } ?? "-", label(presence),
-                    presence.gateways.joined(separator: "+"), state(presence)), into: &buffer)
+            table.add(columns.tableRow(row(presence)), into: &buffer)
         }
         table.end(into: &buffer)
         buffer.append("\n")
         for gateway in report.gateways {
             for remark in remarks(gateway) { buffer.append(PlainText.safe(remark) + "\n") }
         }
-        let zones = time.zones(from: report.earliest, to: report.made)
-        buffer.append("Times are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
-    }
-
-    private func row(
-        _ line: String, _ since: String, _ heard: String, _ who: String, _ place: String, _ state: String
-    ) -> [TextTable.Cell] {
-        [
-            .init(line, 6, isNumber: true), .init(since, 19), .init(heard, 19), .init(who, 28), .init(place, 12),
-            .init(state, 0),
-        ]
+        buffer.append(time.zoneSentence(from: report.earliest, to: report.made) + "\n")
     }
 
     private func writeObjects(into buffer: inout LineBuffer) {
+        let columns = ReportColumns(PresentRow.columns, time)
         for presence in report.presences {
-            VisitsWriter.line("present", into: &buffer) { buffer in
-                buffer.write("identifiers", presence.identifiers)
-                VisitsWriter.write(presence.beacon, directory, into: &buffer)
-                buffer.write("since", presence.since)
-                buffer.write("lastHeard", presence.lastHeard)
-                if let timeout = presence.exitTimeout { buffer.write("exitTimeout", seconds: timeout) }
-                buffer.write("notKnownSince", presence.notKnownSince)
-                buffer.write("gateways", presence.gateways)
-                if let sequence = presence.sequence { buffer.write("sequence", sequence) }
-                buffer.write("scope", presence.beacon == nil ? "condition" : "beacon")
-            }
+            VisitsWriter.line("present", into: &buffer) { columns.writeMembers(row(presence), into: &$0) }
         }
         for gateway in report.gateways {
             VisitsWriter.line("asOf", into: &buffer) { buffer in
@@ -156,23 +134,42 @@ package struct PresentWriter {
     }
 
     private func writeRecords(into buffer: inout LineBuffer) {
-        buffer.append(
-            "scope,name,group,conditions,uuid,major,minor,since,last_heard,here,not_known_since,gateway,sequence,"
-                + "since_offset,last_heard_offset,not_known_since_offset\r\n")
-        for presence in report.presences {
-            let beacon = presence.beacon
-            var fields = [beacon == nil ? "condition" : "beacon", PlainText.csv(presence.name ?? "")]
-            fields.append(PlainText.csv(presence.group ?? ""))
-            fields.append(PlainText.csv(presence.identifiers.joined(separator: "+")))
-            fields.append(beacon.map { "\($0.uuid)" } ?? "")
-            fields.append(beacon.map { "\($0.major)" } ?? "")
-            fields.append(beacon.map { "\($0.minor)" } ?? "")
-            let (since, heard) = (time.fields(presence.since), time.fields(presence.lastHeard))
-            let unknown = time.fields(presence.notKnownSince)
-            fields += [since.text, heard.text, presence.notKnownSince == nil ? "true" : "false", unknown.text]
-            fields.append(PlainText.csv(presence.gateways.joined(separator: "+")))
-            fields += [presence.sequence.map { "\($0)" } ?? "", since.offset, heard.offset, unknown.offset]
-            buffer.append(fields.joined(separator: ",") + "\r\n")
+        let columns = ReportColumns(PresentRow.columns, time)
+        columns.writeHeadings(into: &buffer)
+        for presence in report.presences { columns.writeRecord(row(presence), into: &buffer) }
+    }
+
+    // MARK: The page
+
+    /// Writes the report as a page that loads nothing and runs no script.
+    func writePage(into output: inout LineOutput) throws(EventLogError) {
+        let made = time.plainText(report.made)
+        let parts = PageParts(time)
+        parts.begin("Who is here, \(made)", heading: count, into: &output.buffer)
+        output.buffer.append("<p class=\"range\">Made \(made) \(time.zone(at: report.made))</p>\n")
+        for gateway in report.gateways {
+            let remarks = remarks(gateway).map { PlainText.html($0) }.joined(separator: "<br>")
+            let isWell = gateway.isAlive && gateway.deafSince == nil
+            output.buffer.append("<p class=\"\(isWell ? "range" : "alarm")\">\(remarks)</p>\n")
         }
+        try writeSections(into: &output)
+        parts.end(into: &output.buffer)
+    }
+
+    private func writeSections(into output: inout LineOutput) throws(EventLogError) {
+        let columns = ReportColumns(PresentRow.columns, time)
+        var section: String?
+        for presence in report.presences {
+            if presence.section != section {
+                if section != nil { output.buffer.append("</tbody></table>\n") }
+                output.buffer.append("<h2>\(PlainText.html(presence.section))</h2>\n")
+                columns.startTable(into: &output.buffer)
+            }
+            section = presence.section
+            let kind = presence.notKnownSince == nil ? "present" : "unsure"
+            columns.writeRow(row(presence), " class=\"\(kind)\"", into: &output.buffer)
+            try output.flushIfFull()
+        }
+        if section != nil { output.buffer.append("</tbody></table>\n") }
     }
 }

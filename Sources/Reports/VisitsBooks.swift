@@ -1,5 +1,7 @@
 package import BeaconMonitoring
 import EventLog
+import JSON
+import OperatorLogging
 
 /// The books of all gateways whose lines are read, each by its name.
 struct VisitsBooks: Sendable {
@@ -115,6 +117,24 @@ package struct GatewayProof: Sendable, Hashable {
             case .lastKnown: "was last known to be alive then"
             }
         return "As of \(time.text(date)): \(gateway) \(words)."
+    }
+
+    /// Writes the proof as a JSON line.
+    func writeLine(into buffer: inout LineBuffer) {
+        VisitsWriter.line("asOf", into: &buffer) { buffer in
+            buffer.write("gateway", gateway)
+            buffer.write("date", date)
+            buffer.write("alive", state == .alive)
+            if state == .stopped { buffer.write("stopped", true) }
+        }
+    }
+
+    /// Writes the first date of the files and the sentence of each proof below a table.
+    static func writeSentences(
+        _ proofs: [GatewayProof], first: WallDate, _ time: VisitsTime, into buffer: inout LineBuffer
+    ) {
+        buffer.append("\nThe files begin at \(time.text(first)).\n")
+        for proof in proofs { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }
     }
 }
 

@@ -281,33 +281,17 @@ struct VisitsPage {
         buffer.append("</tbody></table>\n")
     }
 
-    /// The number of a line, which leads to why it was written where somebody tells that.
-    private func line(_ number: Int) -> String {
-        options.explanations.map { "<a href=\"\(PlainText.html($0))\(number)\">\(number)</a>" } ?? "\(number)"
-    }
-
     private func writeList(into buffer: inout LineBuffer) {
         buffer.append(
             "<p class=\"onpaper\">The list of \(PlainText.count(count, "visit")) stands on the screen, and in --csv.</p>\n"
         )
-        buffer.append(
-            "<section class=\"list\"><h2>Visits</h2>\n<table><thead><tr><th>Who</th><th>Arrival</th><th>Last heard</th>"
-        )
-        buffer.append("<th>Time</th><th>Heard</th><th>RSSI</th><th>Where</th><th>Line</th></tr></thead><tbody>\n")
+        buffer.append("<section class=\"list\"><h2>Visits</h2>\n")
+        let columns = ReportColumns(VisitsRow.columns(isOneGateway: isOneGateway), time)
+        columns.startTable(into: &buffer)
         for stay in listed {
-            let arrival = stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } ?? "–"
-            let departure =
-                stay.goesOn
-                ? "goes on"
-                : stay.end == .open
-                    ? VisitsWriter.presence(stay, time)
-                    : stay.departure.map { time.text($0) } ?? "–"
-            let duration = stay.duration.map { Duration.microseconds($0).asClock } ?? "–"
-            buffer.append("<tr><td>\(PlainText.html(options.directory.label(stay.subject)))</td><td>\(arrival)</td>")
-            buffer.append("<td>\(departure)</td><td>\(duration)</td><td>\(stay.sightings.map { "\($0)" } ?? "–")</td>")
-            buffer.append("<td>\(stay.strength.map { VisitsWriter.mean($0) } ?? "–")</td>")
-            buffer.append("<td>\(PlainText.html(stay.gateways.joined(separator: ", ")))</td>")
-            buffer.append("<td>\(stay.sequence.map(line) ?? "–")</td></tr>\n")
+            let row = VisitsRow(
+                stay: stay, time: time, directory: options.directory, explanations: options.explanations)
+            columns.writeRow(row, into: &buffer)
         }
         buffer.append("</tbody></table>\n")
         writeRest(into: &buffer)

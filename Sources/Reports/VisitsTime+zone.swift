@@ -27,6 +27,11 @@ extension VisitsTime {
         return true
     }
 
+    /// Returns the sentence below a table: `Times are UTC.`, or `Times are local, +0100.`
+    func zoneSentence(from: WallDate, to: WallDate) -> String {
+        "Times are \(isUTC ? "UTC" : "local, \(zones(from: from, to: to))")."
+    }
+
     /// What the zone is called between two dates, with when that changes: `+0200, from 2026-10-25 02:00:00 on +0100`.
     func zones(from: WallDate, to: WallDate) -> String {
         var text = zone(at: from)

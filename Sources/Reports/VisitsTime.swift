@@ -59,12 +59,8 @@ package struct VisitsTime: Sendable {
     /// Returns a date for a field of its own, without its offset.
     package func plainText(_ date: WallDate) -> String { Self.text(parts(date)) }
 
-    /// Returns two fields of a CSV record, `2026-11-21 08:46:27` and `+01:00`; both are empty if there is no date.
-    package func fields(_ date: WallDate?) -> (text: String, offset: String) {
-        guard let date else { return ("", "") }
-        let parts = parts(date)
-        return (Self.text(parts), Self.zone(parts, colon: ":"))
-    }
+    /// Returns the offset from UTC for a field of its own: `+01:00`.
+    package func offsetText(_ date: WallDate) -> String { isUTC ? "+00:00" : Self.zone(parts(date), colon: ":") }
 
     /// Returns the name of the zone at a date: `UTC`, or `+0100`.
     package func zone(at date: WallDate) -> String { isUTC ? "UTC" : Self.zone(parts(date), colon: "") }

@@ -7,113 +7,39 @@ import GatewayConfiguration
 import JSON
 import OperatorLogging
 
-/// Tells stays, silences and totals: as a table, as JSON lines, as CSV.
+/// Writes visits, silences and totals as a table, as JSON lines or as CSV.
 struct VisitsWriter {
     private let options: VisitsOptions
+    private let columns: ReportColumns<VisitsRow>
     private var time: VisitsTime
     private var count = 0
     private var silences = 0
     private var table = TextTable()
 
-    init(_ options: VisitsOptions) { (self.options, time) = (options, options.time) }
+    init(_ options: VisitsOptions) {
+        (self.options, time) = (options, options.time)
+        columns = ReportColumns(VisitsRow.columns(isOneGateway: options.paths.count < 2), options.time)
+    }
 
     /// Writes dates as a report of this range needs them; called before the first visit.
     mutating func show(from: WallDate, to: WallDate) { time = options.time.showing(from: from, to: to) }
 
     func begin(_ buffer: inout LineBuffer) {
-        if options.format == .csv {
-            buffer.append(
-                "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,"
-                    + "rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,"
-                    + "arrival_offset,departure_offset,not_known_since,not_known_since_offset\r\n")
-        }
+        if options.format == .csv { columns.writeHeadings(into: &buffer) }
     }
 
-    // MARK: Stays
+    // MARK: Visits
 
     mutating func write(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
+        let row = VisitsRow(stay: stay, time: time, directory: options.directory, explanations: nil)
         switch options.format {
-        case .table: writeRow(stay, into: &buffer)
-        case .json: writeObject(stay, into: &buffer)
-        case .csv: writeRecord(stay, into: &buffer)
+        case .table:
+            if count == 0 { table.add(columns.tableTitles, into: &buffer) }
+            table.add(columns.tableRow(row), into: &buffer)
+        case .json: Self.line("visit", into: &buffer) { columns.writeMembers(row, into: &$0) }
+        case .csv: columns.writeRecord(row, into: &buffer)
         }
         count += 1
-    }
-
-    private mutating func writeRow(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
-        if count == 0 {
-            writeRow("LINE", "ARRIVAL", "LAST HEARD", "DURATION", "WHO", "HEARD", "RSSI", "WHERE", "END", &buffer)
-        }
-        writeRow(
-            stay.sequence.map { "\($0)" } ?? "-", arrival(stay), departure(stay),
-            stay.duration.map { Duration.microseconds($0).asClock } ?? "-", options.directory.label(stay.subject),
-            stay.sightings.map { "\($0)" } ?? "-", stay.strength.map { Self.mean($0) } ?? "-",
-            stay.gateways.joined(separator: "+"), ending(stay), &buffer)
-    }
-
-    private func arrival(_ stay: VisitsBook.Stay) -> String {
-        stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } ?? "-"
-    }
-
-    private func departure(_ stay: VisitsBook.Stay) -> String {
-        if stay.goesOn { return "goes on" }
-        return stay.end == .open ? "-" : stay.departure.map { time.text($0) } ?? "-"
-    }
-
-    /// How the stay ended; for an open one, whether the subject is present.
-    private func ending(_ stay: VisitsBook.Stay) -> String {
-        if stay.goesOn { return "goes on" }
-        return stay.end == .open ? Self.presence(stay, time) : stay.end.word
-    }
-
-    /// `here` for an open stay that is known to continue, else `here at 17:42:10, not known since`.
-    static func presence(_ stay: VisitsBook.Stay, _ time: VisitsTime) -> String {
-        guard let date = stay.notKnownSince else { return "here" }
-        return "here at \(time.text(date).dropFirst(11)), not known since"
-    }
-
-    private mutating func writeRow(
-        _ line: String, _ arrival: String, _ departure: String, _ duration: String, _ name: String, _ heard: String,
-        _ strength: String, _ place: String, _ end: String, _ buffer: inout LineBuffer
-    ) {
-        var cells: [TextTable.Cell] = [
-            .init(line, 6, isNumber: true), .init(arrival, 19), .init(departure, 19),
-            .init(duration, 12, isNumber: true),
-            .init(name, 28), .init(heard, 7, isNumber: true), .init(strength, 6, isNumber: true),
-        ]
-        // Where one gateway tells it, there is no question where.
-        if options.paths.count > 1 { cells.append(.init(place, 12)) }
-        table.add(cells + [.init(end, 0)], into: &buffer)
-    }
-
-    /// The mean with one decimal, as lines have it.
-    static func mean(_ strength: Visit.Strength) -> String {
-        var buffer = LineBuffer(capacity: 64)
-        buffer.append(tenths: strength.meanTenths)
-        return buffer.text
-    }
-
-    private func writeObject(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
-        Self.line("visit", into: &buffer) { buffer in
-            buffer.write("monitor", stay.monitor)
-            buffer.write("identifier", stay.subject.identifier.text)
-            Self.write(stay.subject.beacon, options.directory, into: &buffer)
-            buffer.write("arrival", stay.arrival)
-            buffer.write("departure", stay.departure)
-            if stay.end == .open {
-                buffer.write("until", stay.until)
-                buffer.write("notKnownSince", stay.notKnownSince)
-            }
-            if let duration = stay.duration { buffer.write("duration", millionths: duration) }
-            if let sightings = stay.sightings { buffer.write("sightings", sightings) }
-            if let strength = stay.strength { buffer.write(strength) }
-            buffer.write("end", stay.end.word)
-            buffer.write("scope", stay.subject.beacon == nil ? "condition" : "beacon")
-            buffer.write("gateways", stay.gateways)
-            if let sequence = stay.sequence { buffer.write("sequence", sequence) }
-            if stay.beganBefore { buffer.write("beganBefore", true) }
-            if stay.goesOn { buffer.write("goesOn", true) }
-        }
     }
 
     static func line(
@@ -142,44 +68,6 @@ struct VisitsWriter {
         buffer.object("beacon") { $0.write(beacon) }
         buffer.write("name", directory[beacon]?.name)
         buffer.write("group", directory[beacon]?.group)
-    }
-
-    private func writeRecord(_ stay: VisitsBook.Stay, into buffer: inout LineBuffer) {
-        let beacon = stay.subject.beacon
-        var fields = [PlainText.csv(stay.monitor), PlainText.csv(stay.subject.identifier.text)]
-        fields += [
-            beacon.map { "\($0.uuid)" } ?? "", beacon.map { "\($0.major)" } ?? "", beacon.map { "\($0.minor)" } ?? "",
-        ]
-        let (arrival, departure) = (time.fields(stay.arrival), time.fields(stay.departure))
-        fields += [arrival.text, departure.text]
-        fields.append(stay.duration.map { Self.decimal($0) } ?? "")
-        fields.append(stay.sightings.map { "\($0)" } ?? "")
-        fields.append(stay.strength.map { "\($0.minimum)" } ?? "")
-        fields.append(stay.strength.map { Self.mean($0) } ?? "")
-        fields.append(stay.strength.map { "\($0.maximum)" } ?? "")
-        fields += [stay.end.word, beacon == nil ? "condition" : "beacon"]
-        fields.append(PlainText.csv(stay.gateways.joined(separator: "+")))
-        fields.append(stay.sequence.map { "\($0)" } ?? "")
-        fields += [stay.beganBefore ? "true" : "false", stay.goesOn ? "true" : "false"]
-        let named = options.directory[beacon]
-        fields += [PlainText.csv(named?.name ?? ""), PlainText.csv(named?.group ?? "")]
-        let unknown = time.fields(stay.notKnownSince)
-        fields += [stay.duration.map { Self.hours($0) } ?? "", arrival.offset, departure.offset]
-        fields += [unknown.text, unknown.offset]
-        buffer.append(fields.joined(separator: ",") + "\r\n")
-    }
-
-    /// Hours as spreadsheets add them: `1.0003`; a ten-thousandth is a third of a second.
-    static func hours(_ microseconds: Int64) -> String {
-        let parts = (microseconds + 180_000) / 360_000
-        let rest = "\(parts % 10_000)"
-        return "\(parts / 10_000)." + String(repeating: "0", count: 4 - rest.utf8.count) + rest
-    }
-
-    private static func decimal(_ microseconds: Int64) -> String {
-        var buffer = LineBuffer(capacity: 64)
-        buffer.append(millionths: microseconds)
-        return buffer.text
     }
 
     /// All stays have been told.
@@ -246,14 +134,7 @@ struct VisitsWriter {
                     buffer.write("scope", "condition")
                 }
             }
-            for proof in books.proofs(at: options.made) {
-                Self.line("asOf", into: &buffer) { buffer in
-                    buffer.write("gateway", proof.gateway)
-                    buffer.write("date", proof.date)
-                    buffer.write("alive", proof.state == .alive)
-                    if proof.state == .stopped { buffer.write("stopped", true) }
-                }
-            }
+            for proof in books.proofs(at: options.made) { proof.writeLine(into: &buffer) }
             for date in options.ambiguousDates { Self.write(date, into: &buffer) }
             return
         }
@@ -265,23 +146,18 @@ struct VisitsWriter {
         for (beacon, total) in beacons {
             buffer.append(Self.totalRow(options.directory.label(beacon, total.identifiers), total))
         }
-        writeProofs(books, into: &buffer)
+        if let first = books.first {
+            GatewayProof.writeSentences(books.proofs(at: options.made), first: first, time, into: &buffer)
+        }
         if let end = books.asOf {
-            let zones = time.zones(from: options.from ?? books.first ?? end, to: options.to ?? end)
-            buffer.append("\nTimes are \(time.isUTC ? "UTC" : "local, \(zones)").\n")
+            let sentence = time.zoneSentence(from: options.from ?? books.first ?? end, to: options.to ?? end)
+            buffer.append("\n\(sentence)\n")
         }
     }
 
     private var range: String {
         [options.from.map { " from \(time.text($0))" }, options.to.map { " to \(time.text($0))" }]
             .compactMap(\.self).joined()
-    }
-
-    /// Up to when each gateway is known to have been alive: what came later nobody knows.
-    private func writeProofs(_ books: VisitsBooks, into buffer: inout LineBuffer) {
-        guard let first = books.first else { return }
-        buffer.append("\nThe files begin at \(time.text(first)).\n")
-        for proof in books.proofs(at: options.made) { buffer.append(PlainText.safe(proof.sentence(time)) + "\n") }
     }
 
     private static func totalRow(_ name: String, _ total: VisitsTotals.Total) -> String {

@@ -1,0 +1,220 @@
+import BeaconMonitoring
+import BluetoothLE
+import EventLog
+import JSON
+import OperatorLogging
+
+/// A column of a report: the forms of the report that have it, and the value of a row in each form.
+///
+/// Tables, pages and CSV have their columns in the order of the numbers that are given for the form; JSON has its members in
+/// the order of the list.
+struct ReportColumn<Row> {
+    /// The value for programs. If it is `nil`, JSON does not have the member, and the field of CSV is empty.
+    enum Value {
+        case text((Row) -> String?)
+        /// An array in JSON; in CSV one text with `+` between the elements.
+        case texts((Row) -> [String])
+        case integer((Row) -> Int?)
+        /// A number in units of its last decimal, with this number of decimals. JSON omits zeros at its end.
+        case decimal(Int, (Row) -> Int64?)
+        /// Seconds with a fraction, from microseconds.
+        case seconds((Row) -> Int64?)
+        /// `true` or `false` in CSV; JSON has the member only if it is `true`.
+        case flag((Row) -> Bool)
+        /// UTC in JSON; the zone of the report in CSV, with the offset from UTC in a field of its own.
+        case date((Row) -> WallDate?)
+        /// An object in JSON; in CSV the fields `uuid`, `major` and `minor`.
+        case beacon((Row) -> BeaconIdentity?)
+        /// The object `rssi` in JSON; in CSV the fields `rssi_minimum`, `rssi_mean` and `rssi_maximum`.
+        case strength((Row) -> Visit.Strength?)
+        /// The column is only for people.
+        case none
+    }
+
+    /// The place of the value in a record of CSV, and its name there.
+    struct Field {
+        var place: Int
+        var name: String
+        /// The place of the offset from UTC, of a date.
+        var offsetPlace: Int?
+
+        init(_ place: Int, _ name: String, offset: Int? = nil) {
+            (self.place, self.name, offsetPlace) = (place, name, offset)
+        }
+    }
+
+    /// A cell of a table or a page, with its place there; `nil`: that form does not have the column.
+    struct Cell {
+        /// The title on pages; tables have it in capitals.
+        var title: String
+        var table: Int?
+        var page: Int?
+        /// The least width in tables, in characters.
+        var width = 0
+        /// Numbers are aligned to the right in tables.
+        var isNumber = false
+        /// The plain text in both forms. If it is `nil`, a table has `-`, and a page has `–`.
+        var text: (Row) -> String?
+        /// HTML of the page in place of ``text``.
+        var html: ((Row) -> String?)?
+    }
+
+    var value: Value
+    var json: StaticString?
+    var csv: Field?
+    var cell: Cell?
+
+    init(_ value: Value = .none, json: StaticString? = nil, csv: Field? = nil, cell: Cell? = nil) {
+        (self.value, self.json, self.csv, self.cell) = (value, json, csv, cell)
+    }
+}
+
+/// The columns of a report in the order of each form.
+struct ReportColumns<Row> {
+    private struct Field {
+        var place: Int
+        var name: String
+        var write: (Row, inout LineBuffer) -> Void
+    }
+
+    private let members: [(key: StaticString, value: ReportColumn<Row>.Value)]
+    private let fields: [Field]
+    private let tableCells: [ReportColumn<Row>.Cell]
+    private let pageCells: [ReportColumn<Row>.Cell]
+
+    /// Dates in CSV are in the zone of `time`.
+    init(_ columns: [ReportColumn<Row>], _ time: VisitsTime) {
+        members = columns.compactMap { column in column.json.map { ($0, column.value) } }
+        fields = columns.flatMap { column in column.csv.map { Self.fields(column.value, $0, time) } ?? [] }
+            .sorted { $0.place < $1.place }
+        let cells = columns.compactMap(\.cell)
+        tableCells = cells.filter { $0.table != nil }.sorted { $0.table ?? 0 < $1.table ?? 0 }
+        pageCells = cells.filter { $0.page != nil }.sorted { $0.page ?? 0 < $1.page ?? 0 }
+    }
+
+    // MARK: JSON
+
+    /// Writes the members of the object of `row`.
+    func writeMembers(_ row: Row, into buffer: inout LineBuffer) {
+        for (key, value) in members {
+            switch value {
+            case .text(let text): buffer.write(key, text(row))
+            case .texts(let texts): buffer.write(key, texts(row))
+            case .integer(let number): if let number = number(row) { buffer.write(key, number) }
+            case .decimal(let digits, let number):
+                let unit = (digits..<6).reduce(into: Int64(1)) { unit, _ in unit *= 10 }
+                if let number = number(row) { buffer.write(key, millionths: number * unit) }
+            case .seconds(let microseconds):
+                if let microseconds = microseconds(row) { buffer.write(key, millionths: microseconds) }
+            case .flag(let isTrue): if isTrue(row) { buffer.write(key, true) }
+            case .date(let date): buffer.write(key, date(row))
+            case .beacon(let beacon): if let beacon = beacon(row) { buffer.object(key) { $0.write(beacon) } }
+            case .strength(let strength): if let strength = strength(row) { buffer.write(strength) }
+            case .none: break
+            }
+        }
+    }
+
+    // MARK: CSV
+
+    /// Writes the line of headings (RFC 4180).
+    func writeHeadings(into buffer: inout LineBuffer) {
+        buffer.append(fields.map(\.name).joined(separator: ",") + "\r\n")
+    }
+
+    /// Writes the record of `row` (RFC 4180).
+    func writeRecord(_ row: Row, into buffer: inout LineBuffer) {
+        for (place, field) in fields.enumerated() {
+            if place > 0 { buffer.append(",") }
+            field.write(row, &buffer)
+        }
+        buffer.append("\r\n")
+    }
+
+    private static func fields(
+        _ value: ReportColumn<Row>.Value, _ field: ReportColumn<Row>.Field, _ time: VisitsTime
+    ) -> [Field] {
+        func fields(_ names: [String], _ texts: [(Row, inout LineBuffer) -> Void]) -> [Field] {
+            zip(names, texts).enumerated().map { number, part in
+                Field(place: field.place + number, name: part.0, write: part.1)
+            }
+        }
+        func one(_ write: @escaping (Row, inout LineBuffer) -> Void) -> [Field] { fields([field.name], [write]) }
+        switch value {
+        case .text(let text): return one { row, buffer in buffer.append(text(row).map { PlainText.csv($0) } ?? "") }
+        case .texts(let texts): return one { $1.append(PlainText.csv(texts($0).joined(separator: "+"))) }
+        case .integer(let number): return one { row, buffer in if let number = number(row) { buffer.append(number) } }
+        case .decimal(let decimals, let number):
+            return one { $1.append(number($0).map { ReportNumber.text($0, decimals: decimals) } ?? "") }
+        case .seconds(let microseconds):
+            return one { row, buffer in if let number = microseconds(row) { buffer.append(millionths: number) } }
+        case .flag(let isTrue): return one { $1.append(isTrue($0) ? "true" : "false") }
+        case .date(let date):
+            let offset = Field(place: field.offsetPlace ?? field.place + 1, name: field.name + "_offset") {
+                $1.append(date($0).map { time.offsetText($0) } ?? "")
+            }
+            return one { $1.append(date($0).map { time.plainText($0) } ?? "") } + [offset]
+        case .beacon(let beacon):
+            return fields(
+                ["uuid", "major", "minor"],
+                [
+                    { row, buffer in if let beacon = beacon(row) { buffer.append(beacon.uuid) } },
+                    { row, buffer in if let beacon = beacon(row) { buffer.append(Int(beacon.major)) } },
+                    { row, buffer in if let beacon = beacon(row) { buffer.append(Int(beacon.minor)) } },
+                ])
+        case .strength(let strength):
+            return fields(
+                ["rssi_minimum", "rssi_mean", "rssi_maximum"],
+                [
+                    { row, buffer in if let strength = strength(row) { buffer.append(Int(strength.minimum)) } },
+                    { row, buffer in if let strength = strength(row) { buffer.append(tenths: strength.meanTenths) } },
+                    { row, buffer in if let strength = strength(row) { buffer.append(Int(strength.maximum)) } },
+                ])
+        case .none: return []
+        }
+    }
+
+    // MARK: Tables and pages
+
+    /// The titles of a table.
+    var tableTitles: [TextTable.Cell] { tableCells.map { Self.cell($0, $0.title.uppercased()) } }
+
+    /// The cells of `row` in a table.
+    func tableRow(_ row: Row) -> [TextTable.Cell] { tableCells.map { Self.cell($0, $0.text(row) ?? "-") } }
+
+    private static func cell(_ cell: ReportColumn<Row>.Cell, _ text: String) -> TextTable.Cell {
+        TextTable.Cell(text, cell.width, isNumber: cell.isNumber)
+    }
+
+    /// Writes the start of the table of a page, with the titles.
+    func startTable(into buffer: inout LineBuffer) {
+        let titles = pageCells.map { "<th>\($0.title)</th>" }.joined()
+        buffer.append("<table><thead><tr>\(titles)</tr></thead><tbody>\n")
+    }
+
+    /// Writes the row of a page's table. `attributes` are those of the element `tr`, with a space before them.
+    func writeRow(_ row: Row, _ attributes: String = "", into buffer: inout LineBuffer) {
+        buffer.append("<tr\(attributes)>")
+        for cell in pageCells {
+            let html = if let html = cell.html { html(row) } else { cell.text(row).map { PlainText.html($0) } }
+            buffer.append("<td>\(html ?? "–")</td>")
+        }
+        buffer.append("</tr>\n")
+    }
+}
+
+/// Texts of numbers in reports.
+enum ReportNumber {
+    /// Returns `number` with this many decimals; it is in units of the last one and not negative.
+    static func text(_ number: Int64, decimals: Int) -> String {
+        let digits = "\(number)"
+        let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits
+        return "\(padded.dropLast(decimals)).\(padded.suffix(decimals))"
+    }
+
+    /// Returns the mean in dBm with one decimal, as lines have it.
+    static func text(_ strength: Visit.Strength) -> String {
+        let tenths = strength.meanTenths
+        return (tenths < 0 ? "-" : "") + text(Int64(tenths.magnitude), decimals: 1)
+    }
+}

@@ -1,0 +1,94 @@
+import BaseTypes
+import BeaconMonitoring
+import GatewayConfiguration
+import OperatorLogging
+
+/// A visit with the facts that its columns need.
+struct VisitsRow {
+    let stay: VisitsBook.Stay
+    let time: VisitsTime
+    let directory: BeaconDirectory
+    /// The address of explanations up to the number of the line; `nil`: no links.
+    let explanations: String?
+
+    /// The columns of `visits`. Tables name the gateway only if there are several.
+    static func columns(isOneGateway: Bool) -> [ReportColumn<VisitsRow>] {
+        [
+            .init(.text { $0.stay.monitor }, json: "monitor", csv: .init(1, "monitor")),
+            .init(.text { $0.stay.subject.identifier.text }, json: "identifier", csv: .init(2, "identifier")),
+            .init(.beacon { $0.stay.subject.beacon }, json: "beacon", csv: .init(3, "beacon")),
+            .init(.text { $0.directory[$0.stay.subject.beacon]?.name }, json: "name", csv: .init(19, "name")),
+            .init(.text { $0.directory[$0.stay.subject.beacon]?.group }, json: "group", csv: .init(20, "group")),
+            .init(cell: .init(title: "Who", table: 5, page: 1, width: 28) { $0.directory.label($0.stay.subject) }),
+            .init(
+                .date { $0.stay.arrival }, json: "arrival", csv: .init(6, "arrival", offset: 22),
+                cell: .init(title: "Arrival", table: 2, page: 2, width: 19) { $0.arrival }),
+            .init(
+                .date { $0.stay.departure }, json: "departure", csv: .init(7, "departure", offset: 23),
+                cell: .init(
+                    title: "Last heard", table: 3, page: 3, width: 19, text: { $0.departure },
+                    html: { $0.stay.end == .open ? $0.ending : $0.departure })),
+            .init(.date { $0.stay.end == .open ? $0.stay.until : nil }, json: "until"),
+            .init(
+                .date { $0.stay.notKnownSince }, json: "notKnownSince",
+                csv: .init(24, "not_known_since", offset: 25)),
+            .init(
+                .seconds { $0.stay.duration }, json: "duration", csv: .init(8, "duration"),
+                cell: .init(title: "Duration", table: 4, width: 12, isNumber: true) { $0.duration }),
+            .init(cell: .init(title: "Time", page: 4) { $0.duration }),
+            // Hours as spreadsheets add them: a ten-thousandth is a third of a second.
+            .init(.decimal(4) { $0.stay.duration.map { ($0 + 180_000) / 360_000 } }, csv: .init(21, "hours")),
+            .init(
+                .integer { $0.stay.sightings }, json: "sightings", csv: .init(9, "sightings"),
+                cell: .init(title: "Heard", table: 6, page: 5, width: 7, isNumber: true) {
+                    $0.stay.sightings.map { "\($0)" }
+                }),
+            .init(
+                .strength { $0.stay.strength }, json: "rssi", csv: .init(10, "rssi"),
+                cell: .init(title: "RSSI", table: 7, page: 6, width: 6, isNumber: true) {
+                    $0.stay.strength.map { ReportNumber.text($0) }
+                }),
+            .init(
+                .text { $0.stay.end.word }, json: "end", csv: .init(13, "end"),
+                cell: .init(title: "End", table: 9) { $0.ending }),
+            .init(
+                .text { $0.stay.subject.beacon == nil ? "condition" : "beacon" }, json: "scope",
+                csv: .init(14, "scope")),
+            .init(
+                .texts { $0.stay.gateways }, json: "gateways", csv: .init(15, "gateway"),
+                cell: .init(
+                    title: "Where", table: isOneGateway ? nil : 8, page: 7, width: 12,
+                    text: { $0.stay.gateways.joined(separator: "+") },
+                    html: { PlainText.html($0.stay.gateways.joined(separator: ", ")) })),
+            .init(
+                .integer { $0.stay.sequence }, json: "sequence", csv: .init(16, "sequence"),
+                cell: .init(
+                    title: "Line", table: 1, page: 8, width: 6, isNumber: true,
+                    text: { $0.stay.sequence.map { "\($0)" } },
+                    html: { row in row.stay.sequence.map { row.link($0) } })),
+            .init(.flag { $0.stay.beganBefore }, json: "beganBefore", csv: .init(17, "began_before")),
+            .init(.flag { $0.stay.goesOn }, json: "goesOn", csv: .init(18, "goes_on")),
+        ]
+    }
+
+    private var arrival: String? { stay.beganBefore ? "began before" : stay.arrival.map { time.text($0) } }
+
+    private var departure: String? {
+        if stay.goesOn { return "goes on" }
+        return stay.end == .open ? nil : stay.departure.map { time.text($0) }
+    }
+
+    private var duration: String? { stay.duration.map { Duration.microseconds($0).asClock } }
+
+    /// How the visit ended. An open one is `here` if it is known to continue, else `here at 17:42:10, not known since`.
+    private var ending: String {
+        if stay.goesOn { return "goes on" }
+        guard stay.end == .open else { return stay.end.word }
+        guard let date = stay.notKnownSince else { return "here" }
+        return "here at \(time.text(date).dropFirst(11)), not known since"
+    }
+
+    private func link(_ number: Int) -> String {
+        explanations.map { "<a href=\"\(PlainText.html($0))\(number)\">\(number)</a>" } ?? "\(number)"
+    }
+}
