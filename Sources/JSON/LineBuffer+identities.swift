@@ -56,6 +56,16 @@ extension LineBuffer {
         filled += 17
     }
 
+    /// Appends a beacon as its `description` is, without a text of its own for it.
+    package mutating func append(_ beacon: BeaconIdentity) {
+        let separator = UInt8(ascii: BeaconIdentity.separator)
+        append(beacon.uuid)
+        append(octet: separator)
+        append(Int(beacon.major))
+        append(octet: separator)
+        append(Int(beacon.minor))
+    }
+
     /// Writes a UUID.
     @inlinable @inline(__always)
     public mutating func write(_ key: StaticString, _ uuid: ProximityUUID) {
@@ -73,9 +83,9 @@ extension LineBuffer {
     /// Writes what tells a beacon from others: `uuid`, `major`, `minor`.
     @inlinable @inline(__always)
     public mutating func write(_ beacon: BeaconIdentity) {
-        write("uuid", beacon.uuid)
-        write("major", beacon.major)
-        write("minor", beacon.minor)
+        write(BeaconIdentity.Part.uuid.key, beacon.uuid)
+        write(BeaconIdentity.Part.major.key, beacon.major)
+        write(BeaconIdentity.Part.minor.key, beacon.minor)
     }
 }
 

@@ -64,7 +64,7 @@ struct LivePage {
         let group = presence.group.map { _ in
             " <small>\(PlainText.html(presence.identifiers.joined(separator: ", ")))</small>"
         }
-        let title = presence.beacon.map { " title=\"\($0.uuid)/\($0.major)/\($0.minor)\"" } ?? ""
+        let title = presence.beacon.map { " title=\"\($0)\"" } ?? ""
         return
             "<tr class=\"\(isHere ? "here" : "unknown")\"><th scope=\"row\"\(title)>\(PlainText.html(snapshot.words.label(presence)))\(group ?? "")</th>"
             + "<td>\(time(presence.since))</td><td class=\"rare\">\(bar(presence))</td><td>\(link)</td></tr>\n"

@@ -30,8 +30,8 @@ package struct BeaconDirectory: Sendable {
 
     /// What a beacon is called: its name, with its numbers where another has the same one; `100/7` where it has none.
     package func label(_ beacon: BeaconIdentity) -> String {
-        guard let name = names[beacon]?.name else { return "\(beacon.major)/\(beacon.minor)" }
-        return shared.contains(name) ? "\(name) \(beacon.major)/\(beacon.minor)" : name
+        guard let name = names[beacon]?.name else { return beacon.numbers }
+        return shared.contains(name) ? "\(name) \(beacon.numbers)" : name
     }
 
     /// What tables call a subject: `staff`, `staff 100/7`, or `Ada (staff)` where the beacon has a name.
@@ -43,7 +43,7 @@ package struct BeaconDirectory: Sendable {
     /// What tables call a beacon in whatever conditions told of it: `staff+visitors 100/7`, or `Ada (staff+visitors)`.
     func label(_ beacon: BeaconIdentity, _ identifiers: [Identifier]) -> String {
         let conditions = identifiers.map(\.text).joined(separator: "+")
-        guard names[beacon] != nil else { return "\(conditions) \(beacon.major)/\(beacon.minor)" }
+        guard names[beacon] != nil else { return "\(conditions) \(beacon.numbers)" }
         return "\(label(beacon)) (\(conditions))"
     }
 
@@ -99,7 +99,7 @@ package struct BeaconDirectory: Sendable {
     }
 
     private static func ambiguous(_ text: String, _ beacons: [BeaconIdentity]) -> ExitFailure {
-        let listed = beacons.prefix(8).map { "\($0.uuid)/\($0.major)/\($0.minor)" }.joined(separator: ", ")
+        let listed = beacons.prefix(8).map(\.description).joined(separator: ", ")
         return ExitFailure(
             .dataInvalid,
             "\(beacons.count) beacons are called “\(text)”: \(listed)\(beacons.count > 8 ? ", …" : ""); name one of them"

@@ -86,12 +86,15 @@ package struct ErasureReport {
 
     private func writeRecord(into buffer: inout LineBuffer) {
         buffer.append(
-            "uuid,major,minor,folder,dry_run,before,erased,cleared,files,damaged,made,before_offset,made_offset\r\n")
-        let fields = [
-            "\(beacon.uuid)", "\(beacon.major)", "\(beacon.minor)", PlainText.csv(folder.string),
-            isDryRun ? "true" : "false", before.map { time.plainText($0) } ?? "", "\(erased)", "\(cleared)", "\(files)",
-            "\(damaged)", time.plainText(made), before.map { time.offsetText($0) } ?? "", time.offsetText(made),
-        ]
+            "\(BeaconIdentity.Part.allCases.map { "\($0.key)" }.joined(separator: ",")),folder,dry_run,before,erased,cleared,files,damaged,made,before_offset,made_offset\r\n"
+        )
+        let fields =
+            beacon.texts + [
+                PlainText.csv(folder.string),
+                isDryRun ? "true" : "false", before.map { time.plainText($0) } ?? "", "\(erased)", "\(cleared)",
+                "\(files)",
+                "\(damaged)", time.plainText(made), before.map { time.offsetText($0) } ?? "", time.offsetText(made),
+            ]
         buffer.append(fields.joined(separator: ",") + "\r\n")
     }
 
@@ -101,7 +104,7 @@ package struct ErasureReport {
         parts.begin(heading, heading: heading, into: &buffer)
         parts.writeProofs([], made: made, into: &buffer)
         buffer.append("<table class=\"facts\"><thead><tr><th>What</th><th>How much</th></tr></thead><tbody>\n")
-        var rows = [("Beacon", "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"), ("Folder", folder.string)]
+        var rows = [("Beacon", "\(beacon)"), ("Folder", folder.string)]
         if let before { rows.append(("Before", "\(time.plainText(before)) \(time.zone(at: before))")) }
         rows += [
             ("Lines of its own", "\(erased)"), ("Lines of others, cleared of it", "\(cleared)"),

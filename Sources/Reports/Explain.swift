@@ -144,7 +144,7 @@ package struct Explain {
         ) { line in
             if let identifier = line.identifier, named.count < Self.namesMax { named.insert(identifier) }
             if let beacon = line.refinement, named.count < Self.namesMax {
-                named.insert("\(beacon.major)/\(beacon.minor)")
+                named.insert(beacon.numbers)
             }
             if !hasEvents, case .event(let event) = line.entry { hasEvents = subject.contains(event) }
             range = (range?.first ?? line.date, line.date)

@@ -70,8 +70,7 @@ struct ExplainText {
 
     /// `UUID/100/7`, behind what it is called where it has a name.
     private func name(_ beacon: BeaconIdentity) -> String {
-        let numbers = "\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
-        return directory[beacon].map { "\($0.name) (\(numbers))" } ?? numbers
+        directory[beacon].map { "\($0.name) (\(beacon))" } ?? "\(beacon)"
     }
 
     private static func strength(_ rssi: RSSI?) -> String { rssi.map { "\($0.dBm) dBm" } ?? "RSSI not known" }

@@ -89,7 +89,7 @@ package enum NothingFound {
                 .dataInvalid, missing("the condition “\(condition)”", near(condition, among: named.conditions)))
         }
         if let beacon = options.beacon, !named.hasBeacon {
-            let known = named.beacons.map { "\($0.major)/\($0.minor)" }
+            let known = named.beacons.map(\.numbers)
             throw ExitFailure(
                 .dataInvalid, missing("the beacon \(beacon.text)", near(beacon.text, among: Set(known))))
         }

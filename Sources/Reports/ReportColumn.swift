@@ -155,13 +155,10 @@ struct ReportColumns<Row> {
             }
             return one { $1.append(date($0).map { time.plainText($0) } ?? "") } + [offset]
         case .beacon(let beacon):
+            let parts = BeaconIdentity.Part.allCases
             return fields(
-                ["uuid", "major", "minor"],
-                [
-                    { row, buffer in if let beacon = beacon(row) { buffer.append(beacon.uuid) } },
-                    { row, buffer in if let beacon = beacon(row) { buffer.append(Int(beacon.major)) } },
-                    { row, buffer in if let beacon = beacon(row) { buffer.append(Int(beacon.minor)) } },
-                ])
+                parts.map { "\($0.key)" },
+                parts.map { part in { row, buffer in buffer.append(beacon(row)?.text(of: part) ?? "") } })
         case .strength(let strength):
             return fields(
                 ["rssi_minimum", "rssi_mean", "rssi_maximum"],

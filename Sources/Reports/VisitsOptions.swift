@@ -1,5 +1,5 @@
 package import BeaconMonitoring
-import BluetoothLE
+package import BluetoothLE
 package import SystemPackage
 
 /// What `visits` is asked for.
@@ -48,39 +48,4 @@ package struct VisitsOptions: Sendable {
 
     /// All visits in event files: `paths` are the files, or folders of them.
     package init(paths: [FilePath]) { self.paths = paths }
-}
-
-/// Beacons that somebody named: `UUID`, `UUID/MAJOR`, `UUID/MAJOR/MINOR`, `MAJOR/MINOR`.
-package struct BeaconFilter: Sendable, Hashable {
-    /// The text that the operator gave, for messages.
-    package let text: String
-    private let uuid: ProximityUUID?
-    private let major: UInt16?
-    private let minor: UInt16?
-
-    /// The beacons that `text` names; `nil` where it names none.
-    package init?(_ text: String) {
-        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard let first = parts.first, parts.count <= 3 else { return nil }
-        self.text = text
-        uuid = ProximityUUID(first)
-        if uuid != nil { parts.removeFirst() } else if parts.count != 2 { return nil }
-        let numbers = parts.map { UInt16($0) }
-        guard numbers.allSatisfy({ $0 != nil }) else { return nil }
-        major = numbers.first ?? nil
-        minor = numbers.count > 1 ? numbers[1] : nil
-    }
-
-    /// One beacon, as somebody called it.
-    init(_ beacon: BeaconIdentity, text: String) {
-        self.text = text
-        uuid = beacon.uuid
-        major = beacon.major
-        minor = beacon.minor
-    }
-
-    func matches(_ beacon: BeaconIdentity) -> Bool {
-        (uuid == nil || uuid == beacon.uuid) && (major == nil || major == beacon.major)
-            && (minor == nil || minor == beacon.minor)
-    }
 }

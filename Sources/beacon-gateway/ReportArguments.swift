@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothLE
 import CommandSupport
 import Reports
 import SystemPackage

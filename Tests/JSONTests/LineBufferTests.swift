@@ -58,6 +58,8 @@ func text(_ body: (inout LineBuffer) -> Void) -> String {
     @Test func `UUIDs and addresses are upper case`() {
         let uuid = ProximityUUID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
         #expect(text { $0.append(uuid) } == "01234567-89AB-CDEF-FEDC-BA9876543210")
+        let beacon = BeaconIdentity(uuid: uuid, major: 0, minor: 65_535)
+        #expect(text { $0.append(beacon) } == beacon.description)
         #expect(text { $0.append(DeviceAddress(0x0A1B_2C3D_4E5F, kind: .public)) } == "0A:1B:2C:3D:4E:5F")
     }
 

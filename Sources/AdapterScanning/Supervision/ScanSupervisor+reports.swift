@@ -113,7 +113,7 @@ extension Cadence {
 }
 
 extension BeaconIdentity {
-    var words: String { "\(uuid) \(major)/\(minor)" }
+    var words: String { "\(uuid) \(numbers)" }
 }
 
 extension WatchdogStep {

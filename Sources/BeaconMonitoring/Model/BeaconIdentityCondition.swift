@@ -37,5 +37,14 @@ extension BeaconMonitor {
         public func matches(_ beacon: BeaconIdentity) -> Bool {
             uuid == beacon.uuid && (major == nil || major == beacon.major) && (minor == nil || minor == beacon.minor)
         }
+
+        /// Returns the three conditions that `beacon` matches, as keys of tables of conditions.
+        package static func all(matching beacon: BeaconIdentity) -> [BeaconIdentityCondition] {
+            [
+                BeaconIdentityCondition(uuid: beacon.uuid),
+                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major),
+                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor),
+            ]
+        }
     }
 }

@@ -3,10 +3,10 @@ import CLinux
 import Glibc
 import JSON
 
-/// How a beacon stands in text that no parser takes apart: `UUID/MAJOR/MINOR` as in topics, and the three keys of a line.
+/// A search for a beacon in text that is not parsed: for `UUID/MAJOR/MINOR` of topics, and for the three keys of a line.
 struct BeaconText: Sendable {
     private let uuid: [UInt8]
-    /// What follows the UUID, where it is this beacon's.
+    /// The text after the UUID in each of the two forms.
     private let endings: [[UInt8]]
     /// What every line that names the beacon holds, in whatever order and spacing.
     private let major: [UInt8]
@@ -16,10 +16,12 @@ struct BeaconText: Sendable {
         uuid = Array(beacon.uuid.description.utf8)
         major = Array("\(beacon.major)".utf8)
         minor = Array("\(beacon.minor)".utf8)
-        endings = [
-            Array("/\(beacon.major)/\(beacon.minor)".utf8),
-            Array("\",\"major\":\(beacon.major),\"minor\":\(beacon.minor)".utf8),
-        ]
+        var object = LineBuffer(capacity: 1024)
+        object.object { $0.write(beacon) }
+        let texts = [Array(beacon.description.utf8), object.bytes.dropLast()]
+        endings = texts.map { [uuid] text in
+            Array(text.dropFirst((text.span.first(of: uuid, from: 0) ?? 0) + uuid.count))
+        }
     }
 
     /// Whether a line of these octets may name the beacon; most don't, and are not looked at more closely.

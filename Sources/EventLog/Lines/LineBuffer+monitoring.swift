@@ -34,9 +34,9 @@ extension LineBuffer {
         object("condition") { buffer in
             switch condition {
             case .beacon(let identity):
-                buffer.write("uuid", identity.uuid)
-                if let major = identity.major { buffer.write("major", major) }
-                if let minor = identity.minor { buffer.write("minor", minor) }
+                buffer.write(BeaconIdentity.Part.uuid.key, identity.uuid)
+                if let major = identity.major { buffer.write(BeaconIdentity.Part.major.key, major) }
+                if let minor = identity.minor { buffer.write(BeaconIdentity.Part.minor.key, minor) }
             case .circle(let circle):
                 // A Double's description is the shortest text that reads back as the same value.
                 buffer.array("center", [circle.latitude, circle.longitude]) { $0.append(text: $1.description) }

@@ -53,11 +53,7 @@ final class LineHead: Sendable {
         }
         guard let beacon else { return }
         buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(beacon.uuid)
-        buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(Int(beacon.major))
-        buffer.append(octet: UInt8(ascii: "/"))
-        buffer.append(Int(beacon.minor))
+        buffer.append(beacon)
     }
 
     /// Writes what every payload begins with: the version, the type, the gateway and the boot.

@@ -77,9 +77,9 @@ extension JSONText {
 
     /// A concrete beacon: `uuid`, `major`, `minor`.
     package func beacon(_ place: Int?) -> BeaconIdentity? {
-        guard let place, let uuid = uuid(find("uuid", in: place)),
-            let major = integer(find("major", in: place), as: UInt16.self),
-            let minor = integer(find("minor", in: place), as: UInt16.self)
+        guard let place, let uuid = uuid(find(BeaconIdentity.Part.uuid.key, in: place)),
+            let major = integer(find(BeaconIdentity.Part.major.key, in: place), as: UInt16.self),
+            let minor = integer(find(BeaconIdentity.Part.minor.key, in: place), as: UInt16.self)
         else { return nil }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }
@@ -94,12 +94,12 @@ extension JSONText {
                 (try? BeaconMonitor.CircularGeographicCondition(
                     latitude: coordinates[0], longitude: coordinates[1], radius: radius)).map { .circle($0) }
         }
-        guard let uuid = uuid(find("uuid", in: place)) else { return nil }
-        guard let majorPlace = find("major", in: place) else {
+        guard let uuid = uuid(find(BeaconIdentity.Part.uuid.key, in: place)) else { return nil }
+        guard let majorPlace = find(BeaconIdentity.Part.major.key, in: place) else {
             return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))
         }
         guard let major = integer(majorPlace, as: UInt16.self) else { return nil }
-        guard let minorPlace = find("minor", in: place) else {
+        guard let minorPlace = find(BeaconIdentity.Part.minor.key, in: place) else {
             return .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major))
         }
         guard let minor = integer(minorPlace, as: UInt16.self) else { return nil }

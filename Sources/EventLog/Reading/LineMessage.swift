@@ -174,6 +174,6 @@ public struct LineMessage {
             text.isText("beacon", at: text.find("scope", in: parser.payload)),
             let beacon = text.beacon(text.find("refinement", in: parser.payload))
         else { return "\(stem)/\(name)" }
-        return "\(stem)/\(name)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+        return "\(stem)/\(name)/\(beacon)"
     }
 }

@@ -29,11 +29,11 @@ package enum ErasureSubject {
             // Reports take the numbers.
             throw ExitFailure(
                 .usage,
-                "\(text) is the name of \(beacon.uuid)/\(beacon.major)/\(beacon.minor) and the numbers of another beacon: "
+                "\(text) is the name of \(beacon) and the numbers of another beacon: "
                     + (numbers.uuid == nil ? "give UUID/MAJOR/MINOR" : "change that name"))
         }
         if named.count > 1 {
-            let all = named.map { "\($0.beacon.uuid)/\($0.beacon.major)/\($0.beacon.minor)" }.joined(separator: ", ")
+            let all = named.map { "\($0.beacon)" }.joined(separator: ", ")
             throw ExitFailure(.usage, "\(text) is what \(named.count) beacons are called: name one of \(all)")
         }
         guard let (uuid, major, minor) = numbers else {
@@ -60,14 +60,8 @@ package enum ErasureSubject {
 
     /// Returns the numbers that `MAJOR/MINOR` or `UUID/MAJOR/MINOR` spells; `nil` if `text` is anything else.
     private static func numbers(_ text: String) -> (uuid: ProximityUUID?, major: UInt16, minor: UInt16)? {
-        var parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        var uuid: ProximityUUID?
-        if parts.count == 3 {
-            uuid = ProximityUUID(parts.removeFirst())
-            guard uuid != nil else { return nil }
-        }
-        guard parts.count == 2, let major = UInt16(parts[0]), let minor = UInt16(parts[1]) else { return nil }
-        return (uuid, major, minor)
+        guard let filter = BeaconFilter(text), let major = filter.major, let minor = filter.minor else { return nil }
+        return (filter.uuid, major, minor)
     }
 
     /// The one beacon of those that the files name so.

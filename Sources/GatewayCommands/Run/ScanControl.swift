@@ -139,29 +139,20 @@ final class ScanControl {
 
 /// The exit timeouts that the intervals between a beacon's advertisements are compared with.
 private struct ExitTimeouts {
-    private struct Key: Hashable {
-        var uuid: ProximityUUID
-        var major: UInt16?
-        var minor: UInt16?
-    }
-
-    private var timeouts: [Key: Duration] = [:]
+    private var timeouts: [BeaconMonitor.BeaconIdentityCondition: Duration] = [:]
 
     init(_ configuration: Configuration) {
         for monitor in configuration.monitors {
             for condition in monitor.conditions {
                 guard case .beacon(let identity) = condition.condition else { continue }
-                let key = Key(uuid: identity.uuid, major: identity.major, minor: identity.minor)
-                timeouts[key] = min(timeouts[key] ?? condition.settings.exitTimeout, condition.settings.exitTimeout)
+                let timeout = condition.settings.exitTimeout
+                timeouts[identity] = min(timeouts[identity] ?? timeout, timeout)
             }
         }
     }
 
     /// The shortest timeout of the conditions that match the beacon, or `nil` if none does.
     func shortest(for beacon: BeaconIdentity) -> Duration? {
-        [
-            timeouts[Key(uuid: beacon.uuid)], timeouts[Key(uuid: beacon.uuid, major: beacon.major)],
-            timeouts[Key(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor)],
-        ].compactMap(\.self).min()
+        BeaconMonitor.BeaconIdentityCondition.all(matching: beacon).compactMap { timeouts[$0] }.min()
     }
 }

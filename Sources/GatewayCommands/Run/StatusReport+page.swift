@@ -74,9 +74,9 @@ extension StatusReport {
     /// Who is there, those with names first: `Ada (1/1), 1/9 and 3 more`.
     private static func words(_ beacons: [BeaconIdentity], _ names: BeaconNames) -> String {
         let named = beacons.compactMap { beacon in
-            names[beacon].map { "\($0.name) (\(beacon.major)/\(beacon.minor))" }
+            names[beacon].map { "\($0.name) (\(beacon.numbers))" }
         }
-        let others = beacons.filter { names[$0] == nil }.map { "\($0.major)/\($0.minor)" }
+        let others = beacons.filter { names[$0] == nil }.map(\.numbers)
         let listed = (named.sorted() + others).prefix(beaconsMax)
         let rest = beacons.count - listed.count
         return listed.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

@@ -6,13 +6,7 @@ import GatewayConfiguration
 ///
 /// Whether it is strong enough for them (`enter_rssi`) is not asked: that is the monitor's to say, over time.
 struct ScanConditions: Sendable {
-    private struct Key: Hashable {
-        var uuid: ProximityUUID
-        var major: UInt16?
-        var minor: UInt16?
-    }
-
-    private var indices: [Key: [Int]] = [:]
+    private var indices: [BeaconMonitor.BeaconIdentityCondition: [Int]] = [:]
     private var identifiers: [String] = []
 
     /// No condition at all: no beacon matches one.
@@ -22,8 +16,7 @@ struct ScanConditions: Sendable {
     init(_ configuration: Configuration) {
         for condition in configuration.monitors.flatMap(\.conditions) {
             guard case .beacon(let identity) = condition.condition else { continue }
-            let key = Key(uuid: identity.uuid, major: identity.major, minor: identity.minor)
-            indices[key, default: []].append(identifiers.count)
+            indices[identity, default: []].append(identifiers.count)
             identifiers.append(condition.identifier.text)
         }
     }
@@ -36,10 +29,7 @@ struct ScanConditions: Sendable {
     /// The identifiers of those that `beacon` matches, in the order of the configuration.
     func matching(_ beacon: BeaconIdentity) -> [String] {
         guard !indices.isEmpty else { return [] }
-        let keys = [
-            Key(uuid: beacon.uuid), Key(uuid: beacon.uuid, major: beacon.major),
-            Key(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor),
-        ]
-        return keys.flatMap { indices[$0] ?? [] }.sorted().map { identifiers[$0] }
+        return BeaconMonitor.BeaconIdentityCondition.all(matching: beacon).flatMap { indices[$0] ?? [] }.sorted()
+            .map { identifiers[$0] }
     }
 }

@@ -59,7 +59,7 @@ struct ScanPage {
         }
         heading = line("ADDRESS", "TYPE", "RSSI", "RATE/S", "AGE", "COMPANY", "NAME")
         lines = rows.map { row in
-            let beacon = row.beacon.map { "iBeacon \($0.uuid) \($0.major) \($0.minor)" }
+            let beacon = row.beacon.map { "iBeacon \($0.texts.joined(separator: " "))" }
             return line(
                 row.address?.description ?? "anonymous", row.address?.kind.word.map { "\($0)" } ?? "",
                 row.strength.map(ScanText.tenths) ?? "-", ScanText.tenths(row.rate), ScanText.seconds(row.age),

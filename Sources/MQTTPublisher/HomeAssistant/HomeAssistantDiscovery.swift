@@ -36,8 +36,8 @@ struct HomeAssistantDiscovery: Sendable {
 
     /// What tells a beacon's.
     private func object(of beacon: BeaconIdentity, under identifier: Identifier) -> String {
-        ["beacon", HomeAssistantName.part(identifier.text), "\(beacon.uuid)", "\(beacon.major)", "\(beacon.minor)"]
-            .joined(separator: HomeAssistantName.separator)
+        (["beacon", HomeAssistantName.part(identifier.text)] + beacon.texts).joined(
+            separator: HomeAssistantName.separator)
     }
 
     private func topic(_ component: String, _ object: String) -> String {
@@ -76,7 +76,7 @@ struct HomeAssistantDiscovery: Sendable {
     /// instead and warns of state topics: both are there, unless the zones alone are asked for.
     func entity(of beacon: BeaconIdentity, under identifier: Identifier, called: String?) -> [UInt8] {
         let topic = options.trackerTopic(identifier, beacon)
-        let name = "\(identifier) \(called ?? "\(beacon.major)/\(beacon.minor)")"
+        let name = "\(identifier) \(called ?? beacon.numbers)"
         return entity(name, object(of: beacon, under: identifier)) { buffer in
             buffer.write("source_type", word: "bluetooth_le")
             if options.homeAssistant?.trackers == .state {

@@ -48,12 +48,12 @@ extension PresentStateOptions {
 
     /// The topic of a beacon's state.
     func stateTopic(_ identifier: Identifier, _ beacon: BeaconIdentity) -> String {
-        "\(base)/state/\(identifier)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+        "\(base)/state/\(identifier)/\(beacon)"
     }
 
     /// The state topic of a beacon's tracker.
     func trackerTopic(_ identifier: Identifier, _ beacon: BeaconIdentity) -> String {
-        "\(base)/tracker/\(identifier)/\(beacon.uuid)/\(beacon.major)/\(beacon.minor)"
+        "\(base)/tracker/\(identifier)/\(beacon)"
     }
 
     /// The topic with `online` or `offline`.
