@@ -18,7 +18,7 @@ extension BeaconIdentity: LosslessStringConvertible {
     /// The character between the parts of ``description``, in ASCII.
     package static var separator: Unicode.Scalar { "/" }
 
-    /// A part of the identity, for forms that have the parts apart.
+    /// A part of the identity, for forms in which each part is a value of its own.
     @usableFromInline package enum Part: CaseIterable, Sendable {
         case uuid, major, minor
 
@@ -56,7 +56,7 @@ package struct BeaconFilter: Sendable, Hashable {
     /// The minor; `nil`: any.
     package let minor: UInt16?
 
-    /// Creates the filter that `text` spells; `nil` if it has another form, or a number above 65,535.
+    /// Creates the filter that `text` spells; `nil` if it has none of the four forms, or a number above 65,535.
     package init?(_ text: String) {
         var parts = text.split(separator: Character(BeaconIdentity.separator), omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 3 else { return nil }

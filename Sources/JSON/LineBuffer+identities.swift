@@ -56,7 +56,7 @@ extension LineBuffer {
         filled += 17
     }
 
-    /// Appends a beacon as its `description` is, without a text of its own for it.
+    /// Appends the bytes of the beacon's `description` without allocating a string.
     package mutating func append(_ beacon: BeaconIdentity) {
         let separator = UInt8(ascii: BeaconIdentity.separator)
         append(beacon.uuid)

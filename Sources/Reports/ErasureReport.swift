@@ -61,7 +61,13 @@ package struct ErasureReport {
                 try PageFile.write(path) { output throws(EventLogError) in writePage(into: &output.buffer) }
             case .json, .csv:
                 var output = LineOutput(standardOutput: LineBuffer(forTerminals: 4096))
-                if case .json = format { writeObject(into: &output.buffer) } else { writeRecord(into: &output.buffer) }
+                let columns = ReportColumns(Self.columns, time)
+                if case .json = format {
+                    VisitsWriter.line("erasure", into: &output.buffer) { columns.writeMembers(self, into: &$0) }
+                } else {
+                    columns.writeHeadings(into: &output.buffer)
+                    columns.writeRecord(self, into: &output.buffer)
+                }
                 try output.flush()
             }
         } catch {
@@ -69,33 +75,19 @@ package struct ErasureReport {
         }
     }
 
-    private func writeObject(into buffer: inout LineBuffer) {
-        VisitsWriter.line("erasure", into: &buffer) { buffer in
-            buffer.object("beacon") { $0.write(beacon) }
-            buffer.write("folder", folder.string)
-            buffer.write("dryRun", isDryRun)
-            buffer.write("before", before)
-            buffer.write("erased", erased)
-            buffer.write("cleared", cleared)
-            buffer.write("files", files)
-            buffer.write("damaged", damaged)
-            buffer.write("date", made)
-            buffer.write("text", words)
-        }
-    }
-
-    private func writeRecord(into buffer: inout LineBuffer) {
-        buffer.append(
-            "\(BeaconIdentity.Part.allCases.map { "\($0.key)" }.joined(separator: ",")),folder,dry_run,before,erased,cleared,files,damaged,made,before_offset,made_offset\r\n"
-        )
-        let fields =
-            beacon.texts + [
-                PlainText.csv(folder.string),
-                isDryRun ? "true" : "false", before.map { time.plainText($0) } ?? "", "\(erased)", "\(cleared)",
-                "\(files)",
-                "\(damaged)", time.plainText(made), before.map { time.offsetText($0) } ?? "", time.offsetText(made),
-            ]
-        buffer.append(fields.joined(separator: ",") + "\r\n")
+    private static var columns: [ReportColumn<ErasureReport>] {
+        [
+            .init(.beacon { $0.beacon }, json: "beacon", csv: .init(1)),
+            .init(.text { $0.folder.string }, json: "folder", csv: .init(4, "folder")),
+            .init(.boolean { $0.isDryRun }, json: "dryRun", csv: .init(5, "dry_run")),
+            .init(.date { $0.before }, json: "before", csv: .init(6, "before", offset: 12)),
+            .init(.integer { $0.erased }, json: "erased", csv: .init(7, "erased")),
+            .init(.integer { $0.cleared }, json: "cleared", csv: .init(8, "cleared")),
+            .init(.integer { $0.files }, json: "files", csv: .init(9, "files")),
+            .init(.integer { $0.damaged }, json: "damaged", csv: .init(10, "damaged")),
+            .init(.date { $0.made }, json: "date", csv: .init(11, "made", offset: 13)),
+            .init(.texts { $0.words }, json: "text"),
+        ]
     }
 
     private func writePage(into buffer: inout LineBuffer) {

@@ -34,14 +34,14 @@ struct OccupancyRow {
                 cell: cell("Mean", 3, 9) { $0.interval.meanHundredths.map { ReportNumber.text($0, decimals: 2) } }),
             .init(
                 .integer { $0.interval.isTold ? $0.interval.arrivals : nil }, json: "arrivals",
-                csv: .init(7, "arrivals"), cell: cell("In", 4, 6) { $0.told($0.interval.arrivals) }),
+                csv: .init(7, "arrivals"), cell: cell("In", 4, 6) { $0.known($0.interval.arrivals) }),
             .init(
                 .integer { $0.interval.isTold ? $0.interval.departures : nil }, json: "departures",
-                csv: .init(8, "departures"), cell: cell("Out", 5, 6) { $0.told($0.interval.departures) }),
+                csv: .init(8, "departures"), cell: cell("Out", 5, 6) { $0.known($0.interval.departures) }),
             .init(
                 .integer { $0.interval.isTold ? $0.interval.distinct : nil }, json: "distinct",
                 csv: .init(9, "distinct"),
-                cell: cell(scope == .beacon ? "Beacons" : "Different", 6, 10) { $0.told($0.interval.distinct) }),
+                cell: cell(scope == .beacon ? "Beacons" : "Different", 6, 10) { $0.known($0.interval.distinct) }),
             .init(
                 .decimal(3) { $0.interval.unknownThousandths }, csv: .init(10, "not_known"),
                 cell: cell("Not known", 7, 11) { $0.unknown }),
@@ -49,7 +49,7 @@ struct OccupancyRow {
         ]
     }
 
-    private func told(_ number: Int) -> String? { interval.isTold ? "\(number)" : nil }
+    private func known(_ number: Int) -> String? { interval.isTold ? "\(number)" : nil }
 
     private var unknown: String {
         let share = interval.unknownThousandths

@@ -1,4 +1,3 @@
-import BeaconMonitoring
 import CommandSupport
 import EventLog
 import JSON
@@ -96,7 +95,7 @@ struct OccupancyWriter {
         return runs
     }
 
-    /// Returns the bar after `count` characters of numbers. The full width is the most of all intervals.
+    /// Returns the bar to the right of `count` characters of numbers. An interval that has the `most` fills the width.
     private func bar(_ interval: OccupancyReport.Interval, _ most: Int, _ width: Int, after count: Int) -> String {
         guard let columns, most > 0, interval.isTold, !interval.isEmpty else { return "" }
         let room = max(0, min(60, columns - width - 60))

@@ -1,5 +1,4 @@
 import BaseTypes
-import BeaconMonitoring
 import OperatorLogging
 
 /// A subject that is present, or was when that was last known, with the words for it.
@@ -13,7 +12,7 @@ struct PresentRow {
             .init(
                 .texts { $0.presence.identifiers }, json: "identifiers", csv: .init(4, "conditions"),
                 cell: .init(title: "Who", table: 4, page: 1, width: 28) { $0.words.label($0.presence) }),
-            .init(.beacon { $0.presence.beacon }, json: "beacon", csv: .init(5, "beacon")),
+            .init(.beacon { $0.presence.beacon }, json: "beacon", csv: .init(5)),
             .init(.text { $0.presence.name }, json: "name", csv: .init(2, "name")),
             .init(.text { $0.presence.group }, json: "group", csv: .init(3, "group")),
             .init(

@@ -9,17 +9,18 @@ import OperatorLogging
 /// Tables, pages and CSV have their columns in the order of the numbers that are given for the form; JSON has its members in
 /// the order of the list.
 struct ReportColumn<Row> {
-    /// The value for programs. If it is `nil`, JSON does not have the member, and the field of CSV is empty.
+    /// The value for programs. If the function returns `nil`, JSON does not have the member, and the field of CSV is empty.
     enum Value {
         case text((Row) -> String?)
         /// An array in JSON; in CSV one text with `+` between the elements.
         case texts((Row) -> [String])
         case integer((Row) -> Int?)
-        /// A number in units of its last decimal, with this number of decimals. JSON omits zeros at its end.
+        /// A number in units of its last decimal, with 1…6 decimals. JSON omits zeros at its end.
         case decimal(Int, (Row) -> Int64?)
         /// Seconds with a fraction, from microseconds.
         case seconds((Row) -> Int64?)
-        /// `true` or `false` in CSV; JSON has the member only if it is `true`.
+        case boolean((Row) -> Bool)
+        /// A ``boolean(_:)`` that JSON has only if it is `true`.
         case flag((Row) -> Bool)
         /// UTC in JSON; the zone of the report in CSV, with the offset from UTC in a field of its own.
         case date((Row) -> WallDate?)
@@ -31,29 +32,32 @@ struct ReportColumn<Row> {
         case none
     }
 
-    /// The place of the value in a record of CSV, and its name there.
+    /// The place of the value in a record of CSV, from 1. A beacon and a strength take three places.
     struct Field {
         var place: Int
+        /// The heading. A beacon and a strength have headings of their own.
         var name: String
-        /// The place of the offset from UTC, of a date.
+        /// The place of the offset from UTC, of a date; `nil`: the next place.
         var offsetPlace: Int?
 
-        init(_ place: Int, _ name: String, offset: Int? = nil) {
+        init(_ place: Int, _ name: String = "", offset: Int? = nil) {
             (self.place, self.name, offsetPlace) = (place, name, offset)
         }
     }
 
-    /// A cell of a table or a page, with its place there; `nil`: that form does not have the column.
+    /// A cell for people.
     struct Cell {
         /// The title on pages; tables have it in capitals.
         var title: String
+        /// The place in a row of the table, from 1; `nil`: tables do not have the column.
         var table: Int?
+        /// The place in a row of the page, from 1; `nil`: pages do not have the column.
         var page: Int?
         /// The least width in tables, in characters.
         var width = 0
         /// Numbers are aligned to the right in tables.
         var isNumber = false
-        /// The plain text in both forms. If it is `nil`, a table has `-`, and a page has `–`.
+        /// The plain text in both forms. If the function returns `nil`, a table has `-`, and a page has `–`.
         var text: (Row) -> String?
         /// HTML of the page in place of ``text``.
         var html: ((Row) -> String?)?
@@ -106,6 +110,7 @@ struct ReportColumns<Row> {
                 if let number = number(row) { buffer.write(key, millionths: number * unit) }
             case .seconds(let microseconds):
                 if let microseconds = microseconds(row) { buffer.write(key, millionths: microseconds) }
+            case .boolean(let isTrue): buffer.write(key, isTrue(row))
             case .flag(let isTrue): if isTrue(row) { buffer.write(key, true) }
             case .date(let date): buffer.write(key, date(row))
             case .beacon(let beacon): if let beacon = beacon(row) { buffer.object(key) { $0.write(beacon) } }
@@ -148,7 +153,7 @@ struct ReportColumns<Row> {
             return one { $1.append(number($0).map { ReportNumber.text($0, decimals: decimals) } ?? "") }
         case .seconds(let microseconds):
             return one { row, buffer in if let number = microseconds(row) { buffer.append(millionths: number) } }
-        case .flag(let isTrue): return one { $1.append(isTrue($0) ? "true" : "false") }
+        case .boolean(let isTrue), .flag(let isTrue): return one { $1.append(isTrue($0) ? "true" : "false") }
         case .date(let date):
             let offset = Field(place: field.offsetPlace ?? field.place + 1, name: field.name + "_offset") {
                 $1.append(date($0).map { time.offsetText($0) } ?? "")
@@ -202,7 +207,7 @@ struct ReportColumns<Row> {
 
 /// Texts of numbers in reports.
 enum ReportNumber {
-    /// Returns `number` with this many decimals; it is in units of the last one and not negative.
+    /// Returns `number` with this many decimals, at least 1; it is in units of the last one and not negative.
     static func text(_ number: Int64, decimals: Int) -> String {
         let digits = "\(number)"
         let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits

@@ -16,7 +16,7 @@ struct VisitsRow {
         [
             .init(.text { $0.stay.monitor }, json: "monitor", csv: .init(1, "monitor")),
             .init(.text { $0.stay.subject.identifier.text }, json: "identifier", csv: .init(2, "identifier")),
-            .init(.beacon { $0.stay.subject.beacon }, json: "beacon", csv: .init(3, "beacon")),
+            .init(.beacon { $0.stay.subject.beacon }, json: "beacon", csv: .init(3)),
             .init(.text { $0.directory[$0.stay.subject.beacon]?.name }, json: "name", csv: .init(19, "name")),
             .init(.text { $0.directory[$0.stay.subject.beacon]?.group }, json: "group", csv: .init(20, "group")),
             .init(cell: .init(title: "Who", table: 5, page: 1, width: 28) { $0.directory.label($0.stay.subject) }),
@@ -44,7 +44,7 @@ struct VisitsRow {
                     $0.stay.sightings.map { "\($0)" }
                 }),
             .init(
-                .strength { $0.stay.strength }, json: "rssi", csv: .init(10, "rssi"),
+                .strength { $0.stay.strength }, json: "rssi", csv: .init(10),
                 cell: .init(title: "RSSI", table: 7, page: 6, width: 6, isNumber: true) {
                     $0.stay.strength.map { ReportNumber.text($0) }
                 }),

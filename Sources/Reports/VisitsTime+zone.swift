@@ -27,7 +27,8 @@ extension VisitsTime {
         return true
     }
 
-    /// Returns the sentence below a table: `Times are UTC.`, or `Times are local, +0100.`
+    /// Returns the last sentence of a report: `Times are UTC.`, or `Times are local, +0100.` with the changes of the zone's
+    /// offset between the two dates.
     func zoneSentence(from: WallDate, to: WallDate) -> String {
         "Times are \(isUTC ? "UTC" : "local, \(zones(from: from, to: to))")."
     }

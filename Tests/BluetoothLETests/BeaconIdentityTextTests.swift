@@ -32,7 +32,8 @@ import Testing
 
     @Test(arguments: [
         (uuid, true, true), ("\(uuid)/100", true, true), ("\(uuid)/100/7", true, false), ("100/7", true, false),
-        ("101/7", false, false),
+        ("101/7", false, false), ("F7826DA6-4FA2-4E98-8024-BC5B71E0893F", false, false),
+        ("F7826DA6-4FA2-4E98-8024-BC5B71E0893F/100/7", false, false),
     ])
     func `a filter matches the beacons that have the parts that it names`(
         text: String, matches: Bool, matchesNext: Bool

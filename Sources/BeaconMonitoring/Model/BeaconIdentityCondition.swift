@@ -37,14 +37,13 @@ extension BeaconMonitor {
         public func matches(_ beacon: BeaconIdentity) -> Bool {
             uuid == beacon.uuid && (major == nil || major == beacon.major) && (minor == nil || minor == beacon.minor)
         }
+    }
+}
 
-        /// Returns the three conditions that `beacon` matches, as keys of tables of conditions.
-        package static func all(matching beacon: BeaconIdentity) -> [BeaconIdentityCondition] {
-            [
-                BeaconIdentityCondition(uuid: beacon.uuid),
-                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major),
-                BeaconIdentityCondition(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor),
-            ]
-        }
+extension BeaconIdentity {
+    /// The three conditions that the beacon matches, as keys of tables of conditions: by UUID, by UUID and major, and the one
+    /// that only this beacon matches.
+    package var matchingConditions: [BeaconMonitor.BeaconIdentityCondition] {
+        [.init(uuid: uuid), .init(uuid: uuid, major: major), .init(uuid: uuid, major: major, minor: minor)]
     }
 }

@@ -19,8 +19,8 @@ struct BeaconText: Sendable {
         var object = LineBuffer(capacity: 1024)
         object.object { $0.write(beacon) }
         let texts = [Array(beacon.description.utf8), object.bytes.dropLast()]
-        endings = texts.map { [uuid] text in
-            Array(text.dropFirst((text.span.first(of: uuid, from: 0) ?? 0) + uuid.count))
+        endings = texts.compactMap { [uuid] text in
+            text.span.first(of: uuid, from: 0).map { Array(text.dropFirst($0 + uuid.count)) }
         }
     }
 

@@ -70,7 +70,8 @@ package enum ErasureSubject {
     ) throws(ExitFailure) -> BeaconIdentity {
         guard let uuid = uuids.first else { throw ExitFailure(.dataInvalid, "no line names the beacon \(text)") }
         guard uuids.count == 1 else {
-            let all = uuids.map { "\($0)/\(text)" }.sorted().prefix(8).joined(separator: ", ")
+            let beacons = uuids.map { "\(BeaconIdentity(uuid: $0, major: major, minor: minor))" }
+            let all = beacons.sorted().prefix(8).joined(separator: ", ")
             throw ExitFailure(.usage, "\(text): the files name \(uuids.count) such beacons: name one of \(all)")
         }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)

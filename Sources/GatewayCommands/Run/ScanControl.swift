@@ -153,6 +153,6 @@ private struct ExitTimeouts {
 
     /// The shortest timeout of the conditions that match the beacon, or `nil` if none does.
     func shortest(for beacon: BeaconIdentity) -> Duration? {
-        BeaconMonitor.BeaconIdentityCondition.all(matching: beacon).compactMap { timeouts[$0] }.min()
+        beacon.matchingConditions.compactMap { timeouts[$0] }.min()
     }
 }

@@ -29,7 +29,7 @@ struct ScanConditions: Sendable {
     /// The identifiers of those that `beacon` matches, in the order of the configuration.
     func matching(_ beacon: BeaconIdentity) -> [String] {
         guard !indices.isEmpty else { return [] }
-        return BeaconMonitor.BeaconIdentityCondition.all(matching: beacon).flatMap { indices[$0] ?? [] }.sorted()
+        return beacon.matchingConditions.flatMap { indices[$0] ?? [] }.sorted()
             .map { identifiers[$0] }
     }
 }

@@ -69,7 +69,7 @@ extension Configuration {
             all.insert(identity)
             if condition.settings.perBeacon { perBeacon.insert(identity) }
         }
-        let unmatched = beacons.all.indices.filter { all.isDisjoint(with: beacons.all[$0].beacon.conditions) }
+        let unmatched = beacons.all.indices.filter { all.isDisjoint(with: beacons.all[$0].beacon.matchingConditions) }
         var warnings: [NameWarning] = []
         if let first = unmatched.first {
             let list = unmatched.count == 1 ? "" : ": \(list(unmatched))"
@@ -88,7 +88,7 @@ extension Configuration {
             ]
         }
         let silent = beacons.all.indices.filter { place in
-            let conditions = beacons.all[place].beacon.conditions
+            let conditions = beacons.all[place].beacon.matchingConditions
             return perBeacon.isDisjoint(with: conditions) && !all.isDisjoint(with: conditions)
         }
         guard let first = silent.first else { return warnings }
@@ -105,7 +105,7 @@ extension Configuration {
         var named: Set<BeaconMonitor.BeaconIdentityCondition>?
         let missing = conditions.filter { condition in
             guard case .beacon(let identity) = condition.condition else { return false }
-            if named == nil { named = Set(beacons.all.lazy.flatMap(\.beacon.conditions)) }
+            if named == nil { named = Set(beacons.all.lazy.flatMap(\.beacon.matchingConditions)) }
             return !(named ?? []).contains(identity)
         }
         guard let first = missing.first else { return nil }
@@ -133,12 +133,5 @@ extension Configuration {
         places.prefix(Self.namesListed).map { Reader.shown(Array(beacons.all[$0].name.utf8)[...]) }.joined(
             separator: ", ")
             + (places.count > Self.namesListed ? ", …" : "")
-    }
-}
-
-extension BeaconIdentity {
-    /// The three conditions that the beacon satisfies: by UUID, by UUID and major, and the one that is exactly this beacon.
-    fileprivate var conditions: [BeaconMonitor.BeaconIdentityCondition] {
-        [.init(uuid: uuid), .init(uuid: uuid, major: major), .init(uuid: uuid, major: major, minor: minor)]
     }
 }

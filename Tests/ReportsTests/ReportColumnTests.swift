@@ -1,0 +1,64 @@
+import JSON
+import Testing
+
+@testable import Reports
+
+/// The headings of each form of each report. Subscribers and spreadsheets count the fields of CSV.
+@Suite struct ReportColumnTests {
+    private func headings<Row>(_ columns: [ReportColumn<Row>]) -> (csv: String, table: String, page: String) {
+        let columns = ReportColumns(columns, VisitsTime(isUTC: true))
+        func text(_ write: (inout LineBuffer) -> Void) -> String {
+            var buffer = LineBuffer()
+            write(&buffer)
+            return buffer.text
+        }
+        return (
+            text { columns.writeHeadings(into: &$0) },
+            columns.tableTitles.map { $0.text }.joined(separator: "|"),
+            text { columns.startTable(into: &$0) }.split(separator: "<th>").dropFirst()
+                .map { $0.prefix { $0 != "<" } }.joined(separator: "|")
+        )
+    }
+
+    @Test(arguments: [
+        (true, "LINE|ARRIVAL|LAST HEARD|DURATION|WHO|HEARD|RSSI|END"),
+        (false, "LINE|ARRIVAL|LAST HEARD|DURATION|WHO|HEARD|RSSI|WHERE|END"),
+    ])
+    func `visits has these columns, and WHERE in a table of several gateways`(isOneGateway: Bool, table: String) {
+        let headings = headings(VisitsRow.columns(isOneGateway: isOneGateway))
+        #expect(
+            headings.csv
+                == "monitor,identifier,uuid,major,minor,arrival,departure,duration,sightings,rssi_minimum,rssi_mean,rssi_maximum,end,scope,gateway,sequence,began_before,goes_on,name,group,hours,arrival_offset,departure_offset,not_known_since,not_known_since_offset\r\n"
+        )
+        #expect(headings.table == table)
+        #expect(headings.page == "Who|Arrival|Last heard|Time|Heard|RSSI|Where|Line")
+    }
+
+    @Test func `visits of the present moment has these columns`() {
+        let headings = headings(PresentRow.columns)
+        #expect(
+            headings.csv
+                == "scope,name,group,conditions,uuid,major,minor,since,last_heard,here,not_known_since,gateway,sequence,since_offset,last_heard_offset,not_known_since_offset\r\n"
+        )
+        #expect(headings.table == "LINE|SINCE|LAST HEARD|WHO|WHERE|STATE")
+        #expect(headings.page == "Who|Since|Last heard|Where|State|Line")
+    }
+
+    @Test(arguments: [(OccupancyReport.Scope.beacon, "Beacons"), (.condition, "Different")])
+    func `occupancy has these columns, and counts beacons or different conditions`(
+        scope: OccupancyReport.Scope, title: String
+    ) {
+        let headings = headings(OccupancyRow.columns(scope))
+        #expect(
+            headings.csv
+                == "from,to,scope,name,most,mean,arrivals,departures,distinct,not_known,partly_known,from_offset,to_offset\r\n"
+        )
+        #expect(headings.page == "Time|Most|Mean|In|Out|\(title)|Not known")
+        #expect(headings.table == headings.page.uppercased())
+    }
+
+    @Test(arguments: [(0, "0.00"), (7, "0.07"), (100, "1.00"), (12_345, "123.45")])
+    func `a number has as many decimals as it is given`(hundredths: Int64, text: String) {
+        #expect(ReportNumber.text(hundredths, decimals: 2) == text)
+    }
+}
