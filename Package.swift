@@ -198,15 +198,15 @@ let package = Package(
         .executableTarget(
             name: "journal-writer",
             dependencies: ["BaseTypes", "BeaconMonitoring", "BluetoothLE", "EventLog", systemPackage],
-            path: "Tests/JournalWriter"),
+            path: "Tests/Tools/JournalWriter"),
         .executableTarget(
             name: "gateway-cost",
             dependencies: ["AdapterScanning", "BluetoothLE", "EventLoops", "GatewayCommands", systemPackage],
-            path: "Tests/Benchmark/Cost"),
+            path: "Tests/Tools/Benchmark/Cost"),
         .executableTarget(
             name: "settings-manual",
             dependencies: ["GatewayConfiguration", "OperatorLogging"],
-            path: "Tests/SettingsManual"),
+            path: "Tests/Tools/SettingsManual"),
         .testTarget(
             name: "BackgroundActivityTests", dependencies: ["BackgroundActivity", "BeaconMonitoring", "TestSupport"]),
         .testTarget(name: "JSONTests", dependencies: ["BluetoothLE", "JSON", "TestSupport"]),
@@ -274,7 +274,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: ["BaseTypes", "BluetoothLE", "Captures", "GatewayConfiguration", "SiteMonitoring"],
-            path: "Tests/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
+            path: "Tests/Tools/Fuzz/Sources/FuzzTargets", swiftSettings: ours),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"]),
         .testTarget(
             name: "MQTTPublisherTests",

@@ -10,7 +10,7 @@ import Testing
     private static let seeds = Result { () throws -> URL in
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("seeds-\(UUID())")
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fuzz/run")
+            .appendingPathComponent("Tools/Fuzz/run")
         let status = try SpawnedProcess(script.path, ["seeds", folder.path]).wait()
         try #require(status == 0, "\(script.path) failed with \(status)")
         return folder.appendingPathComponent("corpus")

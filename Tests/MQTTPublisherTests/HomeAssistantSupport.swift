@@ -4,11 +4,11 @@ import Testing
 
 @testable import MQTTPublisher
 
-/// What Tests/HomeAssistant/simulate.py needs, and how it is asked.
+/// What Tests/Tools/HomeAssistant/simulate.py needs, and how it is asked.
 enum HomeAssistantSimulator {
     static let python = "/usr/bin/python3"
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("HomeAssistant/simulate.py").path
+        .deletingLastPathComponent().appendingPathComponent("Tools/HomeAssistant/simulate.py").path
 
     /// An entity as somebody sees it.
     struct Shown {

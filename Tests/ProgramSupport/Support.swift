@@ -158,11 +158,11 @@ package enum Tool {
     }
 }
 
-/// The schemas of docs, through Tests/Schema/validate.py.
+/// The schemas of docs, through Tests/Tools/Schema/validate.py.
 package enum Schema {
     /// Validates lines; status 0 if all are valid.
     package static func validate(_ lines: [UInt8], _ arguments: [String] = []) throws -> Ending {
-        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let validator = Fixtures.tests.appendingPathComponent("Tools/Schema/validate.py").path
         return try run(Tool.python, [validator] + arguments, input: lines)
     }
 

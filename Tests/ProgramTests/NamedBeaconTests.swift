@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `P5: a flood of invented beacons writes a bounded number of lines`() throws {
-        let tool = Fixtures.tests.appendingPathComponent("Benchmark/flood").path
+        let tool = Fixtures.tests.appendingPathComponent("Tools/Benchmark/flood").path
         let bound = try run(Tool.python, [tool, Gateway.path, "--seconds", "60", "--rate", "100", "--tokens", "50"])
         #expect(bound.status == 0, "\(bound.errors)")
         let told = try object(bound.text)

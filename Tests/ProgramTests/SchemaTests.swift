@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `a line that is wrong is found`() throws {
-        let validator = Fixtures.tests.appendingPathComponent("Schema/validate.py").path
+        let validator = Fixtures.tests.appendingPathComponent("Tools/Schema/validate.py").path
         let lines = try Gateway.replay(["-"], input: Array(Log.sighting("1").utf8)).text
         for (found, put) in [
             (#""version":2"#, #""version":1"#), (#""exitTimeout":30.0"#, #""exitTimeout":30"#),

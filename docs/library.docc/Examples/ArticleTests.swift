@@ -22,7 +22,7 @@ import Testing
 
     /// Programs whose every line is compiled: the examples, and the sample package.
     private static func compiled() throws -> [[String]] {
-        let sample = examples.appending(path: "../../../Tests/Sample/Sources").standardizedFileURL
+        let sample = examples.appending(path: "../../../Tests/Tools/Sample/Sources").standardizedFileURL
         return try (texts(below: examples) + texts(below: sample)).map { lines($0) }
     }
 

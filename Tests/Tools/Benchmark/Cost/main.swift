@@ -1,0 +1,82 @@
+// The daemon as it is shipped, but for the radio: reports come through standard input, a socket that keeps messages
+// apart, from Tests/Tools/Benchmark/cost, which measures what they cost, and from Tests/Tools/HomeAssistant/live.py, which looks at what
+// becomes of them. Each is an RSSI, an address and AD structures; or one letter: the adapter listens (l), stops (s), or is
+// gone (g).
+import AdapterScanning
+import BluetoothLE
+import EventLoops
+import GatewayCommands
+import SystemPackage
+
+/// Hears what comes through a socket, one message a report, as the kernel's sockets give them.
+final class SocketScanner: AdvertisingScanner {
+    let backend = ScannerBackend.management
+    private let loop: EventLoop
+    private let socket = FileDescriptor.standardInput
+    private var handler: (any ScanHandler)?
+    private var watch: EventLoop.Watch?
+    private var buffer = [UInt8](repeating: 0, count: 512)
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    func start(_ handler: any ScanHandler) throws(ScannerError) {
+        self.handler = handler
+        do throws(Errno) {
+            watch = try loop.watch(socket, for: .read, mayRest: true) { [unowned self] _ in drain() }
+        } catch {
+            throw ScannerError(.unavailable, "standard input is no socket: \(error)")
+        }
+        handler.changed(.appeared(adapter: 0, controller: "a socket"), at: loop.now)
+        handler.changed(.listening(adapter: 0, reason: "a socket"), at: loop.now)
+    }
+
+    func drain() {
+        while let count = try? buffer.withUnsafeMutableBytes({ try unsafe socket.read(into: $0) }), count > 0 {
+            guard count > 7 else {
+                change(buffer[0])
+                continue
+            }
+            var address: UInt64 = 0
+            for index in 1..<7 { address = address << 8 | UInt64(buffer[index]) }
+            let report = AdvertisingReport(
+                address: DeviceAddress(address, kind: .random), rssi: RSSI(dBm: Int8(bitPattern: buffer[0])),
+                properties: .legacy, data: 0..<(count - 7))
+            handler?.heard(report, data: buffer.span.extracting(7..<count), on: 0, at: loop.now)
+        }
+    }
+
+    private func change(_ letter: UInt8) {
+        let now = loop.now
+        switch letter {
+        case UInt8(ascii: "l"):
+            handler?.changed(.appeared(adapter: 0, controller: "a socket"), at: now)
+            handler?.changed(.listening(adapter: 0, reason: "a socket"), at: now)
+        case UInt8(ascii: "s"):
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "it was told to"), at: now)
+        case UInt8(ascii: "g"):
+            handler?.changed(.stopped(adapter: 0, since: now, reason: "it is gone"), at: now)
+            handler?.changed(.disappeared(adapter: 0), at: now)
+        default: break
+        }
+    }
+
+    func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome { .taken }
+
+    func stop() {
+        if let watch { loop.end(watch) }
+        watch = nil
+        handler = nil
+    }
+}
+
+// Unlike print's, such lines are read as they are written.
+func say(_ line: String) { _ = try? FileDescriptor.standardOutput.writeAll((line + "\n").utf8) }
+
+do {
+    let daemon = try Daemon(
+        configuration: CommandLine.arguments[1],
+        makeScanner: { (_, loop) throws(ScannerError) in SocketScanner(loop) }, log: { _, line in say(line) })
+    try daemon.run()
+} catch {
+    say("\(error)")
+}

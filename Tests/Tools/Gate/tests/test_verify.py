@@ -1,0 +1,107 @@
+"""Which steps `verify` runs, which it skips, and its status."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+# All commands that it runs: one that is in the variable FAILING fails.
+COMMAND = """#!/bin/bash
+echo "${0##*/} $*" >>"$CALLS"
+[[ $* != *" $FAILING" ]]
+"""
+STEPS = """list() {
+  cat <<STEPS
+one|60|Sources|make -s one
+two|60|$package|make -s two
+three|60|.|make -s three
+STEPS
+}
+"""
+
+
+class VerifyTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.checkout = pathlib.Path(folder.name, "a checkout")
+        programs = pathlib.Path(folder.name, "programs")
+        self.calls = pathlib.Path(folder.name, "calls")
+        for path in ["Tests/Tools/Gate", "Sources", "docs"]:
+            (self.checkout / path).mkdir(parents=True)
+        text = (ROOT / "Tests/Tools/Gate/verify").read_text()
+        text, count = re.subn(r"^list\(\) \{.*?^\}\n", lambda _: STEPS, text, flags=re.M | re.S)
+        self.assertEqual(count, 1)
+        (self.checkout / "Tests/Tools/Gate/verify").write_text(text.replace("free_space=12", "free_space=0\npause=0.02"))
+        (self.checkout / "Tests/Tools/Gate/steps").write_text((ROOT / "Tests/Tools/Gate/steps").read_text())
+        (self.checkout / "Tests/Tools/thrice").write_text('#!/bin/bash\n"$@"\n')
+        (self.checkout / "Sources/a.swift").write_text("1")
+        (self.checkout / "docs/a.md").write_text("1")
+        (self.checkout / ".gitignore").write_text(".build\nPackage.resolved\n")
+        (self.checkout / "Package.resolved").write_text("1")
+        programs.mkdir()
+        for name in ["make", "swift", "dpkg-query"]:
+            (programs / name).write_text(COMMAND)
+        for path in [*programs.iterdir(), *(self.checkout / "Tests/Tools").glob("**/*")]:
+            path.chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(self.calls), "FAILING": "none"}
+        self.environment.pop("BEACON_SEED", None)
+        subprocess.run(["git", "init", "-q", self.checkout], check=True)
+        subprocess.run(["git", "-C", self.checkout, "add", "."], check=True)
+
+    def verify(self, *arguments, **environment):
+        """The exit status, the output, and the steps that ran."""
+        self.calls.write_text("")
+        ended = subprocess.run([self.checkout / "Tests/Tools/Gate/verify", *arguments], env={**self.environment, **environment},
+                               capture_output=True, text=True, timeout=120)
+        steps = re.findall(r"^make -s (?!deps)(\w+)$", self.calls.read_text(), re.M)
+        return ended.returncode, ended.stdout + ended.stderr, steps
+
+    def test_it_continues_after_a_failure_and_skips_what_passed_for_the_same_content(self):
+        status, said, steps = self.verify(FAILING="two")
+        self.assertEqual((status, steps), (1, ["one", "two", "three"]), said)
+        self.assertRegex(said, r" passed   one\n +\d+  FAILED   two\n +\d+  passed   three\n$")
+        status, said, steps = self.verify()
+        self.assertEqual((status, steps), (0, ["two"]), said)
+        self.assertRegex(said, r" - +before +one\n +\d+  passed   two\n +- +before +three\n$")
+
+    def test_a_step_runs_again_if_a_file_its_mode_or_a_package_has_changed(self):
+        self.assertEqual(self.verify()[2], ["one", "two", "three"])
+        (self.checkout / "docs/a.md").write_text("2")
+        self.assertEqual(self.verify()[2], ["two", "three"])
+        (self.checkout / "Sources/a.swift").chmod(0o755)
+        self.assertEqual(self.verify()[2], ["one", "two", "three"])
+        (self.checkout / "Package.resolved").write_text("2")
+        self.assertEqual(self.verify()[2], ["one", "two", "three"])
+        (self.checkout / "Sources/a.swift").unlink()
+        (self.checkout / "-x").write_text("1")
+        self.assertEqual(self.verify()[2], ["one", "two", "three"])
+        self.assertEqual(self.verify()[2], [])
+
+    def test_a_failure_after_a_pass_is_not_forgotten(self):
+        self.assertEqual(self.verify()[0], 0)
+        status, said, steps = self.verify("two", FAILING="two")
+        self.assertEqual((status, steps), (1, ["two"]), said)
+        self.assertEqual(self.verify()[2], ["two"])
+
+    def test_without_git_every_step_runs(self):
+        for _ in range(2):
+            status, said, steps = self.verify(GIT_DIR="/nowhere")
+            self.assertEqual((status, steps), (0, ["one", "two", "three"]), said)
+
+    def test_the_name_of_no_step_is_an_error_that_names_the_steps(self):
+        for arguments in [["four"], ["one", "two"], ["one\ntwo"], ["one|two"]]:
+            status, said, steps = self.verify(*arguments)
+            self.assertEqual((status, steps), (64, []), said)
+            self.assertIn("there are: one two three", said)
+
+    def test_the_seed_is_the_days_number_unless_the_caller_chooses_one(self):
+        self.assertRegex(self.verify("one")[1], r"^BEACON_SEED=\d{8}\n")
+        self.assertRegex(self.verify("one", BEACON_SEED="7")[1], r"^BEACON_SEED=7\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

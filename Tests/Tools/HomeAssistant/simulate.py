@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""What Home Assistant would show of retained topics: a broker and as much of its MQTT integration as they concern.
+
+Reads JSON lines from standard input:
+    {"do": "publish", "topic": …, "payload": …}   a retained message arrives (an empty payload clears)
+    {"do": "drop"}                                the broker forgets everything, and Home Assistant reconnects
+    {"do": "restart"}                             Home Assistant starts anew and reads what is retained
+    {"do": "disconnect"}                          Home Assistant has lost the broker, which keeps what is retained
+    {"do": "connect"}                             and has it again
+    {"do": "show"}                                prints a line: {unique id: {"name", "state", "attributes"}, …}
+Each discovery message is held against docs/home-assistant.schema.json, each state against docs/state.schema.json, the order
+of its keys included; what is wrong is printed with the reason, and the exit is 1.
+
+Written after Home Assistant Core 2026.2.3, homeassistant/components/mqtt: entity.py (availability, attributes, discovery
+updates), binary_sensor.py, sensor.py, device_tracker.py, models.py (templates); Tests/Tools/HomeAssistant/live.py holds it against
+the real integration. With --zones trackers are as a proposed change has them (commit 003375044a90 of device_tracker.py, in
+no release), which reads zones out of the attributes. Templates are rendered by Jinja in the sandbox that Home Assistant uses,
+but for what is undefined, which is an error here.
+
+Needs Debian's python3-jsonschema and python3-jinja2.
+"""
+import json
+import os
+import re
+import sys
+
+import jinja2
+import jsonschema
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs")
+DISCOVERY = re.compile(r"^(?:.+)/(\w+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/config$")
+STATE = re.compile(r"/(state|tracker)/[^/]+(/[0-9A-F-]{36}/[0-9]+/[0-9]+)?$")
+JINJA = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
+# MQTT_ATTRIBUTES_BLOCKED
+BLOCKED = {"assumed_state", "available", "device_class", "device_info", "entity_category", "entity_picture",
+           "entity_registry_enabled_default", "extra_state_attributes", "force_update", "icon", "name", "should_poll",
+           "state", "supported_features", "unique_id", "unit_of_measurement"}
+
+
+class Wrong(Exception):
+    """What is wrong with a message."""
+
+
+def schema(name):
+    with open(os.path.join(DOCS, name + ".schema.json"), encoding="utf-8") as file:
+        value = json.load(file)
+    return value, jsonschema.Draft202012Validator(value)
+
+
+def without_repeats(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise Wrong("a key stands twice: " + ", ".join(key for key, _ in pairs))
+    return value
+
+
+def held_against(validator, value, what):
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+    if error is not None:
+        raise Wrong("%s: %s: %s" % (what, ".".join(str(step) for step in error.absolute_path), error.message))
+
+
+def rendered(template, payload):
+    if template is None:
+        return payload
+    variables = {"value": payload}
+    try:
+        variables["value_json"] = json.loads(payload)
+    except ValueError:
+        pass
+    try:
+        return JINJA.from_string(template).render(**variables).strip()
+    except jinja2.TemplateError as error:
+        raise Wrong("the template %r makes %r of %r" % (template, error, payload)) from None
+
+
+class Entity:
+    """One that was discovered."""
+
+    def __init__(self, component, config, reads_zones):
+        self.component, self.config, self.reads_zones = component, config, reads_zones
+        self.value, self.in_zones, self.attributes = None, None, {}
+        self.is_expired = "expire_after" in config  # Until a first message; no time passes here.
+        self.available = {item["topic"]: False for item in config.get("availability", ())}
+
+    def update(self, config):
+        """A discovery message that is another one: what was learnt stays, but a value that can expire has."""
+        self.config, self.is_expired = config, "expire_after" in config
+        self.available = {item["topic"]: self.available.get(item["topic"], False)
+                          for item in config.get("availability", ())}
+
+    @property
+    def topics(self):
+        return {self.config.get("state_topic"), self.config.get("json_attributes_topic")} | set(self.available)
+
+    def receive(self, topic, payload):
+        for item in self.config.get("availability", ()):
+            if item["topic"] == topic:
+                said = rendered(item.get("value_template"), payload)
+                if said == item.get("payload_available", "online"):
+                    self.available[topic] = True
+                elif said == item.get("payload_not_available", "offline"):
+                    self.available[topic] = False
+        if self.config.get("json_attributes_topic") == topic:
+            attributes = json.loads(rendered(self.config.get("json_attributes_template"), payload))
+            attributes = {key: value for key, value in attributes.items() if key not in BLOCKED}
+            if self.component == "device_tracker" and self.reads_zones and "in_zones" in attributes:
+                self.in_zones = attributes.pop("in_zones")
+            self.attributes = attributes
+        if self.config.get("state_topic") == topic:
+            self.is_expired = False
+            self.take(rendered(self.config.get("value_template"), payload))
+
+    def take(self, said):
+        if self.component == "binary_sensor":
+            self.value = {"ON": "on", "OFF": "off", "None": None}.get(said, self.value)
+        elif self.component == "device_tracker":
+            if said not in ("home", "not_home", "None"):
+                raise Wrong("%r would be taken for the name of a place" % said)
+            self.value = None if said == "None" else said
+        elif said == "None":
+            self.value = None
+        elif said:
+            numeric = "unit_of_measurement" in self.config or "state_class" in self.config
+            if numeric:
+                float(said)
+            elif self.config.get("device_class") == "timestamp" and not re.match(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$", said):
+                raise Wrong("%r is no date" % said)
+            self.value = said
+
+    @property
+    def state(self):
+        if self.available:
+            held = self.available.values()
+            if not (any(held) if self.config.get("availability_mode") == "any" else all(held)):
+                return "unavailable"
+        if self.is_expired:
+            return "unavailable"
+        if self.component == "device_tracker" and self.reads_zones and self.in_zones is not None:
+            return "home" if "zone.home" in self.in_zones else "not_home"
+        return "unknown" if self.value is None else self.value
+
+
+class HomeAssistant:
+    def __init__(self, reads_zones):
+        self.retained, self.entities, self.reads_zones, self.is_connected = {}, {}, reads_zones, True
+        _, self.discovery = schema("home-assistant")
+        self.shape, self.state = schema("state")
+
+    def publish(self, topic, payload):
+        if payload:
+            self.retained[topic] = payload
+        else:
+            self.retained.pop(topic, None)
+        match = DISCOVERY.match(topic)
+        if match:
+            self.discover(topic, match, payload)
+            return
+        if payload and STATE.search(topic):
+            value = json.loads(payload, object_pairs_hook=without_repeats)
+            held_against(self.state, value, topic)
+            order = [key for key in self.shape["properties"] if key in value]
+            if list(value) != order:
+                raise Wrong("%s: keys stand as %s; expected %s" % (topic, list(value), order))
+        for entity in list(self.entities.values()):
+            if topic in entity.topics:
+                entity.receive(topic, payload)
+
+    def discover(self, topic, match, payload):
+        if not payload:
+            self.entities.pop(topic, None)
+            return
+        config = json.loads(payload, object_pairs_hook=without_repeats)
+        held_against(self.discovery, {"topic": topic, "payload": config}, topic)
+        for other, entity in self.entities.items():
+            if other != topic and entity.config["unique_id"] == config["unique_id"]:
+                raise Wrong("%s and %s have the same unique id" % (other, topic))
+        entity = self.entities.get(topic)
+        subscribed = set()
+        if entity is None:
+            entity = self.entities[topic] = Entity(match[1], config, self.reads_zones)
+        elif entity.config != config:
+            subscribed = entity.topics
+            entity.update(config)
+        else:
+            return
+        for name in sorted(entity.topics - subscribed - {None}):
+            if name in self.retained:
+                entity.receive(name, self.retained[name])
+
+    def restart(self):
+        self.entities = {}
+        for topic, payload in list(self.retained.items()):
+            if DISCOVERY.match(topic):
+                self.discover(topic, DISCOVERY.match(topic), payload)
+
+    def show(self):
+        return {entity.config["unique_id"]: {"name": entity.config["name"], "state": entity.state if self.is_connected else "unavailable",
+                                             "attributes": entity.attributes} for entity in self.entities.values()}
+
+
+def main():
+    assistant = HomeAssistant("--zones" in sys.argv[1:])
+    for line in sys.stdin:
+        step = json.loads(line)
+        try:
+            if step["do"] == "publish":
+                assistant.publish(step["topic"], step["payload"])
+            elif step["do"] == "drop":
+                assistant.retained = {}
+            elif step["do"] in ("connect", "disconnect"):
+                assistant.is_connected = step["do"] == "connect"
+            elif step["do"] == "restart":
+                assistant.restart()
+            else:
+                print(json.dumps(assistant.show(), ensure_ascii=False, sort_keys=True), flush=True)
+        except (Wrong, ValueError) as wrong:
+            print("%s\n%s" % (wrong, line.rstrip("\n")), file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
