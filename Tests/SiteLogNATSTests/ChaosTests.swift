@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct ChaosTests {
     enum Fault: CaseIterable { case leaderKilled, followerKilled, leaderStopped, allKilled }
 
-    /// `make site-chaos` sets how many.
+    /// `make verify STEP=site-chaos` sets how many.
     static let seeds = SeededGenerator.seeds(environment("BEACON_CHAOS_RUNS", default: 1))
     /// How long nothing may be acknowledged after one server was killed, seconds; a time, and so not judged in the suite.
     static let stallMax = Int(ProcessInfo.processInfo.environment["BEACON_SITE_STALL"] ?? "").map {

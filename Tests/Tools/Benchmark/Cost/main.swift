@@ -1,7 +1,6 @@
-// The daemon as it is shipped, but for the radio: reports come through standard input, a socket that keeps messages
-// apart, from Tests/Tools/Benchmark/cost, which measures what they cost, and from Tests/Tools/HomeAssistant/live.py, which looks at what
-// becomes of them. Each is an RSSI, an address and AD structures; or one letter: the adapter listens (l), stops (s), or is
-// gone (g).
+// The daemon without a radio: reports come through standard input, a socket that keeps messages apart. The programs
+// Tests/Tools/Benchmark/cost and Tests/Tools/HomeAssistant/live.py send them. A message is an RSSI, an address and AD
+// structures, or one letter: the adapter listens (l), stops (s), or is gone (g).
 import AdapterScanning
 import BluetoothLE
 import EventLoops

@@ -15,9 +15,10 @@ echo "${0##*/} $*" >>"$CALLS"
 """
 STEPS = """list() {
   cat <<STEPS
-one|60|Sources|make -s one
+one|60|Sources|make -s one|[X]
 two|60|$package|make -s two
 three|60|.|make -s three
+named|60||make -s named
 STEPS
 }
 """
@@ -92,11 +93,45 @@ class VerifyTests(unittest.TestCase):
             status, said, steps = self.verify(GIT_DIR="/nowhere")
             self.assertEqual((status, steps), (0, ["one", "two", "three"]), said)
 
+    def test_a_step_without_paths_runs_each_time_that_it_is_named(self):
+        for _ in range(2):
+            self.assertEqual(self.verify("named")[2], ["named"])
+        self.assertNotIn("named", self.verify()[2])
+
+    def test_a_step_with_an_argument_is_no_pass_of_the_step(self):
+        status, said, _ = self.verify("one", "more", "X=1 2")
+        self.assertEqual(status, 0, said)
+        self.assertIn("\nmake -s one more X=1 2\n", "\n" + self.calls.read_text())
+        self.assertRegex(said, r"=== one \(at most 21\d{3} s")
+        self.assertEqual(self.verify()[2], ["one", "two", "three"])
+
+    def test_an_argument_of_a_step_that_has_none_is_an_error(self):
+        status, said, steps = self.verify("two", "three")
+        self.assertEqual((status, steps), (64, []), said)
+        self.assertIn("the step two has no arguments: three", said)
+
+    def test_a_step_that_has_passed_with_an_argument_is_not_forgotten(self):
+        self.assertEqual(self.verify("one")[0], 0)
+        self.assertEqual(self.verify("one", "more")[0], 0)
+        self.assertEqual(self.verify()[2], ["two", "three"])
+        self.assertEqual(self.verify("one", "more", FAILING="more")[0], 1)
+        self.assertEqual(self.verify()[2], ["one"])
+
+    def test_the_command_of_each_step_exists(self):
+        text, makefile = (ROOT / "Tests/Tools/Gate/verify").read_text(), (ROOT / "Makefile").read_text()
+        steps = re.search(r"^  cat <<STEPS\n(.*?)^STEPS$", text, re.M | re.S)[1].splitlines()
+        self.assertGreater(len(steps), 20)
+        for step in steps:
+            command = step.split("|")[3]
+            where = makefile if command.startswith("make -s ") else text
+            pattern = command.removeprefix("make -s ") + (":" if where is makefile else r"\(\) \{")
+            self.assertRegex(where, re.compile("^" + pattern, re.M))
+
     def test_the_name_of_no_step_is_an_error_that_names_the_steps(self):
-        for arguments in [["four"], ["one", "two"], ["one\ntwo"], ["one|two"]]:
+        for arguments in [["four"], ["one\ntwo"], ["one|60"]]:
             status, said, steps = self.verify(*arguments)
             self.assertEqual((status, steps), (64, []), said)
-            self.assertIn("there are: one two three", said)
+            self.assertIn("There are:\n  one [X]\n  two \n  three \n  named \n", said)
 
     def test_the_seed_is_the_days_number_unless_the_caller_chooses_one(self):
         self.assertRegex(self.verify("one")[1], r"^BEACON_SEED=\d{8}\n")

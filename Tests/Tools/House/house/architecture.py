@@ -13,7 +13,7 @@ TARGETS, TOUCHES = ["target", "reason", "one responsibility", "depends on"], ["w
 LIST = r"`[\w-]+`(?:, `[\w-]+`)*"
 REASON = re.compile(rf"(?:product(?:: must not see {LIST})?|layer: must not see {LIST}|process: must not link {LIST})")
 # Written by hand it would have to be kept by hand.
-HINT = "`make house-write` writes what can be read from the sources"
+HINT = "`make manual` writes what can be read from the sources"
 
 
 def check(tree, package):

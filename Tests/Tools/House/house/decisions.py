@@ -61,6 +61,6 @@ def check(tree):
         return
     yield from read(tree)[1]
     if tree.text(INDEX) != index(tree):
-        yield Finding(INDEX, 0, "does not list the decisions that are there; `make house-write` writes it")
+        yield Finding(INDEX, 0, "does not list the decisions that are there; `make manual` writes it")
     if tree.has("docs/decisions.md"):
         yield Finding("docs/decisions.md", 0, "decisions are a file each now, in docs/decisions")

@@ -11,15 +11,22 @@ PLACEHOLDER = re.compile(r"<[^>]*>|…|\*+")
 IN_TEXT = re.compile(r"(?<![\w/.$-])((?:docs|Tests|Sources|Config|udev)/[\w.+/-]*[\w+/-])")
 TARGET = re.compile(r"^([a-z][a-z0-9-]*):(?!=)", re.MULTILINE)
 TYPE = re.compile(r"^[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+$")
-READ = (".swift", ".py", ".sh", ".h", ".c", ".yaml", ".service", ".conf", ".rules", ".json", "Makefile", "/run", "/check")
+STEP = re.compile(r"^([a-z][a-z0-9-]*)\|\d", re.MULTILINE)
+MAKEFILES, VERIFY = ("Makefile", "Config/install.mk"), "Tests/Tools/Gate/verify"
+READ = (".swift", ".py", ".sh", ".h", ".c", ".yaml", ".service", ".conf", ".rules", ".json", ".mk", "Makefile", "/run", "/check",
+        "/verify")
 
 
 def check(tree):
-    targets = set(TARGET.findall(tree.text("Makefile"))) if tree.has("Makefile") else set()
+    targets = {target for path in MAKEFILES if tree.has(path) for target in TARGET.findall(tree.text(path))}
+    steps = set(STEP.findall(tree.text(VERIFY))) if tree.has(VERIFY) else set()
     for path in tree.ending(".md"):
         for line, target in made(tree.text(path)):
             if target not in targets:
                 yield Finding(path, line, f"`make {target}`: the Makefile has no such target")
+        for line, step in verified(tree.text(path)):
+            if step not in steps:
+                yield Finding(path, line, f"`make verify STEP={step}`: {VERIFY} has no such step")
         for line, word in markdown.code_words(tree.text(path)):
             if is_path(tree, word) and not exists(tree, path, word):
                 yield Finding(path, line, f"`{word}` is not there")
@@ -32,6 +39,7 @@ def check(tree):
                 yield Finding(path, line, f"{word} is not there")
     yield from types(tree)
     yield from tests(tree)
+    yield from packages(tree)
 
 
 def made(text):
@@ -39,6 +47,13 @@ def made(text):
     for number, line in enumerate(text.split("\n"), 1):
         for found in re.finditer(r"(?:`|^ {0,4}|sudo |&& )make ((?:-s )?[a-z][a-z0-9-]*)(?![\w-]*[=/])", line):
             yield number, found[1].removeprefix("-s ")
+
+
+def verified(text):
+    """The steps of `make verify` that a document names, each with its line's number."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for found in re.finditer(r"make verify STEP='?([a-z][\w-]*)", line):
+            yield number, found[1]
 
 
 def is_path(tree, word):
@@ -75,6 +90,21 @@ def comments(text):
             yield number, found[1].rstrip(".")
 
 
+def packages(tree):
+    """The lists `build` and `site` of the Makefile have the Debian packages that Package.swift names, and `build` has no other
+    library."""
+    if not tree.has("Package.swift"):
+        return
+    named = {package for found in re.findall(r"\.apt\(\[(.*?)\]\)", tree.text("Package.swift"), re.S)
+             for package in re.findall(r'"(.*?)"', found)}
+    text = tree.text("Makefile").replace("\\\n", " ")
+    lists = {name: set(words.split()) for name, words in re.findall(r"^packages\.(build|site) := (.*)$", text, re.M)}
+    for package in sorted(named.difference(*lists.values())):
+        yield Finding("Makefile", 0, f"packages.build lacks {package}, which Package.swift names")
+    for package in sorted(package for package in lists.get("build", set()) - named if package.endswith("-dev")):
+        yield Finding("Package.swift", 0, f"no target names {package}, which the Makefile installs")
+
+
 def types(tree, path="docs/architecture.md"):
     """The architecture speaks of types that are there."""
     if not tree.has(path):
@@ -90,7 +120,7 @@ def types(tree, path="docs/architecture.md"):
 def tests(tree):
     """The suites that documents have one run, and what they have one set, are there."""
     sources = "\n".join(tree.text(path) for path in tree.paths
-                        if path.endswith((".swift", "Makefile", "/run")) and not path.startswith("docs/"))
+                        if path.endswith((".swift", "/run", "/verify")) and not path.startswith("docs/"))
     for path in tree.ending(".md"):
         for line, text in markdown.lines_outside_fences(tree.text(path)):
             for word in re.findall(r"--filter (\w+)", text) + re.findall(r"\b(BEACON_[A-Z_]+)=", text):

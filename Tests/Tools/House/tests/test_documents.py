@@ -50,20 +50,25 @@ class Names(unittest.TestCase):
         for path, text, expected in [
             ("README.md", "`make tset`", "README.md:1: `make tset`: the Makefile has no such target"),
             ("README.md", "```sh\nmake test && sudo make tset  # all\n```", "README.md:2: `make tset`: the Makefile has no such target"),
+            ("README.md", "`make verify STEP=lop`",
+             "README.md:1: `make verify STEP=lop`: Tests/Tools/Gate/verify has no such step"),
+            ("README.md", "`make verify STEP='lop 3'` and `make instal`", [
+                "README.md:1: `make instal`: the Makefile has no such target",
+                "README.md:1: `make verify STEP=lop`: Tests/Tools/Gate/verify has no such step"]),
             ("README.md", "`Sources/Wating`", "README.md:1: `Sources/Wating` is not there"),
             ("README.md", "`Sources/<Target>/Lop.swift`", "README.md:1: `Sources/<Target>/Lop.swift` is not there"),
             ("README.md", "`Lop.swift`", "README.md:1: `Lop.swift` is not there"),
             ("README.md", "`BEACON_X=1 swift test`", "README.md:1: BEACON_X stands in no test"),
             ("README.md", "`swift test --filter ATests`", "README.md:1: ATests stands in no test"),
             ("Sources/Values/A.swift", "\n/// As docs/lop.md says.", "Sources/Values/A.swift:2: docs/lop.md is not there"),
-            ("Makefile", "# See Tests/Nothing/run.\ntest:", "Makefile:1: Tests/Nothing/run is not there"),
+            ("Makefile", "# See Tests/Nothing/run.\ntest:\nverify:", "Makefile:1: Tests/Nothing/run is not there"),
             ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` stands in no source"),
         ]:
-            self.assertEqual(said(names.check(tree().with_text(path, text))), [expected])
+            self.assertEqual(said(names.check(tree().with_text(path, text))), [expected] if isinstance(expected, str) else expected)
 
     def test_a_placeholder_stands_for_anything(self):
         for word in ["Sources/<Target>/Loop.swift", "Loo….swift", "Sources/*/shim.h", "docs/"]:
-            self.assertEqual(said(names.check(tree().with_text("README.md", f"`{word}`\n`make test`"))), [], word)
+            self.assertEqual(said(names.check(tree().with_text("README.md", f"`{word}`\n`make install`"))), [], word)
 
 
 class Repository(unittest.TestCase):
@@ -73,6 +78,15 @@ class Repository(unittest.TestCase):
         whole = Tree.of_repository(ROOT)
         before = len(said(links.check(whole)))
         self.assertGreater(len(said(links.check(whole.with_text("docs/monitor.md", None)))), before)
+
+    def test_a_library_that_is_installed_is_one_that_a_target_names(self):
+        whole = Tree.of_repository(ROOT)
+        self.assertEqual(said(names.packages(whole)), [])
+        less = whole.with_text("Makefile", whole.text("Makefile").replace(" libexpat1-dev", ""))
+        self.assertEqual(said(names.packages(less)), ["Makefile: packages.build lacks libexpat1-dev, which Package.swift names"])
+        more = whole.with_text("Makefile", whole.text("Makefile").replace(" libexpat1-dev", " libexpat1-dev libbluetooth-dev"))
+        self.assertEqual(said(names.packages(more)),
+                         ["Package.swift: no target names libbluetooth-dev, which the Makefile installs"])
 
     def test_a_target_of_make_that_is_taken_away_is_missed(self):
         whole = Tree.of_repository(ROOT)

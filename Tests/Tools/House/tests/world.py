@@ -36,9 +36,11 @@ Waiting ──▶ Values
 """
 
 TEXTS = {
-    "README.md": "# Read\n\n`make test` and [the rules](docs/loop.md), [above](#read)\n",
+    "README.md": "# Read\n\n`make test`, `make verify STEP='lap 2'` and [the rules](docs/loop.md), [above](#read)\n",
     "CHANGELOG.md": "# Changelog\n\n## [1.2.0] - unreleased\n\n## 1.1.0 - 2026-11-21\n",
-    "Makefile": "test: ## Tests.\n\ttrue\n",
+    "Makefile": "test: ## Tests.\n\ttrue\nverify:\n\ttrue\n",
+    "Config/install.mk": "install:\n\ttrue\n",
+    "Tests/Tools/Gate/verify": "list() {\n  cat <<STEPS\nlap|60|Sources|make -s lap\nnamed|60||named\nSTEPS\n}\n",
     "docs/architecture.md": ARCHITECTURE,
     "docs/loop.md": "# Loop\n\n## `Turns` and [turns](../README.md)\n\n## Loop\n\n[second](#loop-1)\n\n```\n[no link](nowhere)\n```\n",
     "Sources/Values/ClockWork.swift": "/// `docs/loop.md` has the rules.\npublic struct ClockWork {}\n",

@@ -57,7 +57,7 @@ class Guest:
         """Switches it on; comes back when it can be spoken to. `words` go to the kernel's command line."""
         qemu = shutil.which("qemu-system-x86_64")
         if qemu is None:
-            raise GuestError("qemu-system-x86_64 is not there; `make lab-systemd` installs it")
+            raise GuestError("qemu-system-x86_64 is not there; `make verify STEP=systemd` installs it")
         # What the guest wrote is the host's, whatever becomes of QEMU: unsafe is about the host's own power.
         argv = [qemu, "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-M", "q35", "-m", "1024", "-smp", "2",
                 "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-net", "none",
