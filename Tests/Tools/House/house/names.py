@@ -38,6 +38,7 @@ def check(tree):
             if not exists(tree, path, word):
                 yield Finding(path, line, f"{word} is not there")
     yield from types(tree)
+    yield from functions(tree)
     yield from tests(tree)
     yield from packages(tree)
 
@@ -115,6 +116,18 @@ def types(tree, path="docs/architecture.md"):
     for line, word in markdown.code_words(tree.text(path)):
         if TYPE.match(word) and word not in words:
             yield Finding(path, line, f"`{word}` stands in no source")
+
+
+def functions(tree, path="docs/architecture.md"):
+    """What the architecture names in parentheses after a file, as `A.swift` (`read`), is a word of that file."""
+    if not tree.has(path):
+        return
+    for number, line in enumerate(tree.text(path).split("\n"), 1):
+        for file, words in re.findall(r"`([\w+]+\.swift)` \((`\w+`(?:, `\w+`)*)\)", line):
+            texts = [tree.text(name) for name in tree.ending(".swift", under="Sources/") if name.endswith(f"/{file}")]
+            for word in re.findall(r"\w+", words):
+                if texts and not any(re.search(rf"\b{word}\b", text) for text in texts):
+                    yield Finding(path, number, f"{file} has no `{word}`")
 
 
 def tests(tree):

@@ -62,6 +62,8 @@ class Names(unittest.TestCase):
             ("README.md", "`swift test --filter ATests`", "README.md:1: ATests stands in no test"),
             ("Sources/Values/A.swift", "\n/// As docs/lop.md says.", "Sources/Values/A.swift:2: docs/lop.md is not there"),
             ("Makefile", "# See Tests/Nothing/run.\ntest:\nverify:", "Makefile:1: Tests/Nothing/run is not there"),
+            ("docs/architecture.md", "`Loop.swift` (`turn`), `Loop.swift` (`trun`, `turn`)",
+             "docs/architecture.md:1: Loop.swift has no `trun`"),
             ("docs/architecture.md", "\n\n`ClockWerk`", "docs/architecture.md:3: `ClockWerk` stands in no source"),
         ]:
             self.assertEqual(said(names.check(tree().with_text(path, text))), [expected] if isinstance(expected, str) else expected)
