@@ -18,6 +18,7 @@ public struct LogindInhibitor: BackgroundActivityProvider {
 
     /// What is inhibited, and how.
     static let what = "sleep:idle"
+    // `delay` would only postpone the suspension, by five seconds by default. Then the adapters would not scan.
     static let mode = "block"
 
     /// Makes one that has asked for nothing yet.

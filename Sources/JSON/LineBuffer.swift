@@ -1,6 +1,9 @@
 /// Octets of output on their way to a file: what lines are written into, without allocating for each.
 ///
 /// Safe to use: every write makes room first, and what is handed out are the octets written.
+///
+/// Members that other targets inline are `public`, although no product contains `JSON`: for an `@inlinable package` function,
+/// Swift 6.3 keeps no body for other targets, so each key of a line would be a call.
 @safe public struct LineBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int

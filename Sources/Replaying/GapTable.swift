@@ -44,7 +44,7 @@ extension GapTable.Gaps {
     }
 }
 
-/// A histogram of durations in a fixed number of buckets: within 1/16 of the true value, from 1 ms to 36 days.
+/// A histogram of durations in a fixed number of buckets: within 1/16 of the true value, from 1 ms to 49 days.
 struct GapHistogram: Sendable {
     // Sixteen buckets for each doubling of a length in milliseconds, over 32 doublings; below 16 ms one for each.
     static let bucketsPerDoubling = 16

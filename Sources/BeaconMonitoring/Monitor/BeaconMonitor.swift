@@ -152,7 +152,9 @@ public actor BeaconMonitor {
 
     /// Ends the monitor: its name is free, and subscribers receive the waiting events and then the end.
     ///
-    /// ``run()`` returns. Later inputs have no effect, and records do not change any more.
+    /// ``run()`` returns. Later inputs have no effect, and records do not change any more. With a store, an event that a
+    /// subscriber still handles at the call counts as not handled and comes again in the next process: otherwise a crash
+    /// could lose it (rule N3).
     public func end() { end(because: nil) }
 
     private func end(because failure: MonitorError?) {

@@ -10,7 +10,8 @@ import SystemPackage
 ///
 /// Bounds: ``entriesMax`` iBeacons and reports wait, and ``newsMax`` changes. Of more reports none are taken until the
 /// monitor has fetched those, and that is told as messages that were lost on their way (rule T5); of more changes the
-/// hearing ends.
+/// hearing ends. The thread does not wait for room: the kernel's buffer would overflow instead, and not every backend
+/// reports that.
 final class HandOver: Sendable {
     /// At 2,000 reports a second the program may do something else for eight seconds.
     static let entriesMax = 16_384

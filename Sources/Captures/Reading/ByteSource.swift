@@ -3,7 +3,8 @@ import SystemPackage
 /// The bytes of a capture in order, inflated where they are compressed.
 ///
 /// Memory is constant whatever the file holds: one input buffer, and what zlib (32 KiB) or zstd (at most 128 MiB)
-/// need to look back on. A bomb costs time only.
+/// need to look back on. A bomb costs time only. Files are read, not mapped with mmap(2): if a mapped file is truncated
+/// while it is read, SIGBUS ends the process. A short read is damage with an offset.
 final class ByteSource {
     private enum Origin {
         case descriptor(FileDescriptor, isOurs: Bool)

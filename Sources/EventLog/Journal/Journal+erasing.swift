@@ -3,7 +3,9 @@ package import BeaconMonitoring
 
 extension Journal {
     /// Closes what was written until now, says in the first line of the next file that something was forgotten, and keeps a
-    /// snapshot that knows nothing of it: whoever writes the closed files anew disturbs nobody.
+    /// snapshot that knows nothing of it. After that, the closed files can be replaced while the gateway runs. The line is
+    /// written now because a start appends to the last file: otherwise a gateway that restarts during the erasure could
+    /// append to a file that is about to be replaced.
     ///
     /// - Parameters:
     ///   - request: the beacon, and how much of it.

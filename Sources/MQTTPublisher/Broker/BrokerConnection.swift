@@ -80,6 +80,7 @@ final class BrokerConnection {
         connectToNext(after: .unreachable(options.place, "it has no address"))
     }
 
+    // mosquitto_connect_async tries only the first address of a name, so each address is resolved and tried here.
     private func connectToNext(after trouble: BrokerTrouble) {
         var trouble = trouble
         while !addresses.isEmpty {

@@ -88,6 +88,8 @@ package final class PublisherService {
     private func begin() {
         guard let options, publisher == nil, !isDone, !awaitsNames else { return }
         // A gateway that was killed can leave a publisher for a minute, and `publish` can have the same checkpoint.
+        // The lock is on a file of its own because each write replaces the checkpoint: a lock on a replaced file would
+        // not exclude another process.
         let path = FilePath(options.checkpoint.string + ".lock")
         do throws(FileLock.Failure) {
             // A file that can only be read can be locked too.
