@@ -19,7 +19,7 @@ import SystemPackage
 /// A monitor outlives its process. ``stop()`` removes it; what a crash leaves is removed by the next start, where
 /// ``ManagementOptions/recordFile`` says for certain whose it is.
 ///
-/// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c; `docs/decisions/`.
+/// Sources: BlueZ doc/mgmt-api.txt; Linux net/bluetooth/mgmt.c.
 package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwner {
     /// `management`.
     package var backend: ScannerBackend { .management }
