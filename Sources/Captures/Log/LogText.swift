@@ -1,5 +1,4 @@
 import BaseTypes
-import JSON
 
 /// What the texts in an advertisement log mean: hexadecimal digits, escapes, times.
 enum LogText {
