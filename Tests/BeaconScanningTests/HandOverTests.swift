@@ -42,16 +42,24 @@ import Testing
         #expect(handOver.add(Self.entries(1)) && handOver.add(.clock(isSynchronized: true)))
     }
 
-    @Test func `T5: what found no room is told of as lost since the last report that did`() {
+    @Test func `T5: a loss is reported once, when it starts, as of the last report that found room`() {
         var losses = ReportLosses()
         losses.handed(Self.entries(3))
         losses.handed(Self.entries(1, adapter: 1, from: 50))
-        #expect(losses.isEmpty)
-        losses.lost(Self.entries(4, from: 3))
-        #expect(!losses.isEmpty)
-        #expect(losses.take() == [.lost(adapter: 0, count: 4, since: .earliest + .seconds(2))])
-        #expect(losses.isEmpty && losses.take().isEmpty)
-        #expect(losses.total == 4)
+        #expect(!losses.areUnderWay)
+        let last = Instant.earliest + .seconds(2)
+        let first = losses.lost(Self.entries(4, from: 3))
+        #expect(first.map(\.change) == [.lost(adapter: 0, count: 0, since: last)])
+        #expect(first.map(\.time) == [last])
+        #expect(losses.areUnderWay)
+        #expect(losses.lost(Self.entries(2, from: 7)).isEmpty)
+        // One that is reported to listen, or is handed over, begins another loss.
+        losses.changed(0, at: .earliest + .seconds(8))
+        #expect(losses.lost(Self.entries(1, from: 9)).map(\.time) == [.earliest + .seconds(8)])
+        losses.handed(Self.entries(1, from: 10))
+        #expect(!losses.areUnderWay)
+        #expect(losses.lost(Self.entries(1, from: 11)).map(\.time) == [.earliest + .seconds(10)])
+        #expect(losses.total == 8)
     }
 
     @Test func `T5: a drain that was asked for before the thread began is answered`() async throws {

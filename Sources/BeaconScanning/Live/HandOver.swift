@@ -81,11 +81,6 @@ final class HandOver: Sendable {
         return isTaken
     }
 
-    /// Whether there is room for so many reports.
-    func hasRoom(for count: Int) -> Bool {
-        state.withLock { $0.batch.entries.count + count <= Self.entriesMax }
-    }
-
     /// Adds news.
     ///
     /// - Returns: whether there was room.

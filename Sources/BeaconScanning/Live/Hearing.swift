@@ -137,6 +137,10 @@ final class Hearing: ScanHandler {
     func changed(_ change: ScanChange, at time: Instant) {
         if case .ended(let error) = change { return end(HearingError(error)) }
         handReports()
+        switch change {
+        case .listening(let adapter, _), .stopped(let adapter, _, _): losses.changed(adapter, at: time)
+        default: break
+        }
         tell(.change(change, at: time))
     }
 
@@ -147,19 +151,15 @@ final class Hearing: ScanHandler {
 
     private func handReports() {
         let entries = reports.take()
-        // Before anything that came later: what was lost has been lost before it.
-        if !losses.isEmpty, handOver.hasRoom(for: entries.count) {
-            for change in losses.take() { tell(.change(change, at: loop.now)) }
-        }
         guard !entries.isEmpty else { return }
         if handOver.add(entries) { losses.handed(entries) } else { lose(entries) }
     }
 
     private func lose(_ entries: ContiguousArray<FrameBatch.Entry>) {
-        if losses.isEmpty {
+        if !losses.areUnderWay {
             options.log(.reportsNotTaken, "the program does not take what is heard; reports are dropped until it does")
         }
-        losses.lost(entries)
+        for (change, time) in losses.lost(entries) { tell(.change(change, at: time)) }
     }
 
     private func tell(_ news: HandOver.News) {

@@ -2,54 +2,63 @@ import AdapterScanning
 import BaseTypes
 import BluetoothLE
 
-/// The reports that found no room on their way to the monitor, by adapter: what is told of them once there is (rule T5).
+/// The adapters whose reports find no room on their way to the monitor (rule T5).
 struct ReportLosses {
     private struct Adapter {
         let number: Int
         /// Its last report that was handed over.
         var last: Instant
-        var lost = 0
+        var isLosing = false
     }
 
     // As many as a supervisor follows.
     private var adapters: [Adapter] = []
-    /// How many reports have been lost since the beginning.
+    /// The number of reports that were lost since the start.
     private(set) var total = 0
 
-    /// Whether none is to be told of.
-    var isEmpty: Bool { !adapters.contains { $0.lost > 0 } }
+    /// Whether an adapter has lost reports since its last one that was handed over.
+    var areUnderWay: Bool { adapters.contains(where: \.isLosing) }
 
-    /// Reports were handed over.
+    /// Notes that reports were handed over.
     mutating func handed(_ entries: ContiguousArray<FrameBatch.Entry>) {
-        for entry in entries where entry.kind.isHeard { with(entry) { $0.last = max($0.last, entry.time) } }
+        for entry in entries where entry.kind.isHeard {
+            let place = place(of: entry)
+            adapters[place].last = max(adapters[place].last, entry.time)
+            adapters[place].isLosing = false
+        }
     }
 
-    /// Counts reports that found no room, since the last that was handed over.
-    mutating func lost(_ entries: ContiguousArray<FrameBatch.Entry>) {
+    /// Notes that an adapter was reported to listen, or not to listen any more: the next report that it loses is a new loss.
+    mutating func changed(_ number: Int, at time: Instant) {
+        for place in adapters.indices where adapters[place].number == number {
+            adapters[place].isLosing = false
+            adapters[place].last = max(adapters[place].last, time)
+        }
+    }
+
+    /// Counts reports that found no room.
+    ///
+    /// - Returns: the losses that start with them, each with the time of the adapter's last report before it. The time is
+    ///   essential: up to now, the monitor would take the lost reports for absent beacons.
+    mutating func lost(_ entries: ContiguousArray<FrameBatch.Entry>) -> [(change: ScanChange, time: Instant)] {
+        var losses: [(change: ScanChange, time: Instant)] = []
         for entry in entries where entry.kind.isHeard {
             total &+= 1
-            with(entry) { $0.lost &+= 1 }
+            let place = place(of: entry)
+            guard !adapters[place].isLosing else { continue }
+            adapters[place].isLosing = true
+            let last = adapters[place].last
+            // How many it will be is not known yet.
+            losses.append((.lost(adapter: adapters[place].number, count: 0, since: last), last))
         }
+        return losses
     }
 
-    /// What is to be told, which is nothing then.
-    mutating func take() -> [ScanChange] {
-        let changes = adapters.filter { $0.lost > 0 }.map {
-            ScanChange.lost(adapter: $0.number, count: $0.lost, since: $0.last)
-        }
-        for place in adapters.indices { adapters[place].lost = 0 }
-        return changes
-    }
-
-    private mutating func with(_ entry: FrameBatch.Entry, _ body: (inout Adapter) -> Void) {
+    // An adapter of which nothing was handed over has lost everything since its first report.
+    private mutating func place(of entry: FrameBatch.Entry) -> Int {
         let number = Int(entry.adapter)
-        if let place = adapters.firstIndex(where: { $0.number == number }) {
-            body(&adapters[place])
-        } else {
-            // Nothing of it has been handed over: all of it was lost.
-            var adapter = Adapter(number: number, last: entry.time)
-            body(&adapter)
-            adapters.append(adapter)
-        }
+        if let place = adapters.firstIndex(where: { $0.number == number }) { return place }
+        adapters.append(Adapter(number: number, last: entry.time))
+        return adapters.count - 1
     }
 }
