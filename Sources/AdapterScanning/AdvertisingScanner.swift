@@ -37,6 +37,10 @@ package protocol ScanHandler: AnyObject {
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant)
 
     /// Something became of an adapter, or of this way of hearing.
+    ///
+    /// - Parameters:
+    ///   - change: what changed.
+    ///   - time: when it was received, as for a report, or noticed; a loss has the time of the last message before it.
     func changed(_ change: ScanChange, at time: Instant)
 }
 

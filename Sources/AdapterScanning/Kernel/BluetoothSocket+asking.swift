@@ -32,7 +32,7 @@ extension BluetoothSocket {
         let end = BootClock.now + .milliseconds(left)
         defer { left = max(0, Self.milliseconds(until: end)) }
         while true {
-            while case .message(let count, _) = receive(into: &buffer) {
+            while case .message(let count, _) = receive(into: &buffer, at: BootClock.now) {
                 let bytes = buffer.span.extracting(0..<count)
                 guard !ManagementReport.isReport(bytes), let message = try? ManagementMessage(bytes),
                     message.index == index, case .reply(command.opcode, _, _) = message.event

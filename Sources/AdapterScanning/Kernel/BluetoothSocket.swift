@@ -21,7 +21,6 @@ final class BluetoothSocket {
     private var dropsSeen: UInt32 = 0
     /// A moment before the last look that found nothing: what is received now came after it.
     private(set) var emptyAt: Instant
-    private let readClock: () -> Instant
 
     /// Makes and binds one.
     ///
@@ -30,7 +29,6 @@ final class BluetoothSocket {
         let descriptor = gateway_bluetooth_socket()
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
         self.descriptor = FileDescriptor(rawValue: descriptor)
-        readClock = { BootClock.now }
         emptyAt = BootClock.now
         // Before binding: from then on messages come.
         self.receiveBufferBytes = Int(
@@ -41,10 +39,9 @@ final class BluetoothSocket {
     }
 
     /// A socket that is open already, and speaks as the kernel does; it is this one's from here on.
-    init(_ descriptor: FileDescriptor, readClock: @escaping () -> Instant = { BootClock.now }) {
+    init(_ descriptor: FileDescriptor, at now: Instant = BootClock.now) {
         self.descriptor = descriptor
-        self.readClock = readClock
-        emptyAt = readClock()
+        emptyAt = now
         receiveBufferBytes = 0
     }
 
@@ -86,12 +83,16 @@ final class BluetoothSocket {
     }
 
     /// Receives a message into `buffer`, without waiting.
-    func receive(into buffer: inout [UInt8]) -> Received {
+    ///
+    /// - Parameters:
+    ///   - buffer: receives the message.
+    ///   - now: the present of the timeline, read before the call: if the process is stopped in between, messages that come
+    ///     meanwhile are younger than this.
+    /// - Returns: the result of the attempt.
+    func receive(into buffer: inout [UInt8], at now: Instant) -> Received {
         var stamp: Int64 = -1
         var isTruncated: Int32 = 0
         while true {
-            // Before the look: where the process is stopped right behind it, what comes meanwhile is younger than this.
-            let before = readClock()
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe gateway_receive(descriptor.rawValue, bytes.baseAddress, bytes.count, &stamp, &isTruncated)
             }
@@ -102,7 +103,7 @@ final class BluetoothSocket {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                emptyAt = before
+                emptyAt = now
                 return .nothing
             default: return .failed(Errno(rawValue: errno))
             }

@@ -45,8 +45,6 @@ struct ManagedAdapter: Sendable {
     private(set) var isListening = false
     /// The last report, or the moment at which the adapter started to listen.
     private var lastHeard: Instant?
-    /// The value of `lastHeard` at the last moment up to which no message was lost.
-    private var lastSure: Instant?
     /// The time of the last ``proceed(at:into:)``.
     private var present = Instant.earliest
 
@@ -148,15 +146,10 @@ extension ManagedAdapter {
         isSuspended = false
     }
 
-    /// Notes that no message was lost until now.
-    mutating func nothingLost() { lastSure = lastHeard }
-
-    /// Notes that the kernel dropped `count` messages since ``nothingLost()``, of any adapter.
-    mutating func lost(_ count: Int, at now: Instant, into actions: inout [ManagementAction]) {
-        if isListening, let lastSure {
-            actions.append(.tell(.lost(adapter: number, count: count, since: min(lastSure, now))))
-        }
-        lastSure = lastHeard
+    /// Notes that the kernel dropped `count` messages, of any adapter, after the last one that was received until `time`.
+    mutating func lost(_ count: Int, at time: Instant, into actions: inout [ManagementAction]) {
+        guard isListening, let lastHeard else { return }
+        actions.append(.tell(.lost(adapter: number, count: count, since: min(lastHeard, time))))
     }
 
     /// Takes the present settings; `reason` explains it if the power went off.
@@ -252,7 +245,6 @@ extension ManagedAdapter {
         isListening = listens
         if listens {
             lastHeard = now
-            lastSure = now
             let reason = "it scans for advertisement monitor \(monitor ?? 0)"
             actions.append(.tell(.listening(adapter: number, reason: reason)))
         } else {

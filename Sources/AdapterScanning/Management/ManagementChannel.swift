@@ -4,7 +4,7 @@ import SystemPackage
 
 /// Who has a ``ManagementChannel``: what it wants to know of it. All calls come on the loop's thread.
 protocol ManagementChannelOwner: AnyObject {
-    /// There is something to receive: ``EventLoop/recordsPerTurn`` records of each socket are to be received.
+    /// There is something to receive: ``EventLoop/recordsPerTurn`` records are to be received for each socket.
     func receive()
 
     /// Everything that was received up to the call is to be handed over.
@@ -13,11 +13,12 @@ protocol ManagementChannelOwner: AnyObject {
     /// Time has come to `now`; the session knows already.
     func advance(to now: Instant)
 
-    /// The session wants something that it can't do by the channel alone.
-    func perform(_ action: ManagementAction)
+    /// The session wants something that it can't do by the channel alone, because of what happened at `time`.
+    func perform(_ action: ManagementAction, at time: Instant)
 
-    /// What the session wanted has been done; when it next has something to do is asked after this.
-    func performed()
+    /// What the session wanted because of what happened at `time` has been done; when it next has something to do is asked
+    /// after this.
+    func performed(at time: Instant)
 
     /// When ``advance(to:)`` has something to do beside the session's; `nil`: never.
     var nextDeadline: Instant? { get }
@@ -72,7 +73,7 @@ final class ManagementChannel {
         let now = loop.now
         if let rfkill { self.session.received(rfkill.state, at: now) }
         self.session.start(at: now)
-        perform()
+        perform(at: now)
     }
 
     /// Ends waiting. The socket closes with its last user.
@@ -87,8 +88,9 @@ final class ManagementChannel {
     func readSwitches() { rfkill?.read() }
 
     private func received(_ state: RFKillState) {
-        session.received(state, at: loop.now)
-        perform()
+        let now = loop.now
+        session.received(state, at: now)
+        perform(at: now)
     }
 
     private func advance(to now: Instant) {
@@ -97,25 +99,27 @@ final class ManagementChannel {
         guard socket != nil else { return }
         session.advance(to: now)
         owner?.advance(to: now)
-        perform()
+        // What was handed over meanwhile can be later than `now`.
+        perform(at: loop.now)
     }
 
-    /// Does what the session wants, and what follows from that: a command that can't be sent is one that failed.
-    func perform() {
+    /// Does what the session wants because of what happened at `time`, and what follows from that: a command that can't be
+    /// sent is one that failed.
+    func perform(at time: Instant) {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
         while session.hasActions, let socket {
-            for action in session.takeActions() where self.socket === socket { perform(action, socket) }
+            for action in session.takeActions() where self.socket === socket { perform(action, socket, at: time) }
         }
         guard socket != nil else { return }
-        owner?.performed()
+        owner?.performed(at: time)
         setTimer()
     }
 
-    private func perform(_ action: ManagementAction, _ socket: BluetoothSocket) {
+    private func perform(_ action: ManagementAction, _ socket: BluetoothSocket, at time: Instant) {
         guard case .send(let command, let index) = action else {
-            owner?.perform(action)
+            owner?.perform(action, at: time)
             return
         }
         commands &+= 1
@@ -123,7 +127,7 @@ final class ManagementChannel {
             try socket.send(command.packet(for: index))
         } catch {
             let reply = ManagementEvent.reply(opcode: command.opcode, status: .failed, result: .none)
-            session.received(ManagementMessage(index: index, event: reply), at: loop.now)
+            session.received(ManagementMessage(index: index, event: reply), at: time)
         }
     }
 

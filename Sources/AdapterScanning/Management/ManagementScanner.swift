@@ -37,12 +37,11 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
     private let channel: ManagementChannel
     private var counted = ManagementStatistics()
     private weak var handler: (any ScanHandler)?
-    // Longer than any message: a Device Found with all that an extended advertisement may carry.
-    private var buffer = [UInt8](repeating: 0, count: 8192)
+    private var queue: ReceiveQueue?
+    // Whether messages were lost and the kernel has not been asked for its state since.
+    private var hasLost = false
     private var isDraining = false
 
-    // Messages between two looks at the drop counter.
-    private static let batch = 256
     // More than any buffer holds: at the end of a drain everything has been read that was there at its beginning, and one
     // that is fed as fast as it reads comes to an end.
     private static let drainMax = 65_536
@@ -75,6 +74,9 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         self.handler = handler
         try channel.open(
             socket, ManagementSession(options: options, inherited: inherited()), rfkill: kernel.rfkill)
+        queue = channel.socket.map { socket in
+            ReceiveQueue(socket, clock: { [loop] in loop.now }, wall: kernel.wall, timing: kernel.lossTiming)
+        }
     }
 
     /// Hands over everything that the kernel has received for this socket.
@@ -83,27 +85,34 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
     func receive() { receive(atMost: EventLoop.recordsPerTurn) }
 
     private func receive(atMost count: Int) {
-        guard let socket = channel.socket, !isDraining else { return }
+        guard let queue, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
         channel.readSwitches()
-        lookForLoss(socket)
+        queue.beginTurn()
         var left = count
-        while left > 0, channel.socket === socket, receive(socket, atMost: min(left, Self.batch)) {
-            left -= Self.batch
-            lookForLoss(socket)
+        while left > 0, channel.socket === queue.socket {
+            let isMore = queue.fill(before: .earliest)
+            takeLoss(of: queue)
+            guard isMore else {
+                resynchronize()
+                break
+            }
+            left -= 1
+            // A handler that learned of a loss can have stopped this scanner.
+            guard channel.socket === queue.socket else { return }
+            queue.take(received)
         }
-        if left <= 0 { loop.refuseRest() }
-        guard channel.socket === socket else { return }
-        lookForLoss(socket)
+        if left == 0 { loop.refuseRest() }
         channel.setTimer()
     }
 
     /// Takes `widen` (where a controller matches patterns), `restartScan` and `powerCycle`; skips `reset`.
     package func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         guard channel.socket != nil else { return .skipped(reason: "the scanner is not started") }
-        let outcome = channel.session.take(step, on: adapter, at: loop.now)
-        channel.perform()
+        let now = loop.now
+        let outcome = channel.session.take(step, on: adapter, at: now)
+        channel.perform(at: now)
         return outcome
     }
 
@@ -115,9 +124,10 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         guard let socket = channel.socket else { return }
         close()
         var left = Self.stopWaitMilliseconds
+        var buffer = [UInt8](repeating: 0, count: 4096)
         var isClean = true
         for (command, index) in channel.session.undoing {
-            isClean = undo(command, of: index, on: socket, left: &left) && isClean
+            isClean = undo(command, of: index, on: socket, left: &left, buffer: &buffer) && isClean
         }
         if isClean { forgetRecord() }
         channel.session = ManagementSession(options: options)
@@ -125,42 +135,25 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     // MARK: Receiving
 
-    private func receive(_ socket: BluetoothSocket, atMost count: Int) -> Bool {
-        // Taken out while it is read, so that nothing that is called meanwhile can change it.
-        var buffer: [UInt8] = []
-        swap(&buffer, &self.buffer)
-        defer { swap(&buffer, &self.buffer) }
-        for _ in 0..<count {
-            switch socket.receive(into: &buffer) {
-            case .message(let length, let stamp):
-                received(buffer.span.extracting(0..<length), stamp: stamp, emptyAt: socket.emptyAt)
-                if channel.socket == nil { return false }
-            case .tooLong: counted.malformed &+= 1
-            case .nothing: return false
-            case .failed(let error):
-                fail(error)
-                return false
-            }
+    private func received(_ item: ReceiveQueue.Item, _ message: Span<UInt8>, at time: Instant) {
+        switch item {
+        case .message: received(message, at: time)
+        case .tooLong: counted.malformed &+= 1
+        case .failed(let error): fail(error, at: time)
         }
-        return true
     }
 
-    private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
+    private func received(_ message: Span<UInt8>, at time: Instant) {
         counted.messages &+= 1
-        // In this order: where the process is stopped between the two, the message seems too old to be believed, never too
-        // young.
-        let now = loop.now
-        let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: now, wall: wall, emptyAt: emptyAt)
         do {
             guard ManagementReport.isReport(message) else {
                 channel.session.received(try ManagementMessage(message), at: time)
-                channel.perform()
+                channel.perform(at: time)
                 return
             }
             guard let found = try ManagementReport(message) else { return }
             let isHeard = channel.session.heard(found.index, isMonitors: found.isMonitors, at: time)
-            if channel.session.hasActions { channel.perform() }
+            if channel.session.hasActions { channel.perform(at: time) }
             guard isHeard else { return }
             counted.reports &+= 1
             handler?.heard(
@@ -170,19 +163,28 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
         }
     }
 
-    private func lookForLoss(_ socket: BluetoothSocket) {
-        let dropped = socket.takeDrops()
-        if dropped == 0 {
-            channel.session.nothingLost()
-        } else {
-            counted.dropped &+= dropped
-            channel.session.lost(dropped, at: loop.now)
-            channel.perform()
-        }
+    private func takeLoss(of queue: ReceiveQueue) {
+        let dropped = queue.takeLoss()
+        guard dropped > 0 else { return }
+        counted.dropped &+= dropped
+        hasLost = true
+        channel.session.lost(dropped, at: queue.lastTime)
+        channel.perform(at: queue.lastTime)
     }
 
-    private func fail(_ error: Errno) {
-        end(ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error); start it again"))
+    /// Asks the kernel for its state if messages were lost. Everything that it received was handed over before.
+    private func resynchronize() {
+        guard hasLost else { return }
+        hasLost = false
+        let now = loop.now
+        channel.session.resynchronize(at: now)
+        channel.perform(at: now)
+    }
+
+    private func fail(_ error: Errno, at time: Instant) {
+        end(
+            ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error); start it again"),
+            at: time)
     }
 
     // MARK: Acting
@@ -191,25 +193,27 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     func advance(to now: Instant) {}
 
-    func performed() {}
+    func performed(at time: Instant) {}
 
-    func perform(_ action: ManagementAction) {
+    func perform(_ action: ManagementAction, at time: Instant) {
         switch action {
-        case .tell(.ended(let error)): end(error)
-        case .tell(let change): handler?.changed(change, at: loop.now)
+        case .tell(.ended(let error)): end(error, at: time)
+        case .tell(let change): handler?.changed(change, at: time)
         case .record: writeRecord()
         case .send: break
         }
     }
 
-    private func end(_ error: ScannerError) {
+    private func end(_ error: ScannerError, at time: Instant) {
         let handler = self.handler
         close()
-        handler?.changed(.ended(error), at: loop.now)
+        handler?.changed(.ended(error), at: time)
     }
 
     private func close() {
         channel.close()
+        queue = nil
+        hasLost = false
         handler = nil
     }
 
@@ -254,7 +258,8 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     /// Sends a command until it is not refused for being too early; whether what it is to undo is undone.
     private func undo(
-        _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int
+        _ command: ManagementCommand, of index: UInt16, on socket: BluetoothSocket, left: inout Int,
+        buffer: inout [UInt8]
     ) -> Bool {
         while true {
             let answer = socket.answer(to: command, of: index, left: &left, buffer: &buffer)

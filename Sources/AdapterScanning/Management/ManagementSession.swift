@@ -121,15 +121,10 @@ struct ManagementSession: Sendable {
         return outcome
     }
 
-    /// Takes that nothing has been lost up to now.
-    mutating func nothingLost() {
-        for place in adapters.indices { adapters[place].nothingLost() }
-    }
-
-    /// Takes that the kernel dropped `count` messages since ``nothingLost()``, of whichever adapter.
-    mutating func lost(_ count: Int, at now: Instant) {
-        for place in adapters.indices { adapters[place].lost(count, at: now, into: &actions) }
-        resynchronize(at: now)
+    /// Notes that the kernel dropped `count` messages, of any adapter, after the last one that was received until `time`.
+    /// ``resynchronize(at:)`` asks for their content.
+    mutating func lost(_ count: Int, at time: Instant) {
+        for place in adapters.indices { adapters[place].lost(count, at: time, into: &actions) }
     }
 }
 

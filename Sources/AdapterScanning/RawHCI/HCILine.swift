@@ -6,7 +6,7 @@ import SystemPackage
 /// One adapter's raw channel: its socket, who scans, and the reports that come in pieces.
 final class HCILine {
     let adapter: Int
-    let socket: BluetoothSocket
+    let queue: ReceiveQueue
     var driver: ScanDriver
     var decoder = ReportDecoder()
     var watch: EventLoop.Watch?
@@ -16,17 +16,23 @@ final class HCILine {
     private static let types: UInt32 = 1 << 1 | 1 << 4
     private static let events: UInt64 = 1 << 0x0E | 1 << 0x0F | 1 << 0x3E
 
-    /// Opens it.
-    ///
-    /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2); ENODEV where there is no such adapter.
-    init(adapter: Int, options: HCIOptions) throws(Errno) {
+    /// A line of the socket that ``open(_:receiveBufferBytes:)`` returns, or of a test's.
+    init(adapter: Int, queue: ReceiveQueue, options: HCIOptions) {
         self.adapter = adapter
+        self.queue = queue
         driver = ScanDriver(
             adapter: adapter, scansActively: options.scansActively, timing: options.timing,
             leavesOthersAlone: options.leavesOthersAlone)
-        socket = try BluetoothSocket(
-            .raw, device: UInt16(truncatingIfNeeded: adapter), receiveBufferBytes: options.receiveBufferBytes)
-        try socket.filter(types: Self.types, events: Self.events)
+    }
+
+    /// Opens the raw channel of an adapter.
+    ///
+    /// - Throws: `Errno` of socket(2), bind(2) and setsockopt(2); ENODEV where there is no such adapter.
+    static func open(_ adapter: Int, receiveBufferBytes: Int) throws(Errno) -> BluetoothSocket {
+        let socket = try BluetoothSocket(
+            .raw, device: UInt16(truncatingIfNeeded: adapter), receiveBufferBytes: receiveBufferBytes)
+        try socket.filter(types: types, events: events)
+        return socket
     }
 }
 

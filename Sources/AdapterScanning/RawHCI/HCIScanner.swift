@@ -26,15 +26,18 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     private let channel: ManagementChannel
     private var counted = HCIStatistics()
     private var mayPower = false
+    private var control: ReceiveQueue?
+    // Whether messages of the management socket were lost and the kernel has not been asked for its state since.
+    private var hasLost = false
+    // For items that a turn received and did not hand over: no descriptor is ready for them in the next turn.
+    private var timer: EventLoop.Timer?
     private var lines: [HCILine] = []
     private var obstacles: Set<ScanObstacle>?
     private weak var handler: (any ScanHandler)?
-    private var buffer = [UInt8](repeating: 0, count: 8192)
     private var isDraining = false
 
-    // As at the management socket.
-    private static let batch = 256
     private var lastTurn = 0
+    // As at the management socket.
     private static let drainMax = 65_536
 
     /// Makes one that has done nothing yet.
@@ -48,6 +51,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 
     deinit {
         for line in lines { if let watch = line.watch { loop.end(watch) } }
+        if let timer { loop.end(timer) }
     }
 
     /// What was counted.
@@ -78,6 +82,8 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         power.adapters = options.adapters
         power.powersAdapters = options.powersAdapters && mayPower
         try channel.open(control, ManagementSession(options: power, purpose: .powering), rfkill: kernel.rfkill)
+        self.control = channel.socket.map { queue(of: $0) }
+        timer = loop.makeTimer { [weak self] _ in self?.goOn() }
     }
 
     /// Hands over everything that the kernel has received for this scanner's sockets.
@@ -90,15 +96,35 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         receive(atMost: EventLoop.recordsPerTurn)
     }
 
-    /// Hands over at most `count` records of each socket.
+    private func goOn() {
+        // A timer that is set while timers fire is due in the next turn.
+        if lastTurn == loop.turns { setTimer() } else { receive() }
+    }
+
+    private func setTimer() {
+        let holds = control?.nextTime != nil || lines.contains { $0.queue.nextTime != nil }
+        if holds, let timer { loop.set(timer, at: loop.now) }
+    }
+
+    /// Hands over `count` records for each socket, the earliest of all sockets first (rule T5).
     private func receive(atMost count: Int) {
-        guard let control = channel.socket, !isDraining else { return }
+        guard control != nil, !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
         channel.readSwitches()
-        receive(control, atMost: count)
-        for line in lines where channel.socket === control { receive(line, upTo: count) }
-        if channel.socket === control { channel.perform() }
+        control?.beginTurn()
+        for line in lines { line.queue.beginTurn() }
+        var left = count * (lines.count + 1)
+        while left > 0, let source = next() {
+            left -= 1
+            switch source {
+            case .control(let queue): queue.take(received)
+            case .line(let line): line.queue.take { item, packet, time in received(item, packet, of: line, at: time) }
+            }
+        }
+        if left == 0 { loop.refuseRest() } else { resynchronize() }
+        setTimer()
+        channel.setTimer()
     }
 
     /// Takes `restartScan`; `powerCycle` and `reset` where it was started with CAP_NET_ADMIN.
@@ -106,19 +132,20 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         guard let line = lines.first(where: { $0.adapter == adapter }) else {
             return .skipped(reason: "there is no adapter hci\(adapter)")
         }
-        defer { channel.perform() }
+        let now = loop.now
+        defer { channel.perform(at: now) }
         switch step {
         case .widen: return .skipped(reason: "the raw channel hears all kinds already")
         case .restartScan:
             guard line.driver.isOn else { return .skipped(reason: "it is off") }
             guard !line.driver.isKeptFromScan else { return .skipped(reason: "somebody else's scan is left alone") }
             var actions: [ScanDriver.Action] = []
-            line.driver.restart(at: loop.now, into: &actions)
-            perform(actions, on: line)
+            line.driver.restart(at: now, into: &actions)
+            perform(actions, on: line, at: now)
             return .taken
         case .powerCycle:
             guard mayPower else { return .skipped(reason: "switching it takes CAP_NET_ADMIN at the start") }
-            return channel.session.take(.powerCycle, on: adapter, at: loop.now)
+            return channel.session.take(.powerCycle, on: adapter, at: now)
         case .reset: return reset(line)
         }
     }
@@ -127,88 +154,84 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     package func stop() {
         guard channel.socket != nil else { return }
         for line in lines {
-            if let command = line.driver.ending { try? line.socket.send(command.packet) }
+            if let command = line.driver.ending { try? line.queue.socket.send(command.packet) }
         }
         close()
     }
 
     // MARK: Receiving
 
-    private func receive(_ control: BluetoothSocket, atMost count: Int) {
-        for _ in 0..<count {
-            guard channel.socket === control else { return }
-            switch control.receive(into: &buffer) {
-            case .message(let count, let stamp):
-                received(buffer.span.extracting(0..<count), stamp: stamp, emptyAt: control.emptyAt)
-            case .tooLong: counted.malformed &+= 1
-            case .nothing:
-                if control.takeDrops() > 0 { channel.session.resynchronize(at: loop.now) }
-                channel.perform()
-                return
-            case .failed(let error):
-                end(ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error)"))
-                return
+    private enum Source {
+        case control(ReceiveQueue)
+        case line(HCILine)
+    }
+
+    /// The source of the earliest item of all sockets; `nil` if each of them was found empty in this turn.
+    private func next() -> Source? {
+        fill(before: .earliest)
+        guard let time = earliest?.time else { return nil }
+        // What came since a socket was found empty can be earlier.
+        fill(before: time)
+        return earliest?.source
+    }
+
+    private var earliest: (source: Source, time: Instant)? {
+        var earliest: (source: Source, time: Instant)?
+        if let control, let time = control.nextTime { earliest = (.control(control), time) }
+        for line in lines {
+            guard let time = line.queue.nextTime, earliest.map({ time < $0.time }) ?? true else { continue }
+            earliest = (.line(line), time)
+        }
+        return earliest
+    }
+
+    /// Receives the next item of each socket that was not found empty in this turn, or not at `limit` or later.
+    private func fill(before limit: Instant) {
+        if let control {
+            control.fill(before: limit)
+            if control.takeLoss() > 0 { hasLost = true }
+        }
+        // A handler that learned of a loss can have stopped this scanner.
+        for line in lines where channel.socket != nil {
+            line.queue.fill(before: limit)
+            takeLoss(of: line)
+        }
+    }
+
+    private func received(_ item: ReceiveQueue.Item, _ message: Span<UInt8>, at time: Instant) {
+        switch item {
+        case .message:
+            // Reports come here too if a program has a monitor; the raw channel has them as the controller gave them.
+            guard !ManagementReport.isReport(message) else { return }
+            do {
+                channel.session.received(try ManagementMessage(message), at: time)
+                channel.perform(at: time)
+            } catch {
+                counted.malformed &+= 1
             }
-        }
-        loop.refuseRest()
-    }
-
-    private func received(_ message: Span<UInt8>, stamp: Int64?, emptyAt: Instant) {
-        // Reports come here too, where somebody has a monitor; the raw channel has them as they were.
-        guard !ManagementReport.isReport(message) else { return }
-        do {
-            let time = ReceiveTime.time(stamp: stamp, now: loop.now, wall: BootClock.wall, emptyAt: emptyAt)
-            channel.session.received(try ManagementMessage(message), at: time)
-        } catch {
-            counted.malformed &+= 1
+        case .tooLong: counted.malformed &+= 1
+        case .failed(let error):
+            end(
+                ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error)"), at: time)
         }
     }
 
-    private func receive(_ line: HCILine, upTo count: Int) {
-        lookForLoss(line)
-        var left = count
-        while left > 0, receive(line, atMost: min(left, Self.batch)) {
-            left -= Self.batch
-            lookForLoss(line)
-        }
-        if left <= 0 { loop.refuseRest() }
-        if line.watch != nil { lookForLoss(line) }
-    }
-
-    private func receive(_ line: HCILine, atMost count: Int) -> Bool {
-        // Taken out while they are used, so that nothing that is called meanwhile can change them.
-        var buffer: [UInt8] = []
-        swap(&buffer, &self.buffer)
-        var decoder = ReportDecoder()
-        swap(&decoder, &line.decoder)
-        defer {
-            swap(&buffer, &self.buffer)
+    private func received(_ item: ReceiveQueue.Item, _ packet: Span<UInt8>, of line: HCILine, at time: Instant) {
+        switch item {
+        case .message:
+            // Taken out while it is used, so that nothing that is called meanwhile can change it.
+            var decoder = ReportDecoder()
             swap(&decoder, &line.decoder)
+            defer { swap(&decoder, &line.decoder) }
+            received(packet, of: line, at: time, decoder: &decoder)
+        case .tooLong: counted.malformed &+= 1
+        // EPIPE: the adapter is gone; the management socket says so too.
+        case .failed: end(line, at: time)
         }
-        for _ in 0..<count {
-            // Whoever is told may have stopped this scanner.
-            guard line.watch != nil else { return false }
-            switch line.socket.receive(into: &buffer) {
-            case .message(let length, let stamp):
-                received(buffer.span.extracting(0..<length), stamp: stamp, of: line, decoder: &decoder)
-            case .tooLong: counted.malformed &+= 1
-            case .nothing: return false
-            case .failed:
-                // EPIPE: the adapter is gone; the management socket says so too.
-                end(line)
-                return false
-            }
-        }
-        return true
     }
 
-    private func received(_ packet: Span<UInt8>, stamp: Int64?, of line: HCILine, decoder: inout ReportDecoder) {
+    private func received(_ packet: Span<UInt8>, of line: HCILine, at time: Instant, decoder: inout ReportDecoder) {
         counted.packets &+= 1
-        // In this order: where the process is stopped between the two, the message seems too old to be believed, never too
-        // young.
-        let now = loop.now
-        let wall = BootClock.wall
-        let time = ReceiveTime.time(stamp: stamp, now: now, wall: wall, emptyAt: line.socket.emptyAt)
         var actions: [ScanDriver.Action] = []
         switch HCIPacket(packet) {
         case .command(let command): line.driver.saw(command, at: time)
@@ -217,7 +240,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
                 opcode, status, supportsExtendedScanning: supportsExtendedScanning, at: time, into: &actions)
         case .reports:
             let isHeard = line.driver.heard(at: time, into: &actions)
-            if !actions.isEmpty { perform(actions, on: line) }
+            if !actions.isEmpty { perform(actions, on: line, at: time) }
             actions = []
             guard isHeard else { return }
             var relay = HCIRelay(
@@ -229,19 +252,25 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
                 event: packet.extracting(1..<packet.count), adapter: line.adapter, time: time, to: &relay)
         case .other: break
         }
-        perform(actions, on: line)
+        perform(actions, on: line, at: time)
     }
 
-    private func lookForLoss(_ line: HCILine) {
-        let dropped = line.socket.takeDrops()
-        guard dropped > 0 else {
-            line.driver.nothingLost()
-            return
-        }
+    private func takeLoss(of line: HCILine) {
+        let dropped = line.queue.takeLoss()
+        guard dropped > 0 else { return }
         counted.dropped &+= dropped
         var actions: [ScanDriver.Action] = []
         line.driver.lost(dropped, at: loop.now, into: &actions)
-        perform(actions, on: line)
+        perform(actions, on: line, at: line.queue.lastTime)
+    }
+
+    /// Asks the kernel for its state if messages of the management socket were lost. Everything was handed over before.
+    private func resynchronize() {
+        guard hasLost, control != nil else { return }
+        hasLost = false
+        let now = loop.now
+        channel.session.resynchronize(at: now)
+        channel.perform(at: now)
     }
 
     // MARK: Acting
@@ -258,59 +287,60 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         for line in lines {
             var actions: [ScanDriver.Action] = []
             line.driver.advance(to: now, into: &actions)
-            perform(actions, on: line)
+            perform(actions, on: line, at: now)
         }
     }
 
-    func performed() {
-        for line in lines { followPower(of: line) }
-        tellObstacles()
+    func performed(at time: Instant) {
+        for line in lines { followPower(of: line, at: time) }
+        tellObstacles(at: time)
     }
 
-    func perform(_ action: ManagementAction) {
+    func perform(_ action: ManagementAction, at time: Instant) {
         switch action {
         case .tell(.appeared(let adapter, let controller, let address)):
-            handler?.changed(.appeared(adapter: adapter, controller: controller, address: address), at: loop.now)
+            handler?.changed(.appeared(adapter: adapter, controller: controller, address: address), at: time)
             open(adapter)
         case .tell(.disappeared(let adapter)):
-            if let line = lines.first(where: { $0.adapter == adapter }) { end(line) }
-            handler?.changed(.disappeared(adapter: adapter), at: loop.now)
+            if let line = lines.first(where: { $0.adapter == adapter }) { end(line, at: time) }
+            handler?.changed(.disappeared(adapter: adapter), at: time)
         case .tell, .record, .send: break
         }
     }
 
-    private func perform(_ actions: [ScanDriver.Action], on line: HCILine) {
+    private func perform(_ actions: [ScanDriver.Action], on line: HCILine, at time: Instant) {
         for action in actions {
             switch action {
             case .send(let command):
                 do {
-                    try line.socket.send(command.packet)
+                    try line.queue.socket.send(command.packet)
                     counted.commands &+= 1
                 } catch {
                     // ENETDOWN while it goes off, EPERM without CAP_NET_RAW; it is tried again when no answer has come.
                     counted.commandsRefused &+= 1
                 }
-            case .tell(let change): handler?.changed(change, at: loop.now)
+            case .tell(let change): handler?.changed(change, at: time)
             }
         }
         if !actions.isEmpty, !channel.isPerforming {
-            tellObstacles()
+            tellObstacles(at: time)
             channel.setTimer()
         }
     }
 
-    private func followPower(of line: HCILine) {
+    private func followPower(of line: HCILine, at time: Instant) {
         guard let adapter = channel.session.adapters.first(where: { $0.number == line.adapter }) else { return }
         var actions: [ScanDriver.Action] = []
         let reason = adapter.block == .none ? "it was switched off" : "rfkill blocks it"
-        line.driver.update(isOn: adapter.isReady, at: loop.now, reason, into: &actions)
-        perform(actions, on: line)
+        line.driver.update(isOn: adapter.isReady, at: time, reason, into: &actions)
+        perform(actions, on: line, at: time)
     }
 
     private func open(_ adapter: Int) {
         do throws(Errno) {
-            let line = try HCILine(adapter: adapter, options: options)
-            line.watch = try loop.watch(line.socket.descriptor, for: .read, mayRest: true) { [weak self] _ in
+            let socket = try kernel.openLine(adapter, options.receiveBufferBytes)
+            let line = HCILine(adapter: adapter, queue: queue(of: socket), options: options)
+            line.watch = try loop.watch(socket.descriptor, for: .read, mayRest: true) { [weak self] _ in
                 self?.receive()
             }
             lines.append(line)
@@ -321,14 +351,18 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         }
     }
 
-    private func end(_ line: HCILine) {
+    private func queue(of socket: BluetoothSocket) -> ReceiveQueue {
+        ReceiveQueue(socket, clock: { [loop] in loop.now }, wall: kernel.wall, timing: kernel.lossTiming)
+    }
+
+    private func end(_ line: HCILine, at time: Instant) {
         if let watch = line.watch { loop.end(watch) }
         line.watch = nil
         lines.removeAll { $0 === line }
         counted.malformations.add(line.decoder.malformations)
         var actions: [ScanDriver.Action] = []
-        line.driver.update(isOn: false, at: loop.now, "it was unplugged", into: &actions)
-        perform(actions, on: line)
+        line.driver.update(isOn: false, at: time, "it was unplugged", into: &actions)
+        perform(actions, on: line, at: time)
     }
 
     // Not by the ioctl HCIDEVRESET: it waits for a controller that hangs, 10 s (measured). The command alone does the same;
@@ -338,7 +372,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         let outcome = channel.session.take(.powerCycle, on: line.adapter, at: loop.now)
         guard outcome == .taken else { return outcome }
         do {
-            try line.socket.send(HCICommand.reset.packet)
+            try line.queue.socket.send(HCICommand.reset.packet)
             counted.commands &+= 1
         } catch {
             return .skipped(reason: "resetting it: \(error)")
@@ -346,10 +380,10 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         return .taken
     }
 
-    private func end(_ error: ScannerError) {
+    private func end(_ error: ScannerError, at time: Instant) {
         let handler = self.handler
         close()
-        handler?.changed(.ended(error), at: loop.now)
+        handler?.changed(.ended(error), at: time)
     }
 
     private func close() {
@@ -359,19 +393,23 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
             counted.malformations.add(line.decoder.malformations)
         }
         lines = []
+        control = nil
+        hasLost = false
+        if let timer { loop.end(timer) }
+        timer = nil
         channel.close()
         handler = nil
         obstacles = nil
     }
 
-    private func tellObstacles() {
+    private func tellObstacles(at time: Instant) {
         guard channel.socket != nil, channel.session.hasList else { return }
         let listening = lines.filter(\.driver.isListening)
         let present = channel.session.obstacles(
             listening: listening.count, thinned: listening.contains(where: \.driver.isThinned))
         guard present != obstacles else { return }
         obstacles = present
-        handler?.changed(.obstacles(present), at: loop.now)
+        handler?.changed(.obstacles(present), at: time)
     }
 }
 

@@ -46,8 +46,6 @@ struct ScanDriver: Sendable {
     private(set) var scan = Scan.none
     private(set) var isListening = false
     private(set) var lastHeard: Instant?
-    /// What that was when it was last known that nothing had been lost.
-    private(set) var lastSure: Instant?
 
     /// Absent until the controller has told.
     private var isExtended: Bool?
@@ -170,15 +168,12 @@ struct ScanDriver: Sendable {
         proceed(at: now, into: &actions)
     }
 
-    /// Takes that nothing has been lost up to now.
-    mutating func nothingLost() { lastSure = lastHeard }
-
-    /// Takes that messages were lost: others' commands may be among them.
+    /// Notes that the kernel dropped messages after the last one that was received until `now`. Commands of others can be
+    /// among them.
     mutating func lost(_ count: Int, at now: Instant, into actions: inout [Action]) {
-        if isListening, let since = lastSure {
-            actions.append(.tell(.lost(adapter: adapter, count: count, since: min(since, now))))
+        if isListening, let lastHeard {
+            actions.append(.tell(.lost(adapter: adapter, count: count, since: min(lastHeard, now))))
         }
-        lastSure = lastHeard
         othersPending = nil
         // Setting the parameters again shows whether ours is on still.
         if scan == .ours { beginAt = now + quietTime }
@@ -324,7 +319,6 @@ struct ScanDriver: Sendable {
         isListening = hears
         if hears {
             lastHeard = now
-            lastSure = now
             actions.append(.tell(.listening(adapter: adapter, reason: words)))
         } else {
             actions.append(.tell(.stopped(adapter: adapter, since: now, reason: reason)))

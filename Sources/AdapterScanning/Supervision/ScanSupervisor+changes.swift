@@ -146,6 +146,8 @@ extension ScanSupervisor {
         guard watches[place].isTold else { return }
         let messages = PlainText.count(count, "message was", "messages were")
         log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not listening meanwhile")
+        // It has not listened longer than that, whatever its scanner received before.
+        let since = min(max(since, watches[place].toldAt), time)
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
     }
 

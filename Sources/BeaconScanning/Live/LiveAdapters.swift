@@ -59,10 +59,11 @@ package struct LiveAdapters: Sendable {
         case .stopped(let number, let since, let reason):
             stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
         case .lost(let number, let count, let since):
-            // Its next report proves that it listens again (rule T5).
+            // Its next report proves that it listens again (rule T5). Reports of others that are later than the loss may have
+            // been handled already; they do not make this one late.
             let messages = PlainText.count(count, "message was lost on its way", "messages were lost on their way")
             let reason = count > 0 ? messages : "messages were lost on their way"
-            stopped(number, since: since, reason: reason, at: time, in: &engine, into: &actions)
+            stopped(number, since: since, reason: reason, at: max(time, engine.now), in: &engine, into: &actions)
         case .needs, .obstacles, .ended: break
         }
     }

@@ -112,13 +112,18 @@ struct RecordingWriter: ~Copyable {
             // While reports are left out it does not; the first that is written says that it does.
             guard !adapters[index].isOverflowing else { return }
             try writer.write(listening: true, adapter: adapters[index].name, time: stamp(time))
-        case .stopped(let adapter, let since, _), .lost(let adapter, _, let since):
-            let index = try index(of: adapter, isListening: true, at: time)
-            try writer.write(
-                listening: false, adapter: adapters[index].name, time: stamp(time),
-                since: since < time ? stamp(since) : nil)
+        case .stopped(let adapter, let since, _): try stopped(adapter, since: since, at: time)
+        // Later reports of other adapters may have been written before.
+        case .lost(let adapter, _, let since): try stopped(adapter, since: since, at: latest)
         case .disappeared, .needs, .obstacles, .ended: break
         }
+    }
+
+    private mutating func stopped(_ adapter: Int, since: Instant, at time: Instant) throws(CaptureError) {
+        let index = try index(of: adapter, isListening: true, at: time)
+        try writer.write(
+            listening: false, adapter: adapters[index].name, time: stamp(time),
+            since: since < time ? stamp(since) : nil)
     }
 
     /// Writes that time went on to `time`, or to what was written last where that is later: what became due until then is

@@ -1,4 +1,5 @@
 import AdapterScanning
+import BaseTypes
 import BluetoothLE
 import ProgramSupport
 import Testing
@@ -42,6 +43,38 @@ import Testing
             adapters == [
                 "hci0-00AA01000002 00:AA:01:00:00:02 listening", "hci0 00:AA:01:00:00:01 listening",
             ])
+    }
+
+    @Test func `T5: reports that were lost while the process did not run make no beacon leave, and no report late`()
+        throws
+    {
+        try DaemonWorld.write(Self.monitor, in: folder)
+        let world = try DaemonWorld(folder)
+        for (number, address) in [(0, Self.first), (1, Self.second)] { world.appear(number, address) }
+        let start = world.daemon.loop.now
+        world.scanner.hear(badge(1), at: start)
+        // 30 s pass. The buffer had room for the reports until 3 s, and another adapter has received others since.
+        world.scanner.unread = [
+            { $0.hear(badge(1), at: start + .seconds(3)) },
+            { $0.hear(nil, on: 1, at: start + .milliseconds(3_001)) },
+            { scanner in
+                let last = start + .seconds(3)
+                scanner.say(.lost(adapter: 0, count: 99, since: last), at: last)
+            },
+            { $0.hear(nil, on: 1, at: start + .seconds(29)) },
+            { $0.hear(nil, on: 0, at: start + .seconds(31)) },
+        ]
+        world.daemon.scanning.drain()
+        #expect(world.state == .satisfied)
+        // Its absence counts from the last report on, while the adapter listens.
+        world.daemon.monitor.advance(to: start + .milliseconds(34_998))
+        #expect(world.state == .satisfied)
+        world.daemon.monitor.advance(to: start + .seconds(35))
+        #expect(world.state == .unsatisfied)
+        #expect(world.engine.lateInputs == 0)
+        world.end()
+        let stop = try #require(try world.payloads("adapter").first { $0["state"] as? String == "off" })
+        #expect(stop["reason"] as? String == "99 messages were lost on their way")
     }
 
     @Test func `L7: scanner.adapters with an address means that controller, and the page says which it is`() throws {

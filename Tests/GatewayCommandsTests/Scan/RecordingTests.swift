@@ -165,7 +165,9 @@ func comparable(_ lines: [String]) throws -> [String] {
                 }
                 if step == 68 { scanner.say(.listening(adapter: 0, reason: "it is back")) }
                 if step == 80 {
-                    scanner.say(.lost(adapter: 0, count: 7, since: world.clock.now - .milliseconds(200)))
+                    // It is told as of the last report before the loss; another one was handed over since.
+                    let last = world.clock.now - .milliseconds(200)
+                    scanner.say(.lost(adapter: 0, count: 7, since: last), at: last)
                 }
                 if step == 84 { scanner.say(.listening(adapter: 1, reason: "it came")) }
                 if step > 84 { scanner.hear(badge(3), on: 1) }
