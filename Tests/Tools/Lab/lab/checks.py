@@ -244,6 +244,22 @@ class Back:
 
 
 @dataclasses.dataclass
+class Entered:
+    """The subject has one entry, within a second after `at`."""
+
+    subject: str
+    at: float
+
+    def problems(self, outcome):
+        times = [event.time - outcome.zero for event in outcome.events
+                 if name(event.subject) == self.subject and event.state == "satisfied"]
+        if len(times) == 1 and 0 <= times[0] - self.at <= 1:
+            return []
+        return ["%s: entries at %s, expected one at %.2f" % (
+            self.subject, ", ".join("%.2f" % each for each in times) or "no time", self.at)]
+
+
+@dataclasses.dataclass
 class Said:
     """The gateway told its operator these, in this order, and none of what it must `never` tell."""
 

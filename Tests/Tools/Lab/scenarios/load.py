@@ -1,5 +1,5 @@
 """How much arrives of how much is sent, and what it costs. Each gives a row of docs/loss.md."""
-from lab.checks import Clean, Complete, Implied
+from lab.checks import Clean, Complete, Entered, Implied, Said, States
 from lab.measures import Cost, Loss
 from lab.scenario import Beacon, Controller, Noise, Scenario, act
 
@@ -41,6 +41,18 @@ def stall(way, **options):
                     **WAYS[way], **options)
 
 
+def overflow(way, **options):
+    """The process is stopped for so long that the kernel's buffer overflows: a badge that is there has no exit, and one that
+    came before the overflow has its entry at that time (T5)."""
+    scene = [Noise(), Beacon("badge", 1, 1, comes=0.5), Beacon("comes", 2, 0, comes=8), crowd(1000, 31)]
+    return Scenario("overflow-" + way, "stopped for 20 s at 1000 reports/s: what is lost makes nobody leave",
+                    controllers=[Controller(scene)],
+                    checks=[Clean(), Said(["lost; the adapter counts as not listening meanwhile"]), States({
+                        "staff 1/1": "satisfied", "staff 2/0": "satisfied"}, others=True), Entered("staff 2/0", 8)],
+                    seconds=33, settings={"deaf_after": 30, "outage_timeout": 60},
+                    actions=[act(6, "gateway", what="freeze"), act(26, "gateway", what="thaw")], **WAYS[way], **options)
+
+
 def cost(way, rate):
     """What the process uses in ten seconds, two seconds after its first beacons."""
     controller = Controller([Noise(every=1), *([crowd(rate, None)] if rate else [])], duplicates="none")
@@ -52,7 +64,7 @@ def cost(way, rate):
 
 SCENARIOS = [loss(way, rate, duplicates) for way in WAYS for rate in (50, 500, 2000)
              for duplicates in ("address", "data", "none")]
-SCENARIOS += [stall("management", essential=True), stall("hci")]
+SCENARIOS += [stall("management", essential=True), stall("hci"), overflow("management", essential=True), overflow("hci")]
 SCENARIOS.append(Scenario(
     "leave-at-once", "three hundred beacons leave within half a second: each has its exit and its visit", "management",
     [Controller([Noise(), Beacon("crowd", 5, 0, comes=1, leaves=7, more={"rate": 600, "devices": 300, "quiet": True})])],
