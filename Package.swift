@@ -153,6 +153,7 @@ let package = Package(
                 "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CommandSupport", "EventLog", "GatewayConfiguration",
                 "JSON", "OperatorLogging", systemPackage,
             ],
+            resources: [.embedInCode("Resources")],
             swiftSettings: ours),
         .target(
             name: "SiteLogNATS",
@@ -176,6 +177,7 @@ let package = Package(
                 "EventLog", "EventLoops", "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol",
                 "Reports", systemPackage,
             ],
+            resources: [.embedInCode("Resources")],
             swiftSettings: ours),
         .executableTarget(
             name: "beacon-gateway",

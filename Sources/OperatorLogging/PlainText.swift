@@ -65,6 +65,20 @@ package enum PlainText {
         return escaped
     }
 
+    /// UTF-8 bytes for the content of an HTML element. They may start and end within a character.
+    ///
+    /// Only `&`, `<` and `>` are escaped, so the text must already be harmless (``safe(_:)-(String)``).
+    package static func html(bytes: [UInt8]) -> [UInt8] {
+        bytes.reduce(into: []) { escaped, byte in
+            switch byte {
+            case UInt8(ascii: "&"): escaped += "&amp;".utf8
+            case UInt8(ascii: "<"): escaped += "&lt;".utf8
+            case UInt8(ascii: ">"): escaped += "&gt;".utf8
+            default: escaped.append(byte)
+            }
+        }
+    }
+
     // What spreadsheets begin a formula with; the wide ones in East Asian editions.
     private static let formulaStarts: Set<Unicode.Scalar> = [
         "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",

@@ -11,6 +11,8 @@ struct LivePage {
     // More can't be told apart in a bar of some hundred points.
     private static let staysMax = 100
 
+    private static let skeleton = PageSkeleton(PackageResources.live_html)
+
     private let snapshot: Snapshot
     /// When the day began in which the page is made.
     private let midnight: WallDate
@@ -131,12 +133,10 @@ struct LivePage {
         let warnings = snapshot.warnings.map { "<p>\(PlainText.html($0))</p>" }.joined(separator: "\n")
         let alarm = warnings.isEmpty ? "" : "<div class=\"alarm\" role=\"alert\">\(warnings)</div>\n"
         let asOf = snapshot.report.gateways.isEmpty ? nil : snapshot.report.asOf
-        return PageFrame.page(
-            title,
-            """
-            \(alarm)<p class="summary">\(PlainText.html(summary))</p>
-            \(body)<p class="age">As of \(time(asOf)); made at \(time(snapshot.report.made)). <span id="live">Without scripts this page does not change by itself: load it again.</span></p>
-
-            """, isLive: true)
+        let values: [PageSkeleton.Place: String] = [
+            .alarm: alarm, .summary: PlainText.html(summary), .body: body, .asOf: time(asOf),
+            .made: time(snapshot.report.made),
+        ]
+        return PageFrame.page(title, Self.skeleton.page(values), isLive: true)
     }
 }

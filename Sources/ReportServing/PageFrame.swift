@@ -4,40 +4,33 @@ import JSON
 import OperatorLogging
 import Reports
 
-/// What all pages have around what they tell.
+/// The parts that all served pages have in common.
 enum PageFrame {
     static let contentType = "text/html; charset=utf-8"
 
-    /// The links on top.
-    static let navigation = """
-        <nav aria-label="Pages"><a href="/">Who is here</a> <a href="/visits">Visits</a> \
-        <a href="/occupancy">Occupancy</a> <a href="/gateways">Gateways</a></nav>
-        """
+    private static let skeleton = PageSkeleton(PackageResources.page_html)
 
-    /// A whole page.
+    /// The links at the top, without the line end of their file.
+    static let navigation = String(decoding: PackageResources.navigation_html.dropLast(), as: UTF8.self)
+
+    /// Returns the parts of a page before and after its body.
     ///
     /// - Parameters:
     ///   - title: its title, plain text.
-    ///   - body: what stands in its main part, HTML.
-    ///   - isLive: whether it is loaded anew when lines come, where scripts run.
-    /// - Returns: its octets.
-    static func page(_ title: String, _ body: String, isLive: Bool = false) -> [UInt8] {
+    ///   - isLive: whether a script loads its main part again when lines come.
+    /// - Returns: HTML.
+    static func frame(_ title: String, isLive: Bool = false) -> (before: String, after: String) {
         let script = isLive ? "<script src=\"/live.js\" defer></script>" : ""
-        return Array(
-            """
-            <!DOCTYPE html>
-            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(PlainText.html(title))</title>
-            <link rel="icon" href="/icon.svg"><link rel="stylesheet" href="/style.css">\(script)</head>
-            <body><header>\(navigation)</header>
-            <main>
-            <h1>\(PlainText.html(title))</h1>
-            \(body)</main></body></html>
-
-            """.utf8)
+        return skeleton.frame([.title: PlainText.html(title), .navigation: navigation, .script: script])
     }
 
-    /// A date for people, with what programs read.
+    /// Returns the bytes of a page whose body is the HTML in `body`.
+    static func page(_ title: String, _ body: String, isLive: Bool = false) -> [UInt8] {
+        let frame = frame(title, isLive: isLive)
+        return Array((frame.before + body + frame.after).utf8)
+    }
+
+    /// Returns the element `time` of a date: the text in the zone of the report, and UTC as its attribute.
     static func time(_ date: WallDate?, _ time: VisitsTime) -> String {
         guard let date else { return "not known" }
         let text = "\(time.text(date)) \(time.zone(at: date))"

@@ -13,7 +13,7 @@ struct ReportForm {
         /// A page of the command's, with what goes on top of it, HTML.
         case page(top: String)
         /// Text for people, in a page of this title.
-        case text(title: String, top: String)
+        case text(title: String)
     }
 
     /// The shape of what the command prints, and of what goes out.
@@ -43,8 +43,8 @@ struct ReportForm {
             guard !isBegun, let place = octets.firstRange(of: body) else { return octets }
             return octets[..<place.upperBound] + Array("<header>\(PageFrame.navigation)\n\(top)</header>\n".utf8)
                 + octets[place.upperBound...]
-        case .text:
-            return beginning + Self.html(octets)
+        case .text(let title):
+            return beginning(title) + PlainText.html(bytes: octets)
         }
     }
 
@@ -54,32 +54,11 @@ struct ReportForm {
         case .asIs, .page: []
         case .array: array.end
         case .arrayPage: page?.end() ?? []
-        case .text: beginning + Array("</pre>\n".utf8) + frame.after
+        case .text(let title): beginning(title) + Array("</pre>\n\(PageFrame.frame(title).after)".utf8)
         }
     }
 
-    private var beginning: [UInt8] { isBegun ? [] : frame.before + Array("<pre>".utf8) }
-
-    /// A page, before and after what stands in it.
-    private var frame: (before: ArraySlice<UInt8>, after: ArraySlice<UInt8>) {
-        guard case .text(let title, let top) = kind else { return ([], []) }
-        let page = PageFrame.page(title, "\(top)\n")
-        let place = page.firstRange(of: Array("</main>".utf8))?.lowerBound ?? page.endIndex
-        return (page[..<place], page[place...])
-    }
-
-    /// Octets of UTF-8, which may begin and end within a character, for HTML. What a terminal would take for more than a
-    /// letter the commands have taken out.
-    private static func html(_ octets: [UInt8]) -> [UInt8] {
-        var escaped: [UInt8] = []
-        for octet in octets {
-            switch octet {
-            case UInt8(ascii: "&"): escaped += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): escaped += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): escaped += Array("&gt;".utf8)
-            default: escaped.append(octet)
-            }
-        }
-        return escaped
+    private func beginning(_ title: String) -> [UInt8] {
+        isBegun ? [] : Array("\(PageFrame.frame(title).before)\n<pre>".utf8)
     }
 }

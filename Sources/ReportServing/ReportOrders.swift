@@ -120,7 +120,7 @@ struct ReportOrders {
         let title = "Line \(number)"
         return ReportJob.Order(
             arguments: ["explain", "--config=\(configuration)", "--", "\(number)"],
-            kind: .text(title: title, top: ""), contentType: PageFrame.contentType, failurePage: (title, ""))
+            kind: .text(title: title), contentType: PageFrame.contentType, failurePage: (title, ""))
     }
 
     /// One word each, so that nothing of it is an option of its own.

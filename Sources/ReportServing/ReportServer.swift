@@ -121,10 +121,10 @@ final class ReportServer {
     }
 
     private static let style = HTTPResponse(
-        contentType: "text/css; charset=utf-8", body: Array(PageResources.style.utf8))
+        contentType: "text/css; charset=utf-8", body: PackageResources.page_css)
     private static let script = HTTPResponse(
-        contentType: "text/javascript; charset=utf-8", body: Array(PageResources.script.utf8))
-    private static let icon = HTTPResponse(contentType: "image/svg+xml", body: Array(PageResources.icon.utf8))
+        contentType: "text/javascript; charset=utf-8", body: PackageResources.live_js)
+    private static let icon = HTTPResponse(contentType: "image/svg+xml", body: PackageResources.icon_svg)
 
     private func answer(_ original: HTTPRequest) -> HTTPAnswer {
         let request = orders.meant(original)

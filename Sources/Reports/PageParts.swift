@@ -3,16 +3,26 @@ import EventLog
 import JSON
 import OperatorLogging
 
-/// What pages have in common: the head, until when gateways are known to have been alive, the axis of time.
+/// The parts that the pages of commands have in common: head and end, the dates of proofs, and the time axis.
 struct PageParts {
+    private static let skeleton = PageSkeleton(PackageResources.report_html)
+    private static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+
     private let time: VisitsTime
 
     init(_ time: VisitsTime) { self.time = time }
 
-    /// Up to the body's first heading, which is `heading`; `title` stands in the browser's tab.
+    /// Writes the start of the page, up to the body.
+    ///
+    /// - Parameters:
+    ///   - title: the title in the browser's tab, plain text.
+    ///   - heading: the first heading, HTML.
+    ///   - buffer: the buffer for the page.
     func begin(_ title: String, heading: String, into buffer: inout LineBuffer) {
-        buffer.append(PageStyle.head)
-        buffer.append("<title>\(PlainText.html(title))</title></head>\n<body><main>\n<h1>\(heading)</h1>\n")
+        let values: [PageSkeleton.Place: String] = [
+            .style: Self.style, .title: PlainText.html(title), .heading: heading,
+        ]
+        buffer.append(Self.skeleton.frame(values).before)
     }
 
     /// Writes when each gateway was last known to be alive, which instants were taken for ambiguous dates, and when the page
@@ -42,5 +52,5 @@ struct PageParts {
     }
 
     /// The end of the page.
-    func end(into buffer: inout LineBuffer) { buffer.append("</main></body></html>\n") }
+    func end(into buffer: inout LineBuffer) { buffer.append(Self.skeleton.frame([:]).after) }
 }

@@ -4,8 +4,10 @@ import Testing
 
 /// Text as hostile as a file or an advertiser can send it.
 package enum HostileText {
-    /// A title for the window, a clear screen, an 8-bit CSI, a DEL, a carriage return, text that runs backwards, a tag.
-    package static let evil = "=a\u{1B}]0;x\u{07}\u{1B}[2J\u{9B}31m\u{7F}\r\u{202E}txt\u{2066}<script>'\"\u{E0041}"
+    /// A title for the window, a clear screen, an 8-bit CSI, a DEL, a carriage return, text that runs backwards, a tag,
+    /// a place of a page.
+    package static let evil =
+        "=a\u{1B}]0;x\u{07}\u{1B}[2J\u{9B}31m\u{7F}\r\u{202E}txt\u{2066}<script>'\"\u{E0041}{{style}}"
     package static let json = String(
         decoding: evil.unicodeScalars.flatMap { scalar -> [UInt8] in
             if scalar == "\"" { return Array("\\\"".utf8) }

@@ -180,7 +180,7 @@ import Testing
                     #expect(page[place.upperBound...].hasPrefix("/") && !page[place.upperBound...].hasPrefix("//"))
                 }
             }
-            #expect(!page.contains("style=\"") && !page.contains("onclick"))
+            #expect(!page.contains("style=\"") && !page.contains("onclick") && !page.contains("{{"))
         }
         #expect(try await world.get("/live.js").head.contains("Content-Type: text/javascript"))
         #expect(try await world.get("/style.css").head.contains("Content-Type: text/css"))

@@ -64,7 +64,7 @@ import Testing
         HostileText.expectHarmless(octets)
         let text = String(decoding: octets, as: UTF8.self)
         #expect(!text.contains("<script"))
-        #expect(text.contains("&lt;script&gt;&#39;&quot;"))
+        #expect(text.contains("&lt;script&gt;&#39;&quot;_{{style}}"))
     }
 
     @Test func `no octet of an event file reaches a terminal through explain`() throws {

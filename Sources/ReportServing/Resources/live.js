@@ -1,0 +1,36 @@
+"use strict";
+(() => {
+  const say = (text) => { const place = document.getElementById("live"); if (place) place.textContent = text; };
+  const local = () => { for (const time of document.querySelectorAll("time")) {
+    const date = new Date(time.dateTime);
+    if (!isNaN(date)) { time.title = time.textContent; time.textContent = date.toLocaleString(); } } };
+  let isLive = false, isLoading = false, isDue = false, retry;
+  const load = async () => {
+    if (isLoading) { isDue = true; return; }
+    isLoading = true;
+    isDue = false;
+    clearTimeout(retry);
+    try {
+      const answer = await fetch(location.pathname, { cache: "no-cache" });
+      if (!answer.ok) throw new Error(answer.status);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const main = page.querySelector("main");
+      if (main) document.querySelector("main").replaceWith(main);
+      local();
+      say(isLive ? "It changes by itself." : "The connection is lost: this is how it was.");
+    } catch (problem) {
+      say(/^\d+$/.test(problem.message) ? "The server has an error (" + problem.message + "): this is how it was."
+        : "The server does not answer: this is how it was.");
+      // A login is not tried again: the browser would ask for it each time.
+      if (problem.message !== "401") retry = setTimeout(load, 5000 + 5000 * Math.random());
+    }
+    isLoading = false;
+    if (isDue) load();
+  };
+  const changes = new EventSource("/api/v1/changes");
+  changes.onopen = () => { isLive = true; load(); };
+  changes.onmessage = load;
+  changes.onerror = () => { isLive = false; say("The connection is lost: this is how it was."); };
+  setInterval(load, 60000);
+  local();
+})();

@@ -1,0 +1,32 @@
+import Reports
+import Testing
+
+@Suite struct PageSkeletonTests {
+    @Test func `values are at their places, and a place without a value is empty`() {
+        let skeleton = PageSkeleton(Array("a{{title}}b{{script}}{{title}}c".utf8))
+        #expect(skeleton.page([.title: "1"]) == "a1b1c")
+    }
+
+    @Test func `a place in a value is not filled`() {
+        let skeleton = PageSkeleton(Array("<{{title}}|{{body}}>".utf8))
+        #expect(skeleton.page([.title: "{{body}}", .body: "{{title}}"]) == "<{{body}}|{{title}}>")
+    }
+
+    @Test(arguments: [
+        "", "{{", "}}", "{{}}", "a{{other}}b", "{{{title", "{{ title }}", "}}{{title", "{{Title}}{{", "title}}",
+    ])
+    func `text that is not a place stays`(text: String) {
+        #expect(PageSkeleton(Array(text.utf8)).page([.title: "1"]) == text)
+    }
+
+    @Test func `the two parts of a page meet at the body`() {
+        let skeleton = PageSkeleton(Array("a{{title}}b{{body}}c{{title}}d".utf8))
+        let frame = skeleton.frame([.title: "1"])
+        #expect(frame.before == "a1b" && frame.after == "c1d")
+        #expect(PageSkeleton(Array("a{{title}}".utf8)).frame([.title: "1"]) == ("a1", ""))
+    }
+
+    @Test func `bytes that are not UTF-8 become U+FFFD`() {
+        #expect(PageSkeleton([0x61, 0xFF, 0x62]).page([:]) == "a\u{FFFD}b")
+    }
+}
