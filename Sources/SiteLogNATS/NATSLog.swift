@@ -1,4 +1,5 @@
 package import BaseTypes
+import JSON
 package import SiteMonitoring
 package import SystemPackage
 
@@ -30,7 +31,7 @@ package final class NATSLog: SightingLog {
     // Who waits for an answer to which word; and for what a consumer hands over.
     private var listeners: [String: Listener] = [:]
     private var words: UInt64 = 0
-    var consumers: [String: (NATSInbox.Message) -> Void] = [:]
+    private var consumers: [String: (NATSInbox.Message) -> Void] = [:]
     // The consumer of the last page of batches, and the offset that it delivers next.
     var position: (name: String, next: UInt64)?
     /// How each of the site's streams stood when it was last looked at (``look(at:)``).
@@ -59,7 +60,7 @@ package final class NATSLog: SightingLog {
     package var droppedMessages: Int { link.dropped }
 
     /// What the name of a snapshot's pieces begins with: no other client has it.
-    var ownWord: String { link.address.split(separator: ".").last.map(String.init) ?? "x" }
+    private var ownWord: String { link.address.split(separator: ".").last.map(String.init) ?? "x" }
 
     /// Has the site's streams made, or changed to be as they are to be; each is answered with ``LogResponse/stored``.
     package func make(_ bounds: StreamBounds, at now: Instant) -> [LogTicket] {
@@ -180,4 +181,324 @@ package final class NATSLog: SightingLog {
             }
         }
     }
+
+    // MARK: Requests
+
+    func perform(_ request: LogRequest, _ ticket: LogTicket) {
+        switch request {
+        case .append(let key, let octets):
+            ask(streams.batch(key.gateway), octets, header: ("Nats-Msg-Id", key.description), for: ticket) {
+                [self] reply in
+                guard let offset = reply.sequence, reply.error == nil else {
+                    return finish(ticket, .failure(reply.trouble("batches")))
+                }
+                finish(ticket, .success(.appended(offset: offset, isRepeat: reply.isDuplicate)))
+            }
+        case .readBatches(let range): readBatches(range, ticket)
+        case .acquireLease(let holder): acquire(holder, ticket)
+        case .renewLease(let lease): renew(lease, ticket)
+        case .releaseLease(let lease):
+            write(streams.lease, [], over: lease.revision, ticket) { [self] _ in tellLease(ticket) }
+        case .readLease: tellLease(ticket)
+        case .writeValue(let key, let octets, let over):
+            write(streams.value(key), [1] + octets, over: over, ticket) { [self] result in
+                switch result {
+                case .success(let revision): finish(ticket, .success(.written(revision: revision)))
+                case .failure(let other): finish(ticket, .success(.differs(revision: other.last)))
+                }
+            }
+        case .readValue(let key):
+            get(.values, streams.value(key), ticket) { [self] message in
+                let value = message.map { StoredValue(octets: Array($0.octets.dropFirst()), revision: $0.sequence) }
+                finish(ticket, .success(.value(value)))
+            }
+        case .writeSnapshot(let piece): write(piece, ticket)
+        case .latestSnapshot:
+            heads(ticket) { [self] heads, _ in finish(ticket, .success(.snapshot(heads.first?.head))) }
+        case .readSnapshot(let name, let index): readPiece(name, index, ticket)
+        case .describe:
+            ask("$JS.API.STREAM.INFO.\(streams.name(.batches))", for: ticket) { [self] reply in
+                guard let state = reply.state else { return finish(ticket, .failure(reply.trouble("batches"))) }
+                let making = reply.making
+                var engine = LogEngine(name: making.version.map { "nats-server \($0)" } ?? "nats-server before 2.11")
+                (engine.replicas, engine.octets) = (making.replicas, state.octets)
+                finish(ticket, .success(.engine(engine)))
+            }
+        }
+    }
+
+    // MARK: What has one present message
+
+    /// What stands there instead of what was expected.
+    struct Other: Error { let last: UInt64 }
+
+    func write(
+        _ subject: String, _ octets: [UInt8], over: UInt64?, _ ticket: LogTicket,
+        _ done: @escaping (Result<UInt64, Other>) -> Void
+    ) {
+        let header = over.map { ("Nats-Expected-Last-Subject-Sequence", String($0)) }
+        ask(subject, octets, header: header, for: ticket) { [self] reply in
+            if let last = reply.wrongLast { return done(.failure(Other(last: last))) }
+            guard reply.error == nil, let revision = reply.sequence else {
+                return finish(ticket, .failure(reply.trouble(subject)))
+            }
+            done(.success(revision))
+        }
+    }
+
+    func get(
+        _ stream: SiteStreams.Stream, _ subject: String, _ ticket: LogTicket,
+        _ done: @escaping ((sequence: UInt64, octets: [UInt8])?) -> Void
+    ) {
+        let request = SiteStreams.request { $0.write("last_by_subj", subject) }
+        ask("$JS.API.STREAM.MSG.GET.\(streams.name(stream))", request, for: ticket) { [self] reply in
+            if reply.error?.code == JetStreamReply.Code.noMessage { return done(nil) }
+            guard let message = reply.message else { return finish(ticket, .failure(reply.trouble(subject))) }
+            done(message)
+        }
+    }
+
+    // MARK: The lease
+
+    private func tellLease(_ ticket: LogTicket) {
+        get(.lease, streams.lease, ticket) { [self] message in
+            finish(ticket, Self.holder(message?.octets ?? []).map { .success(.lease($0.map { .heldBy($0) } ?? .free)) })
+        }
+    }
+
+    private func acquire(_ holder: LogName, _ ticket: LogTicket) {
+        get(.lease, streams.lease, ticket) { [self] message in
+            if let message, case .success(let present?) = Self.holder(message.octets), present != holder {
+                return finish(ticket, .success(.lease(.heldBy(present))))
+            }
+            take(holder, over: message?.sequence ?? 0, ticket)
+        }
+    }
+
+    private func renew(_ lease: Lease, _ ticket: LogTicket) { take(lease.holder, over: lease.revision, ticket) }
+
+    private func take(_ holder: LogName, over: UInt64, _ ticket: LogTicket) {
+        write(streams.lease, Array(holder.description.utf8), over: over, ticket) { [self] result in
+            guard case .success(let revision) = result else { return tellLease(ticket) }
+            finish(ticket, .success(.lease(.held(Lease(holder: holder, revision: revision)))))
+        }
+    }
+
+    /// Nobody where it was given back, which is an empty message.
+    private static func holder(_ octets: [UInt8]) -> Result<LogName?, LogTrouble> {
+        guard !octets.isEmpty else { return .success(nil) }
+        do throws(LogTrouble) { return .success(try LogName(String(decoding: octets, as: UTF8.self))) } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Reading
+
+    // Half of what an inbox takes.
+    private static let fetchOctetsMax = 32 << 20
+
+    /// Reads through a consumer: the one of the last page if that ended where this one begins, else a new one.
+    func readBatches(_ range: LogRange, _ ticket: LogTicket) {
+        let stream = streams.name(.batches)
+        ask("$JS.API.STREAM.INFO.\(stream)", for: ticket) { [self] reply in
+            guard let state = reply.state else { return finish(ticket, .failure(reply.trouble(stream))) }
+            let patience = range.patience(limits)
+            guard range.from <= state.last || patience > .zero else {
+                let page = LogPage(entries: [], first: state.first, last: state.last)
+                return finish(ticket, .success(.batches(page)))
+            }
+            let size = max(state.messages == 0 ? 1 : state.octets / state.messages, 1)
+            // A stream's octets have more in them than what was sent; what comes and does not fit is left out.
+            let most = min(Self.fetchOctetsMax, 4 * min(range.octetsMax, Self.fetchOctetsMax)) / Int(clamping: size)
+            let count = min(range.countMax, max(most, 16))
+            let wanted = Wanted(
+                range: range, first: state.first, last: state.last,
+                // Of what is to come the first is wanted as soon as it is there.
+                count: range.from <= state.last ? count : 1, patience: range.from <= state.last ? .zero : patience)
+            let position = position
+            self.position = nil
+            if let position, position.next == range.from { return fetch(position.name, wanted, ticket) }
+            let request = SiteStreams.request { json in
+                json.write("stream_name", stream)
+                json.object("config") { json in
+                    json.write("deliver_policy", word: "by_start_sequence")
+                    json.write("opt_start_seq", range.from)
+                    json.write("ack_policy", word: "none")
+                    json.write("replay_policy", word: "instant")
+                    json.write("num_replicas", 1)
+                    json.write("mem_storage", true)
+                    json.write("inactive_threshold", Duration.seconds(60).nanoseconds)
+                }
+            }
+            ask("$JS.API.CONSUMER.CREATE.\(stream)", request, for: ticket) { [self] reply in
+                guard let name = reply.name else { return finish(ticket, .failure(reply.trouble(stream))) }
+                fetch(name, wanted, ticket)
+            }
+        }
+    }
+
+    private struct Wanted {
+        let range: LogRange
+        let first: UInt64
+        let last: UInt64
+        let count: Int
+        let patience: Duration
+    }
+
+    private func fetch(_ name: String, _ wanted: Wanted, _ ticket: LogTicket) {
+        var entries: [LogEntry] = []
+        var (room, isCut) = (wanted.range.octetsMax, false)
+        var last = wanted.last
+        let end = { [self] in
+            consumers[name] = nil
+            // What was handed over and not taken is wanted again.
+            if !isCut, let number = entries.last?.number { position = (name, number + 1) }
+            finish(ticket, .success(.batches(LogPage(entries: entries, first: wanted.first, last: last))))
+        }
+        var come = 0
+        consumers[name] = { message in
+            come += 1
+            // $JS.ACK.<stream>.<consumer>.<times>.<stream's number>.<consumer's number>.<nanoseconds>.<how many follow>
+            let parts = (message.reply ?? "").split(separator: ".")
+            if parts.count == 9, let number = UInt64(parts[5]), let stored = Int64(parts[7]),
+                let more = UInt64(parts[8])
+            {
+                last = max(last, number + more)
+                if !isCut, entries.isEmpty || message.octets.count <= room {
+                    room -= message.octets.count
+                    entries.append(
+                        LogEntry(number: number, stored: Instant(nanoseconds: stored), octets: message.octets))
+                } else {
+                    isCut = true
+                }
+            }
+            if come == wanted.count { end() }
+        }
+        let request = SiteStreams.request { json in
+            json.write("batch", wanted.count)
+            if wanted.patience > .zero {
+                json.write("expires", wanted.patience.nanoseconds)
+            } else {
+                json.write("no_wait", true)
+            }
+        }
+        listen("$JS.API.CONSUMER.MSG.NEXT.\(streams.name(.batches)).\(name)", request, for: ticket) {
+            [self] message in
+            // 404 and 408: nothing more is there now.
+            if message.status == "503" {
+                consumers[name] = nil
+                return finish(ticket, .failure(.unavailable("the consumer \(name) is gone")))
+            }
+            if consumers[name] != nil { end() }
+        }
+    }
+
+    // MARK: Looking
+
+    /// Asks how the site's streams stand; each is answered with ``LogResponse/stored``, and found in ``streamStates`` then.
+    package func look(at now: Instant) -> [LogTicket] {
+        SiteStreams.Stream.allCases.map { stream in
+            let ticket = begin(octets: 0, until: now + limits.answerTime, .unanswered(limits.answerTime))
+            let name = streams.name(stream)
+            ask("$JS.API.STREAM.INFO.\(name)", for: ticket) { [self] reply in
+                guard let state = reply.stream else { return finish(ticket, .failure(reply.trouble(name))) }
+                streamStates[stream.rawValue] = state
+                finish(ticket, .success(.stored))
+            }
+            return ticket
+        }
+    }
+
+    // MARK: Snapshots
+
+    /// A snapshot that is whole, and what its pieces' subjects have in common.
+    struct Head {
+        let head: SnapshotHead
+        let generation: String
+
+        var line: String { "\(generation) \(head.name.offset) \(head.name.writer) \(head.pieces)" }
+
+        init(head: SnapshotHead, generation: String) {
+            self.head = head
+            self.generation = generation
+        }
+
+        init?(_ line: Substring) {
+            let parts = line.split(separator: " ")
+            guard parts.count == 4, let offset = UInt64(parts[1]), let pieces = Int(parts[3]), pieces > 0 else {
+                return nil
+            }
+            do throws(LogTrouble) {
+                let name = SnapshotName(offset: offset, writer: try LogName(String(parts[2])))
+                self.init(head: SnapshotHead(name, pieces: pieces), generation: String(parts[0]))
+            } catch { return nil }
+        }
+    }
+
+    /// Those that are whole, the newest first, and the revision of the list.
+    func heads(_ ticket: LogTicket, _ done: @escaping ([Head], UInt64) -> Void) {
+        get(.snapshots, streams.whole, ticket) { message in
+            let text = String(decoding: message?.octets ?? [], as: UTF8.self)
+            done(text.split(separator: "\n").compactMap { Head($0) }, message?.sequence ?? 0)
+        }
+    }
+
+    private func readPiece(_ name: SnapshotName, _ index: Int, _ ticket: LogTicket) {
+        heads(ticket) { [self] heads, _ in
+            guard let one = heads.first(where: { $0.head.name == name }), (0..<one.head.pieces).contains(index) else {
+                return finish(ticket, .success(.piece(nil)))
+            }
+            get(.snapshots, streams.piece(one.generation, index), ticket) { [self] message in
+                finish(ticket, .success(.piece(message?.octets)))
+            }
+        }
+    }
+
+    func write(_ piece: SnapshotPiece, _ ticket: LogTicket) {
+        let begun = piece.index == 0 ? nil : unfinished[piece.name]
+        let generation =
+            begun?.generation ?? "\(ownWord)-\(ticket.number)"
+        let count = begun?.count ?? 0
+        // The one that was written last may come again: nobody said that it had come.
+        guard piece.index == count || (begun != nil && piece.index == count - 1) else {
+            return finish(ticket, .failure(.refused("piece \(piece.index) of a snapshot that has \(count)")))
+        }
+        unfinished[piece.name] = (generation, piece.index)
+        write(streams.piece(generation, piece.index), piece.octets, over: nil, ticket) { [self] _ in
+            unfinished[piece.name] = (generation, piece.index + 1)
+            guard piece.isLast else { return finish(ticket, .success(.stored)) }
+            finishSnapshot(
+                Head(head: SnapshotHead(piece.name, pieces: piece.index + 1), generation: generation), ticket)
+        }
+    }
+
+    private func finishSnapshot(_ new: Head, _ ticket: LogTicket) {
+        heads(ticket) { [self] heads, revision in
+            guard heads.first?.generation != new.generation else { return finish(ticket, .success(.stored)) }
+            let others = heads.filter { $0.head.name != new.head.name }
+            let kept = [new] + others.prefix(1)
+            let text = kept.map { $0.line + "\n" }.joined()
+            write(streams.whole, Array(text.utf8), over: revision, ticket) { [self] result in
+                // Another has finished one meanwhile.
+                guard case .success = result else { return finishSnapshot(new, ticket) }
+                let generations = Set(kept.map(\.generation))
+                for old in heads where !generations.contains(old.generation) {
+                    let pieces = "\(streams.piece(old.generation, 0).dropLast(1))*"
+                    let request = SiteStreams.request { $0.write("filter", pieces) }
+                    ask("$JS.API.STREAM.PURGE.\(streams.name(.snapshots))", request, for: ticket) { _ in }
+                }
+                finish(ticket, .success(.stored))
+            }
+        }
+    }
+}
+
+extension Result where Success == LogName?, Failure == LogTrouble {
+    fileprivate func map(_ body: (LogName?) -> Result<LogResponse, LogTrouble>) -> Result<LogResponse, LogTrouble> {
+        flatMap(body)
+    }
+}
+
+extension LogRange {
+    fileprivate func patience(_ limits: LogLimits) -> Duration { min(patience, limits.patienceMax) }
 }

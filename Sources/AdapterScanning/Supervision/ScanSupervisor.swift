@@ -50,17 +50,17 @@ package final class ScanSupervisor {
     let log: (MessageKind, String) -> Void
     var handler: (any ScanHandler)?
     var timer: EventLoop.Timer?
-    var chooser: WayChooser
+    private var chooser: WayChooser
     var sources: [ScanSource?]
-    var retired: [ScanSource] = []
+    private var retired: [ScanSource] = []
     var watches: [AdapterWatch] = []
     var canary: CanaryWatch?
     var cadence = CadenceMeter()
     var suspension: SuspendDetector?
     var obstacles: Set<ScanObstacle> = []
     // When adapters that the present way has not named are taken to be gone.
-    var confirmationDue: Instant?
-    var overall: ScanStatus
+    private var confirmationDue: Instant?
+    private var overall: ScanStatus
 
     /// Makes a supervisor that does nothing yet.
     ///
@@ -175,5 +175,522 @@ package final class ScanSupervisor {
         guard watches.count < Self.adaptersMax else { return nil }
         watches.append(AdapterWatch(number: adapter, deafAfter: options.deafAfter, now: loop.now))
         return watches.count - 1
+    }
+
+    // MARK: Reports
+
+    func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
+        guard let place = place(of: adapter) else {
+            overall.reportsOfOthers &+= 1
+            return
+        }
+        watches[place].status.reports &+= 1
+        if watches[place].status.lastReport.map({ $0 < time }) ?? true { watches[place].status.lastReport = time }
+        let isCanary = noteBeacons(in: data, on: adapter, place, at: time)
+        let isProof = isCanary || !(canary?.isJudged(adapter) ?? false)
+        if isProof { prove(place, at: time) }
+        if isCanary { heardCanary(on: adapter, at: time) }
+        guard watches[place].isTold || isProof else {
+            watches[place].status.withheld &+= 1
+            return
+        }
+        // A report is proof, also of an adapter that nobody said listens.
+        if !watches[place].isTold { tellListening(place, reason: "a report came", at: time) }
+        watches[place].isProven = true
+        loop.restAfterTurn(for: rest)
+        handler?.heard(report, data: data, on: adapter, at: time)
+    }
+
+    /// How long what comes may lie where it is. What D-Bus brings has no time of its own: it counts when it is read.
+    private var rest: Duration {
+        chooser.used.map { chooser.backend(of: $0) } == .dbus
+            ? min(options.latency, Self.latencyUnstamped) : options.latency
+    }
+
+    /// Has the iBeacons of a report learnt from.
+    ///
+    /// - Returns: whether the canary is among them.
+    private func noteBeacons(in data: Span<UInt8>, on adapter: Int, _ place: Int, at time: Instant) -> Bool {
+        var isCanary = false
+        var structures = ADStructures()
+        // What is malformed ends it here, and is counted where the sightings are made.
+        while let beacon = try? structures.nextBeacon(in: data) {
+            let identity = beacon.identity
+            if canary?.canary.matches(identity) ?? false { isCanary = true }
+            if let due = cadence.heard(identity, on: adapter, at: time) { judge(due) }
+            if watches[place].thinning.heard(identity, at: time) { thinningChanged(place, at: time) }
+        }
+        return isCanary
+    }
+
+    private func prove(_ place: Int, at time: Instant) {
+        watches[place].unproven = .zero
+        watches[place].proofDue = nil
+        guard let recovery = watches[place].ladder.heard(at: time) else { return }
+        let after = recovery.step.map { "; the last step was to \($0.words)" } ?? ""
+        log(
+            .adapterHearsAgain,
+            "\(watches[place].name) hears again after \(recovery.silence.inSeconds) s of silence\(after)")
+    }
+
+    @inline(never)
+    private func heardCanary(on adapter: Int, at time: Instant) {
+        guard let released = canary?.heard(on: adapter, at: time), !released.isEmpty else { return }
+        for number in released {
+            guard let place = place(of: number), watches[place].isScanning, !watches[place].isTold else { continue }
+            log(.canaryHeard, "\(watches[place].name): the canary is heard again")
+            tellListening(place, reason: "the canary is heard", at: time)
+        }
+    }
+
+    @inline(never)
+    private func judge(_ due: CadenceMeter.Due) {
+        switch cadence.judge(due, exitTimeout: exitTimeout(due.beacon)) {
+        case .tooShort(let cadence, let exitTimeout):
+            // The first ones tell what is wrong; all stand in the status.
+            guard self.cadence.tooShort <= 16 else { return }
+            log(.beaconTooRare, cadence.warning(exitTimeout: exitTimeout))
+        case .bearable(let cadence, let exitTimeout):
+            log(
+                .beaconOftenEnough,
+                "beacon \(cadence.beacon.words) is heard often enough again for exit_timeout \(exitTimeout.inSeconds) s"
+            )
+        case nil: break
+        }
+    }
+
+    private func thinningChanged(_ place: Int, at time: Instant) {
+        let name = watches[place].name
+        if watches[place].thinning.isThinned {
+            log(
+                .duplicatesFiltered,
+                """
+                \(name) gives one report per beacon and scan of 10.24 s: its controller filters duplicates, and exits are \
+                coarser; CAP_NET_ADMIN opens the management backend, which hears all
+                """)
+        } else {
+            log(.duplicatesHeard, "\(name) gives every report again")
+        }
+        tellObstacles(at: time)
+    }
+
+    // MARK: The watchdog
+
+    /// Has ``act(at:)`` called in this turn of the loop or the next, and not in the middle of what a scanner tells.
+    private func actSoon() {
+        if let timer { loop.set(timer, at: loop.now) }
+    }
+
+    func act(at now: Instant) {
+        guard timer != nil else { return }
+        for source in retired { source.scanner.stop() }
+        retired = []
+        // Silence counts only once all that was received is known (rule T5). The clock is read first: where the process is
+        // stopped in between, what came meanwhile is not read yet, and nothing up to its end may be judged.
+        let now = max(now, loop.now)
+        drain()
+        while let action = chooser.next(at: now) { perform(action, at: now) }
+        dropUnconfirmed(at: now)
+        hearCanary(at: now)
+        for place in watches.indices {
+            doubt(place, at: now)
+            while let action = watches[place].ladder.next(at: now) { perform(action, on: place, at: now) }
+        }
+        setTimer()
+    }
+
+    // A report moves a ladder's deadline and leaves the timer where it is: it is put right when it fires.
+    private func setTimer() {
+        guard let timer else { return }
+        var next = chooser.nextDeadline
+        func consider(_ time: Instant?) { if let time { next = min(next ?? .latest, time) } }
+        consider(confirmationDue)
+        consider(canary?.nextDeadline)
+        for place in watches.indices {
+            consider(watches[place].ladder.nextDeadline)
+            consider(watches[place].proofDue)
+        }
+        loop.set(timer, at: next)
+    }
+
+    // MARK: Ways
+
+    private func perform(_ action: WayChooser.Action, at now: Instant) {
+        switch action {
+        case .begin(let index): begin(index, at: now)
+        case .end(let index):
+            log(.scannerUnneeded, "\(chooser.backend(of: index).rawValue) is not needed any more")
+            sources[index]?.isEnded = true
+            sources[index]?.scanner.stop()
+            sources[index] = nil
+        case .use(let index, let because): use(index, because: because, at: now)
+        }
+    }
+
+    private func begin(_ index: Int, at now: Instant) {
+        let backend = chooser.backend(of: index)
+        do throws(ScannerError) {
+            let source = ScanSource(index: index, scanner: try make(backend), supervisor: self)
+            sources[index] = source
+            // What it tells while it starts belongs to it already.
+            chooser.began(index, at: now)
+            try source.scanner.start(source)
+            log(.scannerBegun, "\(backend.rawValue) has been begun")
+        } catch {
+            sources[index]?.isEnded = true
+            sources[index] = nil
+            chooser.failed(index, error, at: now)
+            log(.scannerClosed, "\(backend.rawValue) is closed: \(error.description)")
+        }
+    }
+
+    private func use(_ index: Int, because: String, at now: Instant) {
+        let name = chooser.backend(of: index).rawValue
+        let before = sources.compactMap { $0 }.first { $0.isUsed }
+        if let before {
+            overall.changesOfWay &+= 1
+            stopAll(reason: "changing from \(before.scanner.backend.rawValue) to \(name)", at: now)
+            before.isUsed = false
+        }
+        log(.scannerUsed, "listening by \(name): \(because)")
+        overall.reason = because
+        overall.since = now
+        for place in watches.indices where watches[place].isPresent { watches[place].isUnconfirmed = true }
+        confirmationDue = now + .seconds(5)
+        guard let source = sources[index] else { return }
+        source.isUsed = true
+        tellObstacles(at: now)
+        for place in watches.indices { holdUp(place, at: now) }
+        for adapter in source.adapters where adapter.isPresent {
+            apply(
+                .appeared(adapter: adapter.number, controller: adapter.controller, address: adapter.address), at: now)
+            if adapter.isListening { apply(.listening(adapter: adapter.number, reason: adapter.reason), at: now) }
+        }
+    }
+
+    private func dropUnconfirmed(at now: Instant) {
+        guard let due = confirmationDue, due <= now else { return }
+        confirmationDue = nil
+        for place in watches.indices where watches[place].isUnconfirmed {
+            disappeared(place, reason: "the present way does not know it", at: now)
+        }
+    }
+
+    // MARK: Watchdogs
+
+    private func hearCanary(at now: Instant) {
+        guard let deaf = canary?.advance(to: now), !deaf.isEmpty else { return }
+        for deafness in deaf {
+            guard let place = place(of: deafness.adapter) else { continue }
+            let silence = (now - deafness.since).inSeconds
+            let what = canary?.isProven ?? false ? "the canary has been silent" : "the canary has not been heard"
+            log(
+                .canarySilent,
+                "\(watches[place].name) counts as deaf: \(what) for \(silence) s; what else it hears is kept back")
+            let reason = "\(what) for \(silence) s"
+            if watches[place].isTold { tellStopped(place, since: deafness.since, reason: reason, at: now) }
+        }
+    }
+
+    private func doubt(_ place: Int, at now: Instant) {
+        guard let due = watches[place].proofDue, due <= now else { return }
+        watches[place].proofDue = nil
+        guard watches[place].isTold, !watches[place].isProven else { return }
+        let since = watches[place].toldAt
+        tellStopped(place, since: since, reason: "nothing was heard since it began to listen anew", at: now)
+    }
+
+    private func perform(_ action: WatchdogLadder.Action, on place: Int, at now: Instant) {
+        let name = watches[place].name
+        switch action {
+        case .fellSilent(let since):
+            log(.adapterSilent, "\(name) has given no report for \((now - since).inSeconds) s")
+        case .exhausted:
+            log(.adapterStaysSilent, "\(name) stays silent after all steps; they are tried again and again")
+        case .take(let step):
+            take(step, on: place, at: now)
+        }
+    }
+
+    private func take(_ step: WatchdogStep, on place: Int, at now: Instant) {
+        let (name, number) = (watches[place].name, watches[place].number)
+        let source = chooser.used.flatMap { sources[$0] }
+        // The tries at the top go on for as long as the silence does, and stand in the status.
+        let kind: MessageKind = watches[place].ladder.state == .retrying ? .adapterStepRepeated : .adapterStep
+        switch source?.scanner.take(step, on: number) ?? .skipped(reason: "no way of hearing is open") {
+        case .taken:
+            log(kind, "\(name): to \(step.words)")
+        case .skipped(let reason):
+            watches[place].ladder.skipped(step, at: now)
+            watches[place].status.lastSkipped = "\(step.words): \(reason)"
+            log(kind, "\(name): not to \(step.words): \(reason)")
+        }
+    }
+
+    // MARK: Changes of adapters
+
+    func changed(_ change: ScanChange, by source: ScanSource, at time: Instant) {
+        switch change {
+        case .obstacles(let obstacles): chooser.obstacles(obstacles, of: source.index, at: time)
+        case .listening, .stopped, .disappeared: chooser.listening(source.listening, by: source.index, at: time)
+        case .ended(let error): ended(source, error, at: time)
+        case .appeared, .lost, .needs: break
+        }
+        if source.isUsed { apply(change, at: time) }
+        actSoon()
+    }
+
+    private func ended(_ source: ScanSource, _ error: ScannerError, at time: Instant) {
+        log(.scannerEnded, "\(source.scanner.backend.rawValue) has ended: \(error.description)")
+        if source.isUsed { stopAll(reason: "\(source.scanner.backend.rawValue) ended", at: time) }
+        source.isEnded = true
+        source.isUsed = false
+        sources[source.index] = nil
+        // It is in the middle of telling this; it is stopped when it is not.
+        retired.append(source)
+        chooser.failed(source.index, error, at: time)
+        for place in watches.indices { holdUp(place, at: time) }
+    }
+
+    func apply(_ change: ScanChange, at time: Instant) {
+        switch change {
+        case .appeared(let adapter, let controller, let address):
+            if let place = place(of: adapter) { appeared(place, controller, address, at: time) }
+        case .disappeared(let adapter):
+            if let place = place(of: adapter) { disappeared(place, reason: "it is no longer there", at: time) }
+        case .listening(let adapter, let reason):
+            if let place = place(of: adapter) { listening(place, reason: reason, at: time) }
+        case .stopped(let adapter, let since, let reason):
+            if let place = place(of: adapter) { stopped(place, since: since, reason: reason, at: time) }
+        case .lost(let adapter, let count, let since):
+            if let place = place(of: adapter) { lost(place, count: count, since: since, at: time) }
+        case .needs(let adapter, let step, let reason):
+            if let place = place(of: adapter) { needs(place, step, reason: reason, at: time) }
+        case .obstacles: tellObstacles(at: time)
+        case .ended: break
+        }
+    }
+
+    private func appeared(_ place: Int, _ controller: String, _ address: DeviceAddress?, at time: Instant) {
+        if let address, let known = watches[place].address, known.value != address.value {
+            another(place, known, address, at: time)
+        }
+        // A way that does not tell it does not make another of one that has stayed.
+        let address = address ?? (watches[place].isPresent ? watches[place].address : nil)
+        let isNews =
+            !watches[place].isPresent || watches[place].controller != controller || watches[place].address != address
+        watches[place].address = address
+        watches[place].isPresent = true
+        watches[place].isUnconfirmed = false
+        watches[place].controller = controller
+        watches[place].ladder.appeared(at: time)
+        holdUp(place, at: time)
+        guard isNews else { return }
+        watches[place].note(reason: "it appeared", at: time)
+        log(.adapterAppeared, "\(watches[place].name) is there: \(controller)")
+        handler?.changed(
+            .appeared(adapter: watches[place].number, controller: controller, address: address), at: time)
+    }
+
+    /// The name is another controller's now (rule L7): nothing that is known of the one that had it holds for this one.
+    private func another(_ place: Int, _ known: DeviceAddress, _ address: DeviceAddress, at time: Instant) {
+        let number = watches[place].number
+        disappeared(place, reason: "hci\(number) is \(address) now, and was \(known)", at: time)
+        cadence.interrupted(number, at: time)
+        canary?.forget(number)
+        watches[place] = AdapterWatch(number: number, deafAfter: options.deafAfter, now: time)
+    }
+
+    func disappeared(_ place: Int, reason: String, at time: Instant) {
+        guard watches[place].isPresent || watches[place].isTold else { return }
+        stopped(place, since: time, reason: reason, at: time)
+        watches[place].isPresent = false
+        watches[place].isUnconfirmed = false
+        watches[place].ladder.disappeared()
+        watches[place].note(reason: reason, at: time)
+        log(.adapterGone, "\(watches[place].name) is gone: \(reason)")
+        handler?.changed(.disappeared(adapter: watches[place].number), at: time)
+    }
+
+    private func listening(_ place: Int, reason: String, at time: Instant) {
+        watches[place].isPresent = true
+        watches[place].isUnconfirmed = false
+        watches[place].isScanning = true
+        canary?.listening(watches[place].number, at: time)
+        holdUp(place, at: time)
+        watches[place].ladder.listening(at: time)
+        guard !watches[place].isTold else { return }
+        if isDoubted(place) {
+            watches[place].note(reason: "it scans, and nothing proves yet that it hears", at: time)
+            log(
+                .adapterUnproven, "\(watches[place].name) scans (\(reason)); it counts as listening once a report comes"
+            )
+        } else {
+            tellListening(place, reason: reason, at: time)
+        }
+    }
+
+    // Whether a scan that was begun anew is no proof any more: see the type's words on rule L5.
+    private func isDoubted(_ place: Int) -> Bool {
+        if canary?.isDeaf(watches[place].number) ?? false { return true }
+        guard options.deafAfter != nil else { return false }
+        return watches[place].ladder.isClimbing || watches[place].unproven >= watches[place].ladder.silence
+    }
+
+    // A scan that ends while the watchdog climbs had been silent for half of `deaf_after`, and nobody knows how much of that
+    // it could have heard: it counts from the last report, as where `deaf_after` runs out (rule L5).
+    private func doubtedSince(_ place: Int) -> Instant? {
+        guard options.deafAfter != nil, watches[place].isTold, watches[place].ladder.isClimbing else { return nil }
+        return max(watches[place].toldAt, watches[place].status.lastReport ?? .earliest)
+    }
+
+    private func stopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
+        let since = doubtedSince(place).map { min($0, since) } ?? since
+        watches[place].isScanning = false
+        canary?.stopped(watches[place].number)
+        watches[place].ladder.stopped(at: time)
+        holdUp(place, at: time)
+        if watches[place].isTold {
+            tellStopped(place, since: since, reason: reason, at: time)
+        } else {
+            watches[place].note(reason: reason, at: time)
+        }
+    }
+
+    // It is taken in the turn that follows, as all steps are. A scanner says so again and again; it is news where it counts.
+    private func needs(_ place: Int, _ step: WatchdogStep, reason: String, at time: Instant) {
+        guard watches[place].ladder.needs(step, at: time) else { return }
+        log(.adapterNeedsStep, "\(watches[place].name): \(reason)")
+        watches[place].note(reason: reason, at: time)
+    }
+
+    private func lost(_ place: Int, count: Int, since: Instant, at time: Instant) {
+        watches[place].status.losses &+= 1
+        watches[place].status.lost &+= max(count, 0)
+        interrupted(place, at: time)
+        guard watches[place].isTold else { return }
+        let messages = PlainText.count(count, "message was", "messages were")
+        log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not listening meanwhile")
+        // It has not listened longer than that, whatever its scanner received before.
+        let since = min(max(since, watches[place].toldAt), time)
+        handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
+    }
+
+    func interrupted(_ place: Int, at time: Instant) {
+        cadence.interrupted(watches[place].number, at: time)
+        watches[place].thinning.interrupted()
+    }
+
+    // MARK: What the handler is told
+
+    private func tellListening(_ place: Int, reason: String, at time: Instant) {
+        watches[place].isTold = true
+        watches[place].toldAt = time
+        watches[place].isProven = false
+        if let deafAfter = options.deafAfter, watches[place].unproven > .zero {
+            watches[place].proofDue = time + (deafAfter - watches[place].unproven)
+        }
+        watches[place].note(reason: reason, at: time)
+        log(.adapterListens, "\(watches[place].name) listens: \(reason)")
+        handler?.changed(.listening(adapter: watches[place].number, reason: reason), at: time)
+    }
+
+    private func tellStopped(_ place: Int, since: Instant, reason: String, at time: Instant) {
+        let since = min(since, time)
+        // What it has counted as listening without a report: since it was told, or since the last one.
+        let last = watches[place].status.lastReport ?? .earliest
+        let silent = max(since - max(watches[place].toldAt, last), .zero)
+        watches[place].unproven = watches[place].isProven ? silent : watches[place].unproven + silent
+        watches[place].isTold = false
+        watches[place].proofDue = nil
+        interrupted(place, at: time)
+        watches[place].note(reason: reason, at: time)
+        log(.adapterNotListening, "\(watches[place].name) does not listen: \(reason)")
+        handler?.changed(.stopped(adapter: watches[place].number, since: since, reason: reason), at: time)
+    }
+
+    func stopAll(reason: String, at time: Instant) {
+        for place in watches.indices {
+            watches[place].isScanning = false
+            canary?.stopped(watches[place].number)
+            watches[place].ladder.stopped(at: time)
+            if watches[place].isTold { tellStopped(place, since: time, reason: reason, at: time) }
+        }
+    }
+
+    /// Tells what stands in the way, where that has changed; ladders on which no step would help are left.
+    func tellObstacles(at time: Instant) {
+        var present = chooser.used.map { chooser.obstacles(of: $0) } ?? []
+        if watches.contains(where: { $0.thinning.isThinned && $0.isPresent }) { present.insert(.thinned) }
+        guard present != obstacles else { return }
+        let words = present.map(\.words).sorted().joined(separator: ", ")
+        if present.isEmpty {
+            log(.hearingUnobstructed, "nothing stands in the way any more")
+        } else {
+            log(.hearingObstructed, words)
+        }
+        obstacles = present
+        for place in watches.indices { holdUp(place, at: time) }
+        handler?.changed(.obstacles(present), at: time)
+    }
+
+    private func holdUp(_ place: Int, at time: Instant) {
+        let isScanning = watches[place].isScanning
+        if chooser.used == nil {
+            // There is nobody who could take a step.
+            watches[place].ladder.heldUp(unlessAfter: nil, at: time)
+        } else if !obstacles.isDisjoint(with: [.denied, .blocked, .blockedByHardware]), !isScanning {
+            watches[place].ladder.heldUp(unlessAfter: nil, at: time)
+        } else if obstacles.contains(.unavailable), !isScanning {
+            watches[place].ladder.heldUp(unlessAfter: .powerCycle, at: time)
+        } else if obstacles.contains(.waiting), !isScanning {
+            watches[place].ladder.heldUp(unlessAfter: .restartScan, at: time)
+        } else {
+            watches[place].ladder.released(at: time)
+        }
+    }
+
+    func resumed(_ stretch: SuspendDetector.Stretch) {
+        overall.suspensions &+= 1
+        overall.suspended += stretch.suspended
+        log(.machineSlept, "the machine was suspended for \(stretch.suspended.inSeconds) s; nothing listened meanwhile")
+        canary?.resumed(at: stretch.end)
+        for place in watches.indices {
+            watches[place].ladder.resumed(at: stretch.end)
+            guard watches[place].isTold else { continue }
+            tellStopped(place, since: stretch.start, reason: "the machine was suspended", at: stretch.start)
+            interrupted(place, at: stretch.end)
+            if watches[place].isScanning, !isDoubted(place) {
+                tellListening(place, reason: "the machine runs again", at: stretch.end)
+            }
+        }
+        actSoon()
+    }
+}
+
+extension Cadence {
+    /// What is wrong where an exit timeout is too short, with figures, for operators.
+    package func warning(exitTimeout: Duration) -> String {
+        """
+        beacon \(beacon.words) is heard too rarely for exit_timeout \(exitTimeout.inSeconds) s: of \(gaps) gaps half are up to \
+        \(median.inSeconds) s, 99 of 100 up to \(p99.inSeconds) s, the longest \(longest.inSeconds) s; \
+        set exit_timeout to \(bearable.inSeconds) s at least, or have the beacon advertise more often
+        """
+    }
+}
+
+extension BeaconIdentity {
+    var words: String { "\(uuid) \(numbers)" }
+}
+
+extension WatchdogStep {
+    /// What it does, as in “to …”, for operators.
+    package var words: String {
+        switch self {
+        case .widen: "listen for more"
+        case .restartScan: "restart the scan"
+        case .powerCycle: "switch the adapter off and on"
+        case .reset: "reset the adapter"
+        }
     }
 }

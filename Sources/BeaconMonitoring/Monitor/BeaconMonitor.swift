@@ -167,6 +167,62 @@ public actor BeaconMonitor {
         lease.release()
         signal.raise()
     }
+
+    // MARK: Conditions
+
+    /// Adds beacons to monitor, or changes or replaces the condition of that identifier (rules C1, C2).
+    ///
+    /// - Parameters:
+    ///   - condition: which beacons.
+    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
+    ///   - state: the state that it starts from; what is observed overrides it.
+    ///   - settings: how it is entered and left.
+    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
+    ///   changed then.
+    public func add(
+        _ condition: BeaconIdentityCondition, identifier: String, assuming state: Event.State = .unknown,
+        settings: ConditionSettings = ConditionSettings()
+    ) throws(MonitorError) {
+        try add(.beacon(condition), identifier: identifier, assuming: state, settings: settings)
+    }
+
+    /// Adds a place to monitor, or changes or replaces the condition of that identifier (rules C1, C2).
+    ///
+    /// - Parameters:
+    ///   - condition: which place.
+    ///   - identifier: 1 to 128 octets that can stand in a topic (rule C6).
+    ///   - state: the state that it starts from; what is observed overrides it.
+    ///   - settings: how it is entered and left.
+    /// - Throws: ``MonitorError`` where the identifier or a setting is out of bounds, or the monitor has ended; nothing has
+    ///   changed then.
+    public func add(
+        _ condition: CircularGeographicCondition, identifier: String, assuming state: Event.State = .unknown,
+        settings: ConditionSettings = ConditionSettings()
+    ) throws(MonitorError) {
+        try add(.circle(condition), identifier: identifier, assuming: state, settings: settings)
+    }
+
+    /// Makes the conditions these and no others, and changes as little as possible for it.
+    ///
+    /// What is the same as before keeps its state, its record and its place, and says nothing; other settings move
+    /// deadlines alone, another identity starts afresh (rule C2). What is gone is removed before anything is added, and
+    /// those past the limit first, so that none is given a place only to lose it (rule C4). All of it happens at one
+    /// moment: nothing that is heard comes between.
+    ///
+    /// - Parameter wanted: the conditions; those that are new are added in this order.
+    /// - Returns: what changed, in the order in which it did; nothing where nothing did.
+    /// - Throws: ``MonitorError`` where a setting is out of bounds, two have one identifier, or the monitor has ended;
+    ///   nothing has changed then.
+    @discardableResult
+    public func setConditions(_ wanted: [MonitorSetup.Condition]) throws(MonitorError) -> [ConditionChange] {
+        var stays: Set<Identifier> = []
+        for condition in wanted {
+            guard stays.insert(condition.identifier).inserted else {
+                throw .identifierRepeated(condition.identifier.text)
+            }
+        }
+        return try exchange(removing: identifiersInOrder.filter { !stays.contains($0) }, adding: wanted)
+    }
 }
 
 // MARK: - Conditions
@@ -669,5 +725,17 @@ extension BeaconMonitor {
             defer { group.cancelAll() }
             try await group.next()
         }
+    }
+}
+
+extension MonitorSetup.Condition {
+    /// A condition under an identifier that is given as text.
+    /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` where the text can't be one (rule C6).
+    public init(
+        _ condition: Condition, identifier: String, assuming: BeaconMonitor.Event.State = .unknown,
+        settings: ConditionSettings = ConditionSettings()
+    ) throws(MonitorError) {
+        self.init(
+            identifier: try Identifier(identifier), condition: condition, assuming: assuming, settings: settings)
     }
 }

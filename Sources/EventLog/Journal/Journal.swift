@@ -186,7 +186,7 @@ public final class Journal {
     public var recordIdentifiers: [Identifier] { records.identifiers }
 
     /// Takes a beacon out of the records, and appends the line that says so.
-    func forgetRecords(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
+    private func forgetRecords(_ request: ErasureRequest, refreshed: Set<Identifier>, at now: Instant) {
         records.forget(request, refreshed: refreshed, at: now)
         queue.appendErased(at: now, clockOffset: clockOffset)
     }
@@ -396,5 +396,88 @@ public final class Journal {
         queue.append(.visit(visit))
         recovery.remarks.append(
             "line \(number) tells an exit without the visit that it ended; line \(sequence) tells it")
+    }
+
+    // MARK: Opening
+
+    /// Opens the journal of a gateway: finds out what the one before left, cuts off a torn end, goes on with its numbers.
+    ///
+    /// - Parameters:
+    ///   - options: where it keeps what.
+    ///   - boot: this start.
+    ///   - now: the timeline's present.
+    ///   - clockOffset: how far the wall clock is ahead.
+    ///   - isClockSynchronized: whether the kernel says that it has been set.
+    /// - Throws: ``EventLogError`` where what is there can't be read, or was written by a newer version: going on would
+    ///   use numbers again. That nothing can be written is no error (rule N5).
+    public convenience init(
+        _ options: JournalOptions, boot: BootID, now: Instant, clockOffset: ClockOffset, isClockSynchronized: Bool
+    ) throws(EventLogError) {
+        try self.init(
+            options, boot: boot, now: now, clockOffset: clockOffset, isClockSynchronized: isClockSynchronized,
+            files: SystemFiles())
+    }
+
+    // MARK: Erasing
+
+    /// Closes what was written until now, says in the first line of the next file that something was forgotten, and keeps a
+    /// snapshot that knows nothing of it. After that, the closed files can be replaced while the gateway runs. The line is
+    /// written now because a start appends to the last file: otherwise a gateway that restarts during the erasure could
+    /// append to a file that is about to be replaced.
+    ///
+    /// - Parameters:
+    ///   - request: the beacon, and how much of it.
+    ///   - snapshot: the engine's state, without it.
+    ///   - refreshed: the conditions that it was the last to refresh.
+    ///   - now: the present.
+    /// - Returns: the number of the last line in the closed files; `nil` where lines or records can't be kept now.
+    package func forget(
+        _ request: ErasureRequest, _ snapshot: MonitorSnapshot, refreshed: Set<Identifier>, at now: Instant
+    ) -> Int? {
+        commit(at: now)
+        guard waiting == 0 || !linesWait else { return nil }
+        rotate()
+        let last = sequence
+        forgetRecords(request, refreshed: refreshed, at: now)
+        commit(at: now)
+        guard isKeeping, keep(snapshot, at: now) else { return nil }
+        return last
+    }
+
+    // MARK: Recovery
+
+    /// What a journal found when it was opened.
+    public struct Recovery: Sendable {
+        /// What the engine begins from (rule N4); absent at a first start.
+        public var snapshot: MonitorSnapshot?
+        /// The number after which numbers go on: the last line's, or one that is greater than all that were given.
+        public var sequence: Int
+        /// How far the wall clock was ahead when the last line was written, and whether it was known to be set; absent
+        /// where the machine was started since, and its timeline is another.
+        public var clock: (offset: ClockOffset, isSynchronized: Bool)?
+        /// How many lines were read that the snapshot did not have.
+        public var linesRead: Int
+        /// How many octets of a torn end were cut off.
+        public var tornOctets: Int
+        /// Lines that could not be made sense of, and were passed over.
+        public var damagedLines: Int
+        /// What operators should know, one sentence each.
+        public var remarks: [String]
+
+        init(_ found: Finding, machine: String) {
+            let builder = found.builder
+            let isNew = found.isFirstStart
+            snapshot = isNew ? nil : builder.snapshot(machine: machine)
+            sequence = found.sequence
+            let isSameMachine = !isNew && BootID.machine(of: builder.boot) == machine
+            clock = isSameMachine ? (builder.offset, builder.isSynchronized ?? false) : nil
+            linesRead = found.linesRead
+            tornOctets = found.goesOn ? found.size - found.end : 0
+            damagedLines = found.damage.lines
+            remarks = found.remarks + found.damage.remarks
+            if tornOctets > 0 {
+                remarks.append("\(tornOctets) octets of a line that was not finished were cut off \(found.lastName)")
+            }
+        }
     }
 }

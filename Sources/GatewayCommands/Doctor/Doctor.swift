@@ -1,6 +1,11 @@
 package import BeaconMonitoring
+import BluetoothLE
 import CommandSupport
+import EventLog
 import GatewayConfiguration
+import JSON
+import OperatorLogging
+import SystemPackage
 
 /// One thing that was looked at, and how it stands.
 package struct DoctorFinding: Sendable, Hashable {
@@ -131,4 +136,446 @@ package struct Doctor {
     ) {
         findings.append(DoctorFinding(check, state, summary, flags: flags, remedy: remedy))
     }
+
+    // MARK: The machine
+
+    // Below this a day's events may not fit.
+    private static let freeMin: Int64 = 16 << 20
+
+    private mutating func examineConditions() {
+        guard let configuration else { return }
+        let conditions = configuration.monitors.flatMap(\.conditions)
+        let circles = conditions.count { if case .circle = $0.condition { true } else { false } }
+        let limit = configuration.engine.conditionLimit
+        // A circle that can't be evaluated takes no place (rule C5).
+        let places = configuration.location == nil ? conditions.count - circles : conditions.count
+        if limit > 0, places > limit {
+            let kind = configuration.location == nil ? "beacon conditions" : "conditions"
+            find(
+                "conditions", .warning,
+                "\(places - limit) of \(places) \(kind) \(places - limit == 1 ? "is" : "are") not monitored",
+                flags: .conditionLimitExceeded,
+                remedy: "raise monitor.condition_limit (\(limit)), or set it to 0 for no limit")
+        }
+        switch configuration.location {
+        case nil where circles > 0:
+            find(
+                "location", .warning,
+                "\(PlainText.count(circles, "circle is", "circles are")) not monitored: location names no source",
+                flags: .conditionUnsupported, remedy: "set location.source to gpsd or gpx")
+        case .gpsd(let host, let port)? where circles > 0:
+            if let failure = probes.connectFailure(host: host, port: port) {
+                find(
+                    "location", .wrong, "gpsd can't be reached: \(failure)", flags: .locationUnavailable,
+                    remedy: "sudo apt install gpsd; sudo systemctl enable --now gpsd")
+            } else {
+                find("location", .ok, "gpsd answers at \(host):\(port)")
+            }
+        case .gpx(let track)? where circles > 0:
+            let file = track.file
+            if let failure = probes.readFailure(file) {
+                find(
+                    "location", .wrong, "the track \(file) can't be read: \(failure)", flags: .locationUnavailable,
+                    remedy: failure == .noSuchFileOrDirectory
+                        ? "copy the track there, or set location.file" : "set location.file, or: sudo chmod o+r \(file)"
+                )
+            } else {
+                find("location", .ok, "the track \(file) can be read")
+            }
+        default: break
+        }
+    }
+
+    private mutating func examineMachine() {
+        switch probes.isClockSynchronized() {
+        case true?: find("clock", .ok, "the wall clock is synchronised")
+        case false?:
+            find(
+                "clock", .warning, "the wall clock has not been set: dates may be wrong, the order of events is right",
+                flags: .clockUnsynchronized, remedy: "sudo timedatectl set-ntp true; timedatectl timesync-status")
+        case nil: find("clock", .warning, "the kernel does not tell whether the wall clock has been set")
+        }
+        examineDirectory("output.directory", output.directory, retained: output.retainSize)
+        examineDirectory("output.state_directory", output.stateDirectory, retained: nil)
+    }
+
+    private mutating func examineDirectory(_ setting: String, _ path: String, retained: Int64?) {
+        let directory = probes.directory(path)
+        let make = "sudo install -d -o beacon-gateway -g beacon-gateway -m 750 \(path)"
+        if let failure = directory.failure {
+            find(
+                "disk", .wrong, "\(path) (\(setting)) can't be written to by this user: \(failure)",
+                flags: .persistenceUnavailable,
+                remedy: failure == .readOnlyFileSystem
+                    ? "sudo mount -o remount,rw $(findmnt -n -o TARGET -T \(path))"
+                    : "\(make); or run doctor as the service's user: sudo -u beacon-gateway beacon-gateway doctor")
+            return
+        }
+        if directory.isInlineF2FS {
+            find(
+                "disk", .warning,
+                "\(path) (\(setting)) is on f2fs that keeps small files in their inodes: a power cut can take what fdatasync "
+                    + "said was on the disk",
+                remedy:
+                    "sudo mount -o remount,noinline_data $(findmnt -n -o TARGET -T \(path)), and the same in /etc/fstab"
+            )
+        }
+        guard let free = directory.free else { return find("disk", .ok, "\(path) can be written to") }
+        if free < Self.freeMin {
+            find(
+                "disk", .wrong, "\(path) has \(Self.size(free)) left", flags: .persistenceUnavailable,
+                remedy: "make room (sudo journalctl --vacuum-size=100M; sudo apt clean), or lower output.retain_size")
+        } else if let retained, free < retained {
+            find(
+                "disk", .warning,
+                "\(path) has \(Self.size(free)) left, and output.retain_size may take \(Self.size(retained))",
+                remedy: "lower output.retain_size, or make room; what is there already counts towards it")
+        } else {
+            find(
+                "disk", .ok,
+                "\(path) \(directory.exists ? "can be written to" : "will be made"), with \(Self.size(free)) left")
+        }
+    }
+
+    // Whole units, cut off.
+    private static func size(_ octets: Int64) -> String {
+        switch octets {
+        case (1 << 30)...: "\(octets >> 30) GiB"
+        case (1 << 20)...: "\(octets >> 20) MiB"
+        case (1 << 10)...: "\(octets >> 10) KiB"
+        default: "\(max(octets, 0)) octets"
+        }
+    }
+
+    private mutating func examineBroker() {
+        guard let mqtt = configuration?.mqtt else { return }
+        if let failure = probes.connectFailure(host: mqtt.host, port: mqtt.port) {
+            find(
+                "broker", .wrong, "the broker can't be reached: \(failure)",
+                remedy: "compare mqtt.host and mqtt.port with the broker's; events wait in the files meanwhile")
+        } else {
+            find("broker", .ok, "the broker takes connections at \(mqtt.host):\(mqtt.port)")
+        }
+        let files = [
+            ("mqtt.password_file", mqtt.passwordFile), ("mqtt.tls.ca_file", mqtt.tls?.caFile),
+            ("mqtt.tls.ca_directory", mqtt.tls?.caDirectory),
+            ("mqtt.tls.certificate_file", mqtt.tls?.certificateFile), ("mqtt.tls.key_file", mqtt.tls?.keyFile),
+        ]
+        for exposure in [mqtt.passwordFile, mqtt.tls?.keyFile].compactMap({ $0.flatMap(probes.secretExposure) }) {
+            let (what, remedy) = exposure.cut(at: ": ")
+            find("broker", .warning, what, remedy: remedy)
+        }
+        for case (let setting, let path?) in files {
+            guard let failure = probes.readFailure(path) else { continue }
+            find(
+                "broker", .wrong, "\(path) (\(setting)) can't be read by this user: \(failure)",
+                remedy: failure == .noSuchFileOrDirectory
+                    ? "sudo install -m 640 -g beacon-gateway FILE \(path)"
+                    : "sudo chgrp beacon-gateway \(path); sudo chmod 640 \(path)")
+        }
+    }
+
+    private mutating func examineDaemon() {
+        let daemon = probes.daemon(statusSocket: output.statusSocket)
+        if let occupant = daemon.occupant {
+            return find(
+                "daemon", .wrong, "output.status_socket is \(output.statusSocket), which is \(occupant)",
+                remedy: "name a path where nothing is; the gateway removes nothing but a socket that nobody listens at")
+        }
+        if daemon.isForbidden {
+            return find(
+                "daemon", .warning, "this user may not ask the gateway at \(output.statusSocket)",
+                remedy: "sudo beacon-gateway doctor, or once: sudo usermod -aG beacon-gateway $USER, and log in again")
+        }
+        guard daemon.isRunning else {
+            return find(
+                "daemon", .warning, "no gateway runs with this configuration",
+                remedy: daemon.isInstalled
+                    ? "sudo systemctl enable --now beacon-gateway"
+                    : "no unit is installed; in a terminal: beacon-gateway run --config \(path)")
+        }
+        if let trouble = daemon.brokerTrouble {
+            let (what, remedy) = trouble.cut(at: "; ")
+            find("broker", .wrong, "the gateway says: \(what)", remedy: remedy ?? "beacon-gateway status")
+        }
+        for reversed in daemon.reversedUUIDs {
+            find("conditions", .warning, reversed.summary, remedy: reversed.remedy)
+        }
+        guard let diagnostics = daemon.diagnostics, !diagnostics.isEmpty else {
+            return find("daemon", .ok, "the gateway runs")
+        }
+        for (bit, name) in Diagnostics.names.enumerated() {
+            let flag = Diagnostics(rawValue: 1 << UInt32(bit))
+            guard diagnostics.contains(flag) else { continue }
+            let (state, summary, remedy) = Self.words(for: flag)
+            find("daemon", state, "the gateway says \(name): \(summary)", flags: flag, remedy: remedy)
+        }
+    }
+
+    // What a flag that the daemon holds means, and what to do. Those that doctor finds out by itself point there.
+    private static func words(for flag: Diagnostics) -> (DoctorFinding.State, String, String) {
+        switch flag {
+        case .insufficientlyInUse, .serviceSessionRequired:
+            (
+                .wrong, "explicit service sessions are demanded and none is held",
+                "hold one, or demand none"
+            )
+        case .scannerUnavailable:
+            (
+                .wrong, "an adapter that should listen does not",
+                "beacon-gateway status; sudo journalctl -u beacon-gateway -n 50"
+            )
+        case .accuracyLimited:
+            (
+                .warning, "reports are thinned out",
+                "give it CAP_NET_ADMIN (the unit that ships has it) and scanner.backend auto or management"
+            )
+        case .trackingLimitExceeded:
+            (
+                .warning, "more beacons under conditions than are followed",
+                "name those that count (beacons), raise monitor.max_beacons or max_new_beacons, or narrow the conditions"
+            )
+        case .locationUnavailable: (.wrong, "circles are monitored and there is no fix", "cgps, and a view of the sky")
+        case .conditionLimitExceeded, .conditionUnsupported, .clockUnsynchronized:
+            (.warning, "see above", "beacon-gateway status")
+        default: (.wrong, "see above", "beacon-gateway status")
+        }
+    }
+
+    // MARK: Bluetooth
+
+    private mutating func examineBluetooth() {
+        let bluetooth = probes.bluetooth()
+        let rights = probes.rights()
+        let bus = probes.bus()
+        examineKernel(bluetooth)
+        examineSwitches(bluetooth.switches)
+        if bluetooth.socketFailure == nil { examineAdapters(bluetooth.adapters, rights) }
+        examineBus(bus, rights)
+        examineBackend(bluetooth, bus, rights)
+    }
+
+    private mutating func examineKernel(_ bluetooth: DoctorFacts.Bluetooth) {
+        switch bluetooth.socketFailure {
+        case nil: find("kernel", .ok, "the kernel has Bluetooth")
+        case .permissionDenied?, .notPermitted?:
+            find(
+                "kernel", .wrong, "this process may not open a Bluetooth socket: something filters its system calls",
+                flags: .authorizationDenied,
+                remedy:
+                    "under systemd: RestrictAddressFamilies=AF_BLUETOOTH AF_UNIX AF_INET AF_INET6; in a container: allow it"
+            )
+        case .addressFamilyNotSupported?:
+            find(
+                "kernel", .wrong, "the kernel has no Bluetooth, or this is not the machine's own network namespace",
+                flags: .serviceUnavailable,
+                remedy: """
+                    sudo modprobe bluetooth; where there is no such module: sudo apt install \
+                    linux-image-$(dpkg --print-architecture), whose kernel has it (those for clouds do not); in a container: \
+                    use the host's network
+                    """)
+        case let failure?:
+            find(
+                "kernel", .wrong, "no Bluetooth socket: \(failure)", flags: .serviceUnavailable,
+                remedy: "sudo dmesg | grep -i bluetooth")
+        }
+    }
+
+    private mutating func examineSwitches(_ switches: [DoctorFacts.Switch]) {
+        for item in switches where item.isHardBlocked {
+            find(
+                "rfkill", .wrong, "a hardware switch blocks \(item.name)",
+                flags: [.authorizationDeniedGlobally, .authorizationRestricted],
+                remedy: "switch Bluetooth on at the machine: a slider, a key with Fn, or the firmware's setup")
+        }
+        for item in switches where item.isSoftBlocked {
+            find(
+                "rfkill", .wrong, "rfkill blocks \(item.name)", flags: .authorizationDeniedGlobally,
+                remedy: "sudo rfkill unblock bluetooth")
+        }
+        if !switches.contains(where: { $0.isHardBlocked || $0.isSoftBlocked }) {
+            find("rfkill", .ok, switches.isEmpty ? "rfkill has no switch for Bluetooth" : "rfkill blocks nothing")
+        }
+    }
+
+    private mutating func examineAdapters(_ adapters: [DoctorFacts.Adapter], _ rights: DoctorFacts.Rights) {
+        if adapters.isEmpty {
+            find(
+                "adapter", .wrong, "no Bluetooth adapter is there", flags: .serviceUnavailable,
+                remedy: """
+                    plug one in; for one that is there: sudo dmesg | grep -i -e bluetooth -e firmware; on a Raspberry Pi \
+                    take dtoverlay=disable-bt out of /boot/firmware/config.txt
+                    """)
+        }
+        let wanted = scanner.adapters
+        for entry in wanted where !adapters.isEmpty && !adapters.contains(where: { $0.mayBe(entry) }) {
+            let those = adapters.map { adapter in adapter.address.map { "\(adapter.name) (\($0))" } ?? adapter.name }
+            find(
+                "adapter", .wrong, "\(entry), which scanner.adapters names, is not there", flags: .scannerUnavailable,
+                remedy: "plug it in, or name others: there are \(those.joined(separator: ", "))")
+        }
+        for adapter in adapters where wanted.isEmpty || wanted.contains(where: adapter.mayBe) {
+            examine(adapter, rights)
+        }
+    }
+
+    private mutating func examine(_ adapter: DoctorFacts.Adapter, _ rights: DoctorFacts.Rights) {
+        let name = adapter.name
+        switch adapter.isPowered {
+        case false?:
+            let powersItself = rights.hasNetworkAdministration && scanner.backend != .dbus
+            find(
+                "adapter", powersItself ? .warning : .wrong, "\(name) is switched off",
+                flags: powersItself ? [] : .authorizationRequestInProgress,
+                remedy: "bluetoothctl power on; for good: AutoEnable=true under [Policy] in /etc/bluetooth/main.conf")
+        case true?: find("adapter", .ok, "\(name) is there and switched on")
+        case nil: find("adapter", .ok, "\(name) is there")
+        }
+        if let path = adapter.autosuspend {
+            find(
+                "adapter", .warning, "\(name) may be suspended by USB between two advertisements",
+                remedy: "install the udev rules (make install), or: echo on | sudo tee \(path)")
+        }
+    }
+
+    private mutating func examineBus(_ bus: DoctorFacts.Bus, _ rights: DoctorFacts.Rights) {
+        // Where the management backend is open, the others are its understudies.
+        let state: DoctorFinding.State
+        switch scanner.backend {
+        case .dbus: state = .wrong
+        case .auto: state = rights.hasNetworkAdministration || rights.hasRawNetwork ? .ok : .wrong
+        case .management, .hci: state = .ok
+        }
+        let unneeded =
+            state == .ok
+            ? "; the \(scanner.backend == .auto ? "best" : "chosen") backend does without" : ""
+        if let failure = bus.failure {
+            let isDenied = failure == .permissionDenied || failure == .notPermitted
+            find(
+                "dbus", state, "the system bus can't be reached at \(bus.socket): \(failure)\(unneeded)",
+                flags: state == .ok ? [] : isDenied ? .authorizationDenied : .serviceUnavailable,
+                remedy: state == .ok ? nil : "sudo apt install dbus; sudo systemctl start dbus.socket")
+        } else if let refusal = bus.refusal {
+            find(
+                "dbus", state, "the system bus does not let \(rights.user) talk to bluetoothd: \(refusal)\(unneeded)",
+                flags: state == .ok ? [] : .authorizationDenied,
+                remedy: state == .ok
+                    ? nil
+                    : "install the D-Bus policy (make install), or run as its user: sudo -u beacon-gateway beacon-gateway doctor"
+            )
+        } else {
+            find("dbus", .ok, "the system bus answers")
+        }
+        if bus.isDaemonRunning {
+            find("bluetoothd", .ok, "bluetoothd runs")
+        } else {
+            find(
+                "bluetoothd", state, "bluetoothd does not run\(unneeded)",
+                flags: state == .ok ? [] : .serviceUnavailable,
+                remedy: state == .ok
+                    ? nil
+                    : bus.isDaemonInstalled
+                        ? "sudo systemctl enable --now bluetooth"
+                        : "sudo apt install bluez; sudo systemctl enable --now bluetooth")
+        }
+    }
+
+    // Which backends this process could use, as far as rights go.
+    private mutating func examineBackend(
+        _ bluetooth: DoctorFacts.Bluetooth, _ bus: DoctorFacts.Bus, _ rights: DoctorFacts.Rights
+    ) {
+        let backend = scanner.backend
+        let isBusOpen = bus.failure == nil && bus.refusal == nil && bus.isDaemonRunning
+        var open: [String] = []
+        if bluetooth.socketFailure == nil, rights.hasNetworkAdministration { open.append("management") }
+        if isBusOpen { open.append("dbus") }
+        if bluetooth.socketFailure == nil, rights.hasRawNetwork { open.append("hci") }
+        let who = "\(rights.user)"
+        let asService =
+            "the service has the right: sudo systemctl start beacon-gateway; to look at its rights, run doctor with sudo"
+        switch backend {
+        case .management where !rights.hasNetworkAdministration:
+            find(
+                "rights", .wrong, "scanner.backend management needs CAP_NET_ADMIN, which \(who) lacks",
+                flags: .authorizationDenied, remedy: asService)
+        case .hci where !rights.hasRawNetwork:
+            find(
+                "rights", .wrong, "scanner.backend hci needs CAP_NET_RAW, which \(who) lacks",
+                flags: .authorizationDenied,
+                remedy:
+                    "sudo systemctl edit beacon-gateway, with AmbientCapabilities=CAP_NET_RAW CAP_NET_ADMIN and the same for CapabilityBoundingSet under [Service]"
+            )
+        case .auto where open.isEmpty:
+            let isDenied = bluetooth.socketFailure == nil && !rights.hasNetworkAdministration && !rights.hasRawNetwork
+            find(
+                "rights", .wrong, "no way of hearing is open to \(who)", flags: isDenied ? .authorizationDenied : [],
+                remedy: isDenied ? asService : "mend what is said above first")
+        case .auto where open == ["dbus"]:
+            find(
+                "rights", .warning,
+                "\(who) may use dbus alone, over which a controller that filters duplicates gives one report per beacon and 10 s",
+                flags: .accuracyLimited, remedy: asService)
+        default:
+            find(
+                "rights", .ok,
+                open.isEmpty
+                    ? "\(who) has what scanner.backend \(backend.rawValue) asks for"
+                    : "open to \(who): \(open.joined(separator: ", "))")
+        }
+    }
+
+    // MARK: Output
+
+    /// The findings for people: a line each, and below it what mends it.
+    package var text: String {
+        var lines: [String] = []
+        let width = (findings.map(\.check.count).max() ?? 0) + 2
+        for finding in findings {
+            let state = finding.state.rawValue.padded(to: 9)
+            lines.append("\(state)\(finding.check.padded(to: width))\(finding.summary)")
+            if let remedy = finding.remedy { lines.append("".padded(to: 9 + width) + "→ \(remedy)") }
+        }
+        let wrong = findings.count { $0.state == .wrong }
+        let warnings = findings.count { $0.state == .warning }
+        lines.append(wrong == 0 ? "nothing is wrong; warnings: \(warnings)" : "wrong: \(wrong), warnings: \(warnings)")
+        return lines.map { PlainText.safe($0) }.joined(separator: "\n") + "\n"
+    }
+
+    /// The findings as one JSON object on one line: `docs/doctor.md`.
+    package var json: String {
+        LineBuffer.lineForTerminals { buffer in
+            buffer.write("version", 1)
+            buffer.write("type", word: "doctor")
+            buffer.write("ok", !isSomethingWrong)
+            buffer.objects("findings", findings) { buffer, finding in
+                buffer.write("check", finding.check)
+                buffer.write("state", finding.state.rawValue)
+                buffer.write("flags", finding.flags.listed)
+                buffer.write("summary", finding.summary)
+                buffer.write("remedy", finding.remedy)
+            }
+        }
+    }
+}
+
+extension String {
+    /// What stands before and behind the last place where `mark` stands; all of it, where it does not.
+    fileprivate func cut(at mark: String) -> (String, String?) {
+        guard let place = ranges(of: mark).last else { return (self, nil) }
+        return (String(self[..<place.lowerBound]), String(self[place.upperBound...]))
+    }
+}
+
+extension DoctorFacts.Adapter {
+    /// Whether it is the adapter that an entry of `scanner.adapters` names, or may be: an address that nobody tells is not
+    /// another one.
+    fileprivate func mayBe(_ entry: String) -> Bool {
+        if name == entry { return true }
+        guard let wanted = DeviceAddress(entry, kind: .public) else { return false }
+        return address.map { $0.value == wanted.value } ?? true
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 0)) }
 }

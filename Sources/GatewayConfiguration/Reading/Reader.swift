@@ -1,4 +1,5 @@
-internal import BeaconMonitoring
+import BeaconMonitoring
+import BluetoothLE
 
 /// Reads a document as a configuration, by the schema, and notes every mistake on the way.
 struct Reader {
@@ -84,7 +85,7 @@ struct Reader {
     }
 
     /// Whether a node is a scalar with a value; reported where it is not.
-    mutating func isScalar(_ node: Int, called name: @autoclosure () -> String) -> Bool {
+    private mutating func isScalar(_ node: Int, called name: @autoclosure () -> String) -> Bool {
         switch document.kind(of: node) {
         case .reported: return false
         case .mapping, .sequence:
@@ -125,5 +126,289 @@ struct Reader {
             }
         }
         return result + "”"
+    }
+
+    // MARK: Values that several sections have
+
+    /// One of the words of an enumeration.
+    static func choice<Value: CaseIterable & RawRepresentable>(
+        _ values: Value.Type
+    ) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Value where Value.RawValue == String {
+        { (text) throws(ScalarProblem) in
+            guard let value = Value.allCases.first(where: { ScalarSyntax.matches(text, $0.rawValue) }) else {
+                throw ScalarProblem("expected \(Schema.list(Value.allCases.map(\.rawValue)))")
+            }
+            return value
+        }
+    }
+
+    /// A whole number in a range.
+    static func integer(in range: ClosedRange<Int>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Int {
+        { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: range) }
+    }
+
+    /// A TCP port.
+    static func port(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> UInt16 {
+        UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.port))
+    }
+
+    /// A duration in a range.
+    static func duration(in range: ClosedRange<Duration>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
+        { (text) throws(ScalarProblem) in try ScalarSyntax.duration(text, in: range) }
+    }
+
+    /// A size in a range, in octets.
+    static func size(in range: ClosedRange<Int64>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Int64 {
+        { (text) throws(ScalarProblem) in try ScalarSyntax.size(text, in: range) }
+    }
+
+    /// An absolute path: a service's working directory is not its configuration's.
+    static func path(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        try path(text, lengthMost: SettingLimits.pathOctets)
+    }
+
+    /// The path of a socket.
+    static func socketPath(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        try path(text, lengthMost: SettingLimits.socketPathOctets)
+    }
+
+    private static func path(_ text: ArraySlice<UInt8>, lengthMost: Int) throws(ScalarProblem) -> String {
+        guard text.first == UInt8(ascii: "/"), text.count <= lengthMost, text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { throw ScalarProblem("expected an absolute path of at most \(lengthMost) octets, such as /var/lib/…") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A host's name or address, and nothing besides.
+    static func host(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        let host = String(decoding: text, as: UTF8.self)
+        guard !host.contains("://") else { throw ScalarProblem("expected the host alone, without a scheme and a port") }
+        // RFC 1035 §2.3.4: a name has at most 255 octets.
+        guard (1...255).contains(text.count), text.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
+        else { throw ScalarProblem("expected a host's name or address") }
+        let colons = text.count { $0 == UInt8(ascii: ":") }
+        guard colons != 1 else { throw ScalarProblem("expected the host alone; its port is a setting of its own") }
+        return host
+    }
+
+    /// A word of 1 to 255 octets without control characters.
+    static func word(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        guard (1...255).contains(text.count), text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw ScalarProblem("expected 1 to 255 octets without control characters")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The first levels of topics (MQTT 3.1.1 §4.7).
+    static func topicPrefix(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        let levels = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let isValid =
+            (1...255).contains(text.count) && text.first != UInt8(ascii: "$") && !levels.contains { $0.isEmpty }
+            && text.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") }
+        guard isValid else {
+            throw ScalarProblem(
+                "expected one or more levels with / between them, without + and #, not beginning with $")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    // MARK: Placeholders of examples and of tools
+
+    // RFC 2606 §2 and §3. `localhost` is reserved too, and means what it says.
+    private static let reservedDomains = ["example", "invalid", "test", "example.com", "example.net", "example.org"]
+
+    /// Whether nobody can have registered a host's name.
+    static func isReserved(host: String) -> Bool {
+        var name = host.lowercased()
+        if name.hasSuffix(".") { name.removeLast() }
+        return reservedDomains.contains { name == $0 || name.hasSuffix(".\($0)") }
+    }
+
+    /// A broker that has the name of one in a manual.
+    mutating func warnOfReservedName(_ host: Setting<String>) {
+        guard case .value(let name, let offset) = host, Self.isReserved(host: name) else { return }
+        warnings.report(
+            at: offset, "mqtt.host is \(name), a name that is reserved for examples and tests (RFC 2606)",
+            hint: "write your broker's name or address")
+    }
+
+    /// `${HOSTNAME}` and the like in a value: a shell, Compose or Ansible puts something in its place, this file does not.
+    mutating func warnOfPlaceholders() {
+        // A file without `$` anywhere, which most are, is looked through once and quickly.
+        guard source.bytes.contains(UInt8(ascii: "$")), Self.placeholder(in: source.bytes[...]) != nil else { return }
+        for node in document.nodes.indices {
+            let text = document.text(of: node)
+            guard let range = Self.placeholder(in: text) else { continue }
+            let name = String(decoding: text[range], as: UTF8.self)
+            warnings.report(
+                at: document.offset(of: node), "\(name) is taken as it stands: nothing is put in its place",
+                hint: "write the value itself, or have what fills in such names make this file")
+        }
+    }
+
+    /// The first `${NAME}` of a text; a name is what a shell takes for one, and what may follow it up to the brace
+    /// (`${NAME:-else}`) belongs to it.
+    static func placeholder(in text: ArraySlice<UInt8>) -> Range<Int>? {
+        var rest = text
+        while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+            rest = rest[(dollar + 1)...]
+            guard rest.first == UInt8(ascii: "{") else { continue }
+            // A longer one is no name; so that many `${` without an end cost no more than they are long.
+            let inner = rest.dropFirst().prefix(64)
+            guard let end = inner.firstIndex(of: UInt8(ascii: "}")), let first = inner.first, end > inner.startIndex,
+                first == UInt8(ascii: "_") || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first & ~0x20),
+                inner[..<end].allSatisfy({ (0x20..<0x7F).contains($0) })
+            else { continue }
+            return dollar..<(end + 1)
+        }
+        return nil
+    }
+
+    // MARK: Scanner and location
+
+    mutating func scanner(_ root: Section<RootKey>) -> ScannerConfiguration {
+        var scanner = ScannerConfiguration()
+        let section = section(ScannerKey.self, at: root[.scanner], path: "scanner")
+        if let backend = setting(.backend, of: section, Self.choice(ScannerConfiguration.Backend.self)).value {
+            scanner.backend = backend
+        }
+        if let mode = setting(.mode, of: section, Self.choice(ScannerConfiguration.Mode.self)).value {
+            scanner.mode = mode
+        }
+        let cycle = setting(.dutyCycle, of: section) { (text) throws(ScalarProblem) in
+            let part = try ScalarSyntax.number(text)
+            guard let cycle = try? DutyCycle(part: part) else { throw ScalarProblem("expected 0.01…1") }
+            return cycle
+        }
+        if let cycle = cycle.value { scanner.dutyCycle = cycle }
+        if let offset = cycle.offset, isWhole, scanner.mode != .lowPower {
+            mistakes.report(
+                at: offset, "scanner.duty_cycle has a part in low_power alone",
+                hint: "write mode: low_power, or take it out")
+        }
+        if let latency = setting(.latency, of: section, Self.duration(in: SettingLimits.latency)).value {
+            scanner.latency = latency
+        }
+        scanner.adapters = adapters(section)
+        if let node = section[.canary] { scanner.canary = canary(node) }
+        return scanner
+    }
+
+    private mutating func adapters(_ section: Section<ScannerKey>) -> [String] {
+        guard let node = section[.adapters],
+            let entries = list(at: node, called: "scanner.adapters", example: "[hci0]")
+        else { return [] }
+        var adapters: [String] = []
+        for entry in entries {
+            guard case .value(let name, let offset) = value(at: entry, called: "an adapter", Self.adapter) else {
+                continue
+            }
+            guard adapters.count < SettingLimits.adaptersMost else {
+                mistakes.report(at: offset, "scanner.adapters has more than \(SettingLimits.adaptersMost) entries")
+                return adapters
+            }
+            if adapters.contains(name) {
+                mistakes.report(at: offset, "scanner.adapters names \(name) twice", hint: "take one out")
+            } else {
+                adapters.append(name)
+            }
+        }
+        if document.end(of: node) == node + 1, isWhole {
+            mistakes.report(
+                at: document.offset(of: node), "scanner.adapters names no adapter", hint: "take the line out for all")
+        }
+        return adapters
+    }
+
+    /// A name as it is; an address as all are written, so that one that is listed twice shows.
+    private static func adapter(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> String {
+        let name = String(decoding: text, as: UTF8.self)
+        if name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)), name == "hci\(number)" { return name }
+        guard let address = DeviceAddress(name, kind: .public), address.value != 0 else {
+            throw ScalarProblem("expected an adapter's name, such as hci0, or its address")
+        }
+        return address.description
+    }
+
+    private mutating func canary(_ node: Int) -> BeaconMonitor.BeaconIdentityCondition? {
+        let section = section(CanaryKey.self, at: node, path: "scanner.canary")
+        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
+        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
+        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
+        guard let map = section.node else { return nil }
+        if uuid.isAbsent, !document.nodes[map].isOpen {
+            mistakes.report(at: document.offset(of: map), "scanner.canary has no uuid", hint: "name the beacon's")
+        }
+        return beacon(uuid: uuid, major: major, minor: minor, in: map, path: "scanner.canary")
+    }
+
+    /// A beacon condition of its parts, where all are well; a minor without a major is reported.
+    mutating func beacon(
+        uuid: Setting<(high: UInt64, low: UInt64)>, major: Setting<Int>, minor: Setting<Int>, in map: Int, path: String
+    ) -> BeaconMonitor.BeaconIdentityCondition? {
+        if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
+            mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or take the minor out")
+        }
+        guard let (high, low) = uuid.value else { return nil }
+        let value = ProximityUUID(high: high, low: low)
+        guard let major = major.value.map(UInt16.init(clamping:)) else {
+            return BeaconMonitor.BeaconIdentityCondition(uuid: value)
+        }
+        guard let minor = minor.value.map(UInt16.init(clamping:)) else {
+            return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major)
+        }
+        return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major, minor: minor)
+    }
+
+    enum LocationSource: String, CaseIterable { case gpsd, gpx }
+
+    mutating func location(_ root: Section<RootKey>) -> LocationConfiguration? {
+        guard let node = root[.location] else { return nil }
+        let section = section(LocationKey.self, at: node, path: "location")
+        let source = setting(.source, of: section, Self.choice(LocationSource.self))
+        let host = setting(.host, of: section, Self.host)
+        let port = setting(.port, of: section, Self.port)
+        let file = setting(.file, of: section, Self.path)
+        let speed = setting(.speed, of: section, Self.factor)
+        let loop = setting(.loop, of: section, ScalarSyntax.bool)
+        let pace = setting(.pace, of: section, Self.factor)
+        guard section.node != nil, !source.isMistaken else { return nil }
+        switch source.value ?? .gpsd {
+        case .gpsd:
+            for (name, offset) in [
+                ("file", file.offset), ("speed", speed.offset), ("loop", loop.offset), ("pace", pace.offset),
+            ] {
+                guard let offset, isWhole else { continue }
+                mistakes.report(
+                    at: offset, "location.\(name) has no part in source gpsd",
+                    hint: "write source: gpx, or take it out")
+            }
+            // 2947 is gpsd's port by IANA's register.
+            return .gpsd(host: host.value ?? "localhost", port: port.value ?? 2947)
+        case .gpx:
+            for (name, offset) in [("host", host.offset), ("port", port.offset)] {
+                guard let offset, isWhole else { continue }
+                mistakes.report(at: offset, "location.\(name) has no part in source gpx", hint: "take it out")
+            }
+            guard let path = file.value else {
+                if file.isAbsent, isWhole {
+                    mistakes.report(
+                        at: source.offset ?? document.offset(of: node), "location.source gpx needs a file",
+                        hint: "add file: /path/to/track.gpx")
+                }
+                return nil
+            }
+            var track = GPXConfiguration(file: path)
+            track.speed = speed.value ?? 1
+            track.loops = loop.value ?? false
+            track.pace = pace.value
+            return .gpx(track)
+        }
+    }
+
+    /// A speed, or how many times as fast.
+    private static func factor(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Double {
+        let number = try ScalarSyntax.number(text)
+        guard SettingLimits.factor.contains(number) else { throw ScalarProblem("expected 0.01…1000") }
+        return number
     }
 }

@@ -310,4 +310,86 @@ import SystemPackage
             unsafe Unmanaged<MosquittoClient>.fromOpaque(user).takeUnretainedValue().lastError = String(cString: text)
         }
     }
+
+    // MARK: Bounds
+
+    // A handshake with long chains of certificates, and what comes with a connection.
+    private static let octetsMax = 1 << 20
+    // A PUBACK has four octets, and where a broker is talkative a reason in words.
+    private static let octetsForEach = 256
+
+    /// Whether more came through this connection than a broker has to say to who subscribes to nothing.
+    ///
+    /// The library makes room for a packet of 256 MiB where one is announced, and keeps messages of QoS 2 until they are
+    /// released.
+    var hasHeardTooMuch: Bool {
+        guard let descriptor, let count = Self.received(descriptor) else { return false }
+        return count > Self.octetsMax + Self.octetsForEach * published
+    }
+
+    /// How many octets came through a TCP connection (TCP_INFO, tcp(7): `tcpi_bytes_received`, Linux 4.1).
+    private static func received(_ descriptor: FileDescriptor) -> Int? {
+        // linux/tcp.h can't be had beside netinet/tcp.h, whose struct is shorter: the field's place is the kernel's promise.
+        let place = 128
+        return unsafe withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { buffer in
+            var size = socklen_t(buffer.count)
+            let result = unsafe getsockopt(
+                descriptor.rawValue, Int32(IPPROTO_TCP), TCP_INFO, buffer.baseAddress, &size)
+            guard result == 0, size >= place + 8 else { return nil }
+            return unsafe Int(truncatingIfNeeded: buffer.load(fromByteOffset: place, as: UInt64.self))
+        }
+    }
+
+    // MARK: Words
+
+    /// The name of a reason code.
+    static func name(_ reason: UInt8, _ version: ConnectionPlan.Version) -> String {
+        // 3.1.1 has five codes of its own (§3.2.2.3), numbered as MQTT 5 numbers none that could be meant.
+        let text =
+            unsafe reason < 0x80 && version == .three
+            ? mosquitto_connack_string(Int32(reason)) : mosquitto_reason_string(Int32(reason))
+        guard let text = unsafe text else { return "no reason is known" }
+        let words = unsafe String(cString: text)
+        return words.hasSuffix(".") ? String(words.dropLast()) : words
+    }
+
+    /// Whether a connection that ended before anything was heard had been established: who can't be reached, or refuses,
+    /// resets nothing (connect(2)). Somebody took it and ended it, as who speaks TLS does with what is none.
+    static func wasEstablished(_ code: Int32, _ error: Errno) -> Bool {
+        code == Int32(MOSQ_ERR_CONN_LOST.rawValue) || error == .connectionReset || error == .brokenPipe
+    }
+
+    /// Why a connection ended, or did not come about where TCP's was not established.
+    func trouble(_ code: Int32, _ error: Errno, isEstablished: Bool) -> BrokerTrouble {
+        if let trouble = tls?.trouble { return .tls(trouble) }
+        if let answer, answer.reason != 0 {
+            // Versions that are not supported: 3.1.1's code, and MQTT 5's.
+            if answer.reason == 0x84 || version == .three && answer.reason == 0x01 { return .versionRefused }
+            if answer.reason == Self.retainNotSupported { return .retainRefused }
+            return .refused(answer.reason, Self.name(answer.reason, version))
+        }
+        switch endReason {
+        case Self.sessionTakenOver: return .takenOver(clientID: clientID)
+        case Self.retainNotSupported: return .retainRefused
+        case let reason?: return .ended(reason, Self.name(reason, .five))
+        case nil: break
+        }
+        if let tls, isEstablished, !tls.isAgreed {
+            let text = code == Int32(MOSQ_ERR_TLS.rawValue) ? lastError ?? "no reason is known" : "unexpected eof"
+            return .tls(TLSTrouble.sorted(text, wasAnswered: tls.wasAnswered))
+        }
+        switch code {
+        case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason is known"))
+        case Int32(MOSQ_ERR_ERRNO.rawValue): return .lost("\(error)")
+        case Int32(MOSQ_ERR_KEEPALIVE.rawValue): return .silent("nothing came within mqtt.keep_alive")
+        case Int32(MOSQ_ERR_SUCCESS.rawValue), Int32(MOSQ_ERR_CONN_LOST.rawValue), Int32(MOSQ_ERR_NO_CONN.rawValue):
+            return .lost("it was closed")
+        case Int32(MOSQ_ERR_PROTOCOL.rawValue), Int32(MOSQ_ERR_MALFORMED_PACKET.rawValue):
+            return .lost("it sent what MQTT has not")
+        default: return .lost(unsafe String(cString: mosquitto_strerror(code)))
+        }
+    }
+
+    private static let sessionTakenOver: UInt8 = 0x8E
+    static let retainNotSupported: UInt8 = 0x9A
 }

@@ -37,6 +37,102 @@ package struct Batch: Sendable, Hashable {
         self.sightings = sightings
         try check()
     }
+
+    // MARK: Checks
+
+    /// Looks at whether the parts fit each other.
+    func check() throws(BatchError) {
+        guard adapters.count <= BatchBounds.adaptersMax else { throw .adaptersTooMany(adapters.count) }
+        var names: Set<[UInt8]> = []
+        for adapter in adapters {
+            // Octet by octet: two spellings of one character are two names, as they are two topics.
+            guard names.insert(Array(adapter.name.utf8)).inserted else { throw .nameTwice(adapter.name) }
+            guard let reports = adapter.reports else { continue }
+            try check("an adapter's report", reports.first)
+            try check("an adapter's report", reports.last)
+        }
+        var last = Instant.earliest
+        for change in changes {
+            try check("a change", change.time, adapter: change.adapter)
+            guard last <= change.time else { throw .outOfOrder("changes") }
+            last = change.time
+        }
+        var before: Sighting?
+        for sighting in sightings {
+            try check("a sighting", sighting.time, adapter: sighting.adapter)
+            if let before, sighting < before { throw .outOfOrder("sightings") }
+            before = sighting
+        }
+    }
+
+    private func check(_ what: String, _ time: Instant) throws(BatchError) {
+        guard span.from <= time, time <= span.completeTo else { throw .outOfSpan(what) }
+    }
+
+    private func check(_ what: String, _ time: Instant, adapter: Int) throws(BatchError) {
+        try check(what, time)
+        guard adapters.indices.contains(adapter) else { throw .noAdapter(adapter, of: adapters.count) }
+    }
+
+    // MARK: Inputs
+
+    /// What a batch says to an engine, one thing at a time.
+    package enum Input: Sendable, Hashable {
+        /// An adapter delivered a report, of whatever kind.
+        case heard(adapter: Int, at: Instant)
+        /// An adapter began or ceased to listen.
+        case changed(Change)
+        /// A sighting.
+        case sighted(Sighting)
+
+        /// When.
+        package var time: Instant {
+            switch self {
+            case .heard(_, let time): time
+            case .changed(let change): change.time
+            case .sighted(let sighting): sighting.time
+            }
+        }
+
+        // Before changes, since a report that came after one is told by a change of its own.
+        private var rank: Int {
+            switch self {
+            case .heard: 0
+            case .changed: 1
+            case .sighted: 2
+            }
+        }
+
+        /// Whether a site's engine takes it before the other; of two changes of one time, the one that stands first.
+        static func precedes(_ left: Input, _ right: Input) -> Bool {
+            guard left.time == right.time else { return left.time < right.time }
+            guard left.rank == right.rank else { return left.rank < right.rank }
+            if case .heard(let one, _) = left, case .heard(let other, _) = right { return one < other }
+            guard case .sighted(let one) = left, case .sighted(let other) = right else { return false }
+            return one < other
+        }
+    }
+
+    /// All that it says, in the order in which a site's engine takes it: by time; of one time reports, then changes, then what
+    /// was heard. That of its place here is the `index` by which inputs of one gateway are ordered.
+    package var inputs: [Input] {
+        var inputs: [Input] = []
+        inputs.reserveCapacity(adapters.count * 2 + changes.count + sightings.count)
+        for (place, adapter) in adapters.enumerated() {
+            guard let reports = adapter.reports else { continue }
+            inputs.append(.heard(adapter: place, at: reports.first))
+            if reports.last != reports.first { inputs.append(.heard(adapter: place, at: reports.last)) }
+        }
+        inputs += changes.map { .changed($0) }
+        inputs += sightings.map { .sighted($0) }
+        // Swift's sort keeps the order of what is equal, and says so of none; the place settles it.
+        return inputs.enumerated()
+            .sorted {
+                if Input.precedes($0.element, $1.element) { return true }
+                return !Input.precedes($1.element, $0.element) && $0.offset < $1.offset
+            }
+            .map(\.element)
+    }
 }
 
 extension Batch {

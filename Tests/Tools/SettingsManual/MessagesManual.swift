@@ -5,7 +5,7 @@ enum MessagesManual {
     /// `docs/messages.md`.
     static var markdown: String {
         var text = """
-            <!-- Made of Sources/OperatorLogging/MessageKind+row.swift by `make manual`; change it there. -->
+            <!-- Made of Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there. -->
             # Messages
 
             Under systemd each line of the log is an entry of the journal with fields of its own ([systemd.journal-fields(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.journal-fields.html)): `PRIORITY`, `SYSLOG_IDENTIFIER` (`beacon-gateway`, `beacon-gateway-serve`) and `MESSAGE_ID`, which tells what kind of message it is and never changes.
@@ -30,7 +30,7 @@ enum MessagesManual {
 
     /// `Config/beacon-gateway.catalog`: what `journalctl -x` adds (https://systemd.io/CATALOG/).
     static var catalog: String {
-        var text = "# Made of Sources/OperatorLogging/MessageKind+row.swift by `make manual`; change it there.\n"
+        var text = "# Made of Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there.\n"
         for kind in MessageKind.allCases {
             text += """
 
