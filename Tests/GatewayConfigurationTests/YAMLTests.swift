@@ -137,10 +137,4 @@ import Testing
         let bytes = [UInt8](repeating: 0x0A, count: SourceText.lengthMost + 1)
         #expect(mistakes(bytes) == ["g.yaml:1:1: the file has 67108865 octets; expected at most 64MiB"])
     }
-
-    @Test func `a section's table has room for all of its keys`() {
-        #expect(Schema.sections.allSatisfy { $0.keys.count <= Section<RootKey>.keysMost })
-        #expect(MonitoringKey.allCases.count <= Section<MonitoringKey>.keysMost)
-        #expect(MonitoringKey.allCases.map { Int($0.rawValue) } == Array(0..<MonitoringKey.allCases.count))
-    }
 }

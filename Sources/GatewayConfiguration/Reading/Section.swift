@@ -4,29 +4,19 @@ struct Section<Key: SettingKey> {
     let node: Int?
     /// What stands before a key in a mistake: `mqtt.tls`.
     let path: String
-    // The value's node by the key's raw value; 0, which is the document's own map, where it is absent. 24 is above the
-    // longest section's number of keys, which a test holds.
-    private var values = InlineArray<24, UInt32>(repeating: 0)
-
-    /// How many keys a section can have.
-    static var keysMost: Int { 24 }
+    // A section has few keys.
+    private var values: [(key: Key, node: Int)] = []
 
     init(node: Int?, path: String) {
         self.node = node
         self.path = path
+        if node != nil { values.reserveCapacity(8) }
     }
 
     /// The value of `key`.
-    subscript(key: Key) -> Int? {
-        let index = Int(key.rawValue)
-        guard index < Self.keysMost, values[index] != 0 else { return nil }
-        return Int(values[index])
-    }
+    subscript(key: Key) -> Int? { values.first { $0.key == key }?.node }
 
-    mutating func set(_ key: Key, to node: Int) {
-        let index = Int(key.rawValue)
-        if index < Self.keysMost { values[index] = UInt32(clamping: node) }
-    }
+    mutating func set(_ key: Key, to node: Int) { values.append((key, node)) }
 
     /// The key as a mistake names it: `mqtt.port`.
     func path(of key: Key) -> String { path.isEmpty ? key.name : "\(path).\(key.name)" }
@@ -48,7 +38,7 @@ extension Reader {
             guard kind == .plain || kind == .quoted else { continue }
             let text = document.text(of: keyNode)
             let offset = document.offset(of: keyNode)
-            guard let key = Key.named(text) else {
+            guard let key = Key(rawValue: String(decoding: text, as: UTF8.self)) else {
                 reportUnknown(
                     text, at: offset, path: path, known: Key.allCases.filter { refusal($0) == nil }.map(\.name))
                 continue
