@@ -1,3 +1,5 @@
+package import SystemPackage
+
 /// All that a publisher's process has to know: it reads no configuration.
 ///
 /// Secrets are not in it: the process reads their files itself, at each connection.
@@ -7,19 +9,29 @@ package struct PublisherSettings: Sendable, Hashable {
 
     /// How the connection is protected.
     package struct TLS: Sendable, Hashable {
-        /// A PEM file with the certificates of authorities.
+        /// A PEM file with the certificates of authorities; with neither this nor ``caDirectory``, the system's.
         package var caFile: String?
-        /// A folder of such certificates.
+        /// A folder of such certificates, hashed as `openssl rehash` does.
         package var caDirectory: String?
-        /// This client's own certificate.
+        /// This client's own certificate, PEM; with ``keyFile`` or not at all.
         package var certificateFile: String?
-        /// The key to it.
+        /// The key to it, PEM, without a password.
         package var keyFile: String?
-        /// The name or address that the broker's certificate must have.
+        /// The name or address that the broker's certificate must have; absent: the host.
         package var serverName: String?
 
         /// The system's authorities, no client certificate.
         package init() {}
+    }
+
+    /// Which version of MQTT is spoken.
+    package enum VersionChoice: String, Sendable, Hashable {
+        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
+        case auto
+        /// 5 alone.
+        case five = "5"
+        /// 3.1.1 alone.
+        case three = "3.1.1"
     }
 
     /// What a gateway keeps at the broker beside its lines.
@@ -49,9 +61,9 @@ package struct PublisherSettings: Sendable, Hashable {
     }
 
     /// The folder of the event files.
-    package var directory: String
+    package var directory: FilePath
     /// Where it is kept how far lines were shipped.
-    package var checkpoint: String
+    package var checkpoint: FilePath
     /// The broker's name or address.
     package var host: String
     /// Its TCP port.
@@ -60,18 +72,19 @@ package struct PublisherSettings: Sendable, Hashable {
     package var tls: TLS?
     /// Who logs in; absent: nobody.
     package var username: String?
-    /// The file with the password in its first line.
+    /// The file with the password in its first line; read at each connection.
     package var passwordFile: String?
-    /// Which version of MQTT is spoken: `auto`, `5` or `3.1.1`.
-    package var mqttVersion = "auto"
+    /// Which version of MQTT is spoken.
+    package var version = VersionChoice.auto
     /// The client identifier.
     package var clientID: String
-    /// How long the connection may be silent, in seconds.
-    package var keepAlive = 60
-    /// The first levels of the topics.
+    /// How long the connection may be silent: whole seconds, 5 s … 65,535 s.
+    package var keepAlive: Duration = .seconds(60)
+    /// The first levels of the topics of lines that are payloads alone.
     package var prefix = "beacons"
-    /// After how many seconds the broker may throw a message away that a subscriber was not there for; absent: never.
-    package var messageExpiry: Int?
+    /// After how long the broker may throw a message away that a subscriber was not there for (MQTT 5 §3.3.2.3.3), in
+    /// whole seconds; absent: never.
+    package var messageExpiry: Duration?
     /// What is kept at the broker beside the lines; absent: nothing, and what stands in the files is shipped, once it is
     /// on the disk. Else only lines are shipped that were said to be durable.
     package var present: Present?
@@ -81,7 +94,7 @@ package struct PublisherSettings: Sendable, Hashable {
     package var follows = true
 
     /// A broker and a folder, with the defaults for all else.
-    package init(directory: String, checkpoint: String, host: String, port: UInt16, clientID: String) {
+    package init(directory: FilePath, checkpoint: FilePath, host: String, port: UInt16, clientID: String) {
         self.directory = directory
         self.checkpoint = checkpoint
         self.host = host
@@ -96,8 +109,8 @@ extension PublisherSettings {
     package var message: [UInt8] {
         var fields = Fields()
         fields.put("version", Self.version)
-        fields.put("directory", directory)
-        fields.put("checkpoint", checkpoint)
+        fields.put("directory", directory.string)
+        fields.put("checkpoint", checkpoint.string)
         fields.put("host", host)
         fields.put("port", Int(port))
         fields.put("tls", tls != nil)
@@ -108,11 +121,11 @@ extension PublisherSettings {
         fields.put("serverName", tls?.serverName)
         fields.put("username", username)
         fields.put("passwordFile", passwordFile)
-        fields.put("mqttVersion", mqttVersion)
+        fields.put("mqttVersion", version.rawValue)
         fields.put("clientID", clientID)
-        fields.put("keepAlive", keepAlive)
+        fields.put("keepAlive", Int(clamping: keepAlive.components.seconds))
         fields.put("prefix", prefix)
-        fields.put("messageExpiry", messageExpiry)
+        fields.put("messageExpiry", messageExpiry.map { Int(clamping: $0.components.seconds) })
         fields.put("from", from)
         fields.put("follows", follows)
         if let present {
@@ -141,8 +154,10 @@ extension PublisherSettings {
             let clientID = fields.text("clientID"), let keepAlive = fields.number("keepAlive"),
             let prefix = fields.text("prefix")
         else { throw .damaged }
-        self.init(directory: directory, checkpoint: checkpoint, host: host, port: port, clientID: clientID)
-        self.keepAlive = keepAlive
+        self.init(
+            directory: FilePath(directory), checkpoint: FilePath(checkpoint), host: host, port: port, clientID: clientID
+        )
+        self.keepAlive = .seconds(min(max(keepAlive, 5), 65_535))
         self.prefix = prefix
         if fields.flag("tls") {
             var tls = TLS()
@@ -153,10 +168,10 @@ extension PublisherSettings {
             tls.serverName = fields.text("serverName")
             self.tls = tls
         }
-        mqttVersion = fields.text("mqttVersion") ?? mqttVersion
+        version = fields.text("mqttVersion").flatMap { VersionChoice(rawValue: $0) } ?? .auto
         username = fields.text("username")
         passwordFile = fields.text("passwordFile")
-        messageExpiry = fields.number("messageExpiry")
+        messageExpiry = fields.number("messageExpiry").map { .seconds($0) }
         from = fields.number("from")
         follows = fields.flag("follows")
         guard let gateway = fields.text("gateway") else { return }

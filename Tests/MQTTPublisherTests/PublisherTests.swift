@@ -2,11 +2,12 @@ import BrokerSupport
 import EventLog
 import EventLoops
 import Foundation
-import MQTTPublisher
 import PublisherProtocol
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import MQTTPublisher
 
 /// A publisher in its thread, and what it says.
 final class RunningPublisher {
@@ -64,8 +65,9 @@ extension PublisherOptions {
     /// A publisher of a folder's event files, whose delays are a test's.
     init(_ folder: TestFolder, port: UInt16) {
         self.init(
-            directory: FilePath(folder.file("events")), checkpoint: FilePath(folder.file("mqtt.json")),
-            host: "127.0.0.1", port: port, clientID: "gateway")
+            settings: PublisherSettings(
+                directory: FilePath(folder.file("events")), checkpoint: FilePath(folder.file("mqtt.json")),
+                host: "127.0.0.1", port: port, clientID: "gateway"))
         seed = 1
         backOff.first = .milliseconds(20)
         backOff.last = .milliseconds(200)

@@ -4,6 +4,7 @@ import EventLoops
 import Foundation
 import Glibc
 import PublisherProtocol
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -49,9 +50,10 @@ final class ShippingWorld {
         self.skew = skew
         loop = try EventLoop { BootClock.now + skew.ahead }
         var settings = PublisherSettings(
-            directory: folder.file("events"), checkpoint: folder.file(checkpoint), host: "127.0.0.1", port: port,
-            clientID: "gateway-\(checkpoint)")
-        settings.keepAlive = 5
+            directory: FilePath(folder.file("events")), checkpoint: FilePath(folder.file(checkpoint)),
+            host: "127.0.0.1",
+            port: port, clientID: "gateway-\(checkpoint)")
+        settings.keepAlive = .seconds(5)
         if isForever {
             settings.present = PublisherSettings.Present(gateway: "lobby", stateDirectory: folder.path)
         }

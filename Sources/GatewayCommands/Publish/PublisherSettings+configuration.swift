@@ -16,19 +16,14 @@ extension PublisherSettings {
     ///   - clientID: the client identifier, where the configuration has none.
     package init(_ mqtt: MQTTConfiguration, directory: FilePath, checkpoint: FilePath, clientID: String) {
         self.init(
-            directory: directory.string, checkpoint: checkpoint.string, host: mqtt.host, port: mqtt.port,
+            directory: directory, checkpoint: checkpoint, host: mqtt.host, port: mqtt.port,
             clientID: mqtt.clientID ?? clientID)
-        mqttVersion =
-            switch mqtt.version {
-            case .auto: "auto"
-            case .five: "5"
-            case .three: "3.1.1"
-            }
+        version = VersionChoice(rawValue: mqtt.version.rawValue) ?? .auto
         username = mqtt.username
         passwordFile = mqtt.passwordFile ?? Self.credential()
-        keepAlive = Int(clamping: mqtt.keepAlive.components.seconds)
+        keepAlive = mqtt.keepAlive
         prefix = mqtt.prefix
-        messageExpiry = mqtt.messageExpiry.map { Int(clamping: $0.components.seconds) }
+        messageExpiry = mqtt.messageExpiry
         guard let settings = mqtt.tls else { return }
         var tls = TLS()
         tls.caFile = settings.caFile

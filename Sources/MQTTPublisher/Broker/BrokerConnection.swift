@@ -343,5 +343,7 @@ final class BrokerConnection {
 
 extension PublisherOptions {
     /// The broker, as remarks call it.
-    var place: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var place: String {
+        settings.host.contains(":") ? "[\(settings.host)]:\(settings.port)" : "\(settings.host):\(settings.port)"
+    }
 }

@@ -1,4 +1,5 @@
 package import BaseTypes
+import PublisherProtocol
 
 /// When a broker is tried again, and with which version of the protocol: failures in, moments out.
 package struct ConnectionPlan: Sendable {

@@ -2,6 +2,7 @@ import CMosquitto
 import COpenSSL
 import EventLog
 import Glibc
+import PublisherProtocol
 import SystemPackage
 
 /// One connection to a broker, over libmosquitto's loop for others' loops.

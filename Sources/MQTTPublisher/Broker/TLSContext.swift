@@ -1,4 +1,5 @@
 import COpenSSL
+import PublisherProtocol
 import SystemPackage
 
 /// What TLS is to be like, for one connection; and why it came to nothing, where it did.

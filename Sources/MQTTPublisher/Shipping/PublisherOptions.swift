@@ -1,34 +1,13 @@
+import BeaconMonitoring
 package import EventLog
+package import PublisherProtocol
 package import SystemPackage
 
-/// Where lines are published, and how.
+/// What a publisher does: the settings that its process was given, and what it adds to them.
+@dynamicMemberLookup
 package struct PublisherOptions: Sendable {
-    /// How the connection is protected.
-    package struct TLS: Sendable, Hashable {
-        /// A PEM file with the certificates of authorities; with neither this nor ``caDirectory``, the system's.
-        package var caFile: String?
-        /// A folder of such certificates, hashed as `openssl rehash` does.
-        package var caDirectory: String?
-        /// This client's own certificate, PEM; with ``keyFile`` or not at all.
-        package var certificateFile: String?
-        /// The key to it, PEM, without a password.
-        package var keyFile: String?
-        /// The name or address that the broker's certificate must have; absent: the host.
-        package var serverName: String?
-
-        /// The system's authorities, no client certificate.
-        package init() {}
-    }
-
-    /// Which version of MQTT is spoken.
-    package enum VersionChoice: String, Sendable, Hashable {
-        /// 5, and 3.1.1 with a broker that refuses 5 or has never been heard to speak it.
-        case auto
-        /// 5 alone.
-        case five = "5"
-        /// 3.1.1 alone.
-        case three = "3.1.1"
-    }
+    package typealias TLS = PublisherSettings.TLS
+    package typealias VersionChoice = PublisherSettings.VersionChoice
 
     /// What is retained at the broker beside the lines: the gateway's `availability` with its last will, its `status`, and
     /// the present states.
@@ -56,41 +35,14 @@ package struct PublisherOptions: Sendable {
         }
     }
 
-    /// The folder of the event files.
-    package var directory: FilePath
-    /// Where it is kept how far lines were shipped.
-    package var checkpoint: FilePath
-    /// The broker's name or address.
-    package var host: String
-    /// Its TCP port.
-    package var port: UInt16
-    /// How the connection is protected; absent: it is not.
-    package var tls: TLS?
-    /// Who logs in; absent: nobody.
-    package var username: String?
-    /// The file with the password in its first line; read at each connection.
-    package var passwordFile: String?
-    /// Which version of MQTT is spoken.
-    package var version = VersionChoice.auto
-    /// The client identifier.
-    package var clientID: String
-    /// How long the connection may be silent: whole seconds, 5 s … 65,535 s.
-    package var keepAlive: Duration = .seconds(60)
-    /// The first levels of the topics of lines that are payloads alone.
-    package var prefix = "beacons"
-    /// After how long the broker may throw a message away that a subscriber was not there for (MQTT 5 §3.3.2.3.3);
-    /// absent: never.
-    package var messageExpiry: Duration?
+    /// The settings of the process. Each is also a member of the options.
+    package var settings: PublisherSettings
     /// How many lines may be past the durable checkpoint: sent and not acknowledged, or acknowledged and not yet kept.
     ///
     /// So many, at most, come twice after a cut or a kill. 2 … 32,768.
     package var window = 1000
     /// What is retained at the broker; absent: nothing, there are lines alone.
     package var retained: Retained?
-    /// Ships from this number on, whatever the checkpoint says.
-    package var from: Int?
-    /// Whether it waits for more at the end of the lines; else it ends there.
-    package var follows = true
     /// Whether what is durable is told (``PublisherOrders/durable``); else what stands in the files is.
     package var isTold = false
     /// Where delays begin; the same seed gives the same delays.
@@ -113,12 +65,38 @@ package struct PublisherOptions: Sendable {
         package init() {}
     }
 
-    /// A broker and a folder, with the defaults for all else.
-    package init(directory: FilePath, checkpoint: FilePath, host: String, port: UInt16, clientID: String) {
-        self.directory = directory
-        self.checkpoint = checkpoint
-        self.host = host
-        self.port = port
-        self.clientID = clientID
+    package subscript<Value>(dynamicMember member: WritableKeyPath<PublisherSettings, Value>) -> Value {
+        get { settings[keyPath: member] }
+        set { settings[keyPath: member] = newValue }
+    }
+}
+
+extension PublisherOptions {
+    /// The options for settings that a process was given.
+    ///
+    /// - Throws: `MonitorError` if the gateway's name is not valid.
+    init(_ settings: PublisherSettings) throws(MonitorError) {
+        self.settings = settings
+        guard let present = settings.present else { return }
+        isTold = true
+        try setRetained(present)
+    }
+
+    private mutating func setRetained(_ present: PublisherSettings.Present) throws(MonitorError) {
+        let gateway = try Identifier(present.gateway)
+        let directory = FilePath(present.stateDirectory)
+        var state = PresentStateOptions(prefix: settings.prefix, gateway: gateway, version: present.programVersion)
+        if let prefix = present.homeAssistantPrefix {
+            state.homeAssistant = HomeAssistantOptions(
+                prefix: prefix,
+                trackers: HomeAssistantOptions.Trackers(rawValue: present.homeAssistantTrackers) ?? .state)
+        }
+        state.names = present.names
+        state.beaconsMax = present.beaconsMax
+        retained = Retained(
+            stem: "\(settings.prefix)/\(gateway)", file: directory.appending("mqtt-state.json"), state: state,
+            lastWritten: present.lastWritten,
+            // What can't be read is as good as none: the lines tell too.
+            kept: try? KeptSnapshot.read(from: directory))
     }
 }
