@@ -22,7 +22,7 @@ struct DoctorCommand: ParsableCommand {
 
     func run() throws {
         let path = config ?? ConfigurationFile.defaultPath
-        let doctor = Doctor(configuration: path, isDefault: config == nil, probes: SystemDoctorProbes())
+        let doctor = Doctor(configuration: path, isDefault: config == nil)
         if json { print(doctor.json, terminator: "") } else { Terminal.show(doctor.text) }
         if doctor.isSomethingWrong { throw ExitCode(ExitFailure.Code.failed.rawValue) }
     }

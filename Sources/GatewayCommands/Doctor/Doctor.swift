@@ -1,4 +1,4 @@
-package import BeaconMonitoring
+import BeaconMonitoring
 import BluetoothLE
 import CommandSupport
 import EventLog
@@ -8,9 +8,9 @@ import OperatorLogging
 import SystemPackage
 
 /// One thing that was looked at, and how it stands.
-package struct DoctorFinding: Sendable, Hashable {
+struct DoctorFinding: Sendable, Hashable {
     /// Whether what was looked at keeps a gateway from hearing.
-    package enum State: String, Sendable, Hashable, CaseIterable {
+    enum State: String, Sendable, Hashable, CaseIterable {
         /// Nothing is in the way.
         case ok
         /// It works, and not as well as it could; or it may stop working.
@@ -20,18 +20,18 @@ package struct DoctorFinding: Sendable, Hashable {
     }
 
     /// What was looked at: `kernel`, `adapter`, `rfkill`, …; several findings may share one.
-    package let check: String
+    let check: String
     /// Whether it keeps a gateway from hearing.
-    package let state: State
+    let state: State
     /// The flags that a gateway would raise for it.
-    package let flags: Diagnostics
+    let flags: Diagnostics
     /// What was found, in a sentence.
-    package let summary: String
+    let summary: String
     /// The command that mends it, or what to do where no command does; absent where nothing is to be mended.
-    package let remedy: String?
+    let remedy: String?
 
     /// What one check found, with what mends it where something is to be mended.
-    package init(_ check: String, _ state: State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil) {
+    init(_ check: String, _ state: State, _ summary: String, flags: Diagnostics = [], remedy: String? = nil) {
         self.check = check
         self.state = state
         self.flags = flags
@@ -45,7 +45,7 @@ package struct DoctorFinding: Sendable, Hashable {
 /// It only looks: nothing is changed, and nothing is sent but a TCP connection request to what the configuration names.
 package struct Doctor {
     /// What was found, in the order in which it was looked at.
-    package private(set) var findings: [DoctorFinding] = []
+    private(set) var findings: [DoctorFinding] = []
     let probes: any DoctorProbes
     /// Absent where it could not be loaded: the defaults are asked of the machine then.
     let configuration: Configuration?
@@ -57,6 +57,11 @@ package struct Doctor {
     /// Whether something is wrong.
     package var isSomethingWrong: Bool { findings.contains { $0.state == .wrong } }
 
+    /// Examines this machine for the configuration at `path`. `isDefault`: no user named the file, so it may be missing.
+    package init(configuration path: String, isDefault: Bool) {
+        self.init(configuration: path, isDefault: isDefault, probes: SystemDoctorProbes())
+    }
+
     /// Examines a machine.
     ///
     /// - Parameters:
@@ -64,7 +69,7 @@ package struct Doctor {
     ///     for what the defaults ask of it.
     ///   - isDefault: whether nobody named the file: then it may be missing.
     ///   - probes: what finds things out.
-    package init(configuration path: String, isDefault: Bool, probes: any DoctorProbes) {
+    init(configuration path: String, isDefault: Bool, probes: any DoctorProbes) {
         var first: DoctorFinding
         var loaded: Configuration?
         do throws(ExitFailure) {

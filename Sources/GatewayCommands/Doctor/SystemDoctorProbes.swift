@@ -1,5 +1,5 @@
 import AdapterScanning
-package import BeaconMonitoring
+import BeaconMonitoring
 import BluetoothLE
 import CLinux
 import CommandSupport
@@ -7,25 +7,25 @@ import EventLog
 import EventLoops
 import Glibc
 import PublisherProtocol
-package import SystemPackage
+import SystemPackage
 
 /// What the machine itself tells: by sockets, sysfs, procfs and system calls, without any right and without a change.
-package struct SystemDoctorProbes: DoctorProbes {
+struct SystemDoctorProbes: DoctorProbes {
     /// Asks the system bus whether this user may talk to bluetoothd: what it says where it refuses, else `nil`. Without
     /// one, only the bus's socket is looked at.
-    package var busRefusal: (() -> String?)?
+    var busRefusal: (() -> String?)?
     /// Asks the daemon behind a status socket for the flags that it holds. Without one, only whether it answers is known.
-    package var daemonDiagnostics: ((String) -> Diagnostics?)?
+    var daemonDiagnostics: ((String) -> Diagnostics?)?
     /// Asks the daemon behind a status socket why its broker does not take what it publishes. Without one, nothing is known.
-    package var daemonBrokerTrouble: ((String) -> String?)?
+    var daemonBrokerTrouble: ((String) -> String?)?
     /// Asks the daemon behind a status socket for the conditions whose UUID is reversed. Without one, none is known.
-    package var daemonReversedUUIDs: ((String) -> [ReversedUUID])?
+    var daemonReversedUUIDs: ((String) -> [ReversedUUID])?
     // Where sysfs and procfs are; a test has its own.
     let system: String
     let processes: String
 
     /// The machine's own probes.
-    package init() {
+    init() {
         self.init(system: "/sys", processes: "/proc")
         busRefusal = { SystemBus.refusal() }
         daemonDiagnostics = Status.diagnostics(at:)
@@ -44,7 +44,7 @@ package struct SystemDoctorProbes: DoctorProbes {
     // MARK: Bluetooth
 
     /// The kernel's sockets, `/sys/class/bluetooth`, `/sys/class/rfkill`.
-    package func bluetooth() -> DoctorFacts.Bluetooth {
+    func bluetooth() -> DoctorFacts.Bluetooth {
         var facts = DoctorFacts.Bluetooth()
         // AF_BLUETOOTH 31, BTPROTO_HCI 1 (net/bluetooth/bluetooth.h).
         let descriptor = socket(31, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 1)
@@ -111,7 +111,7 @@ package struct SystemDoctorProbes: DoctorProbes {
     // MARK: The bus
 
     /// The bus's socket, and bluetoothd among the processes.
-    package func bus() -> DoctorFacts.Bus {
+    func bus() -> DoctorFacts.Bus {
         let path = Self.busPath(Program.variable("DBUS_SYSTEM_BUS_ADDRESS"))
         let failure = LocalSocket.connectFailure(path)
         return DoctorFacts.Bus(
@@ -148,7 +148,7 @@ package struct SystemDoctorProbes: DoctorProbes {
     // MARK: Rights
 
     /// The effective capabilities in `/proc/self/status`.
-    package func rights() -> DoctorFacts.Rights {
+    func rights() -> DoctorFacts.Rights {
         let status = SmallFile.value(of: FilePath("\(processes)/self/status")) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
         let bits = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" || $0 == " " }, radix: 16) } ?? 0
@@ -168,7 +168,7 @@ package struct SystemDoctorProbes: DoctorProbes {
     // MARK: The machine
 
     /// adjtimex(2): STA_UNSYNC.
-    package func isClockSynchronized() -> Bool? {
+    func isClockSynchronized() -> Bool? {
         var state = timex()
         let result = unsafe adjtimex(&state)
         guard result >= 0 else { return nil }
@@ -177,7 +177,7 @@ package struct SystemDoctorProbes: DoctorProbes {
     }
 
     /// access(2) and statvfs(3) of the folder, or of the nearest one above it that is there.
-    package func directory(_ path: String) -> DoctorFacts.Directory {
+    func directory(_ path: String) -> DoctorFacts.Directory {
         var folder = FilePath(path)
         var failure = Self.accessFailure(folder.string, W_OK | X_OK)
         let exists = failure != .noSuchFileOrDirectory
@@ -205,25 +205,25 @@ package struct SystemDoctorProbes: DoctorProbes {
     }
 
     /// access(2).
-    package func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
+    func readFailure(_ path: String) -> Errno? { Self.accessFailure(path, R_OK) }
 
     /// Next to the program, or in the sources that it was built from.
-    package func sampleConfiguration() -> String? { InstalledFiles.sample }
+    func sampleConfiguration() -> String? { InstalledFiles.sample }
 
     /// stat(2).
-    package func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
+    func secretExposure(_ path: String) -> String? { SecretFile.exposure(path) }
 
     private static func accessFailure(_ path: String, _ mode: Int32) -> Errno? {
         unsafe access(path, mode) == 0 ? nil : Errno(rawValue: errno)
     }
 
     /// getaddrinfo(3), then connect(2) to each address until one takes it.
-    package func connectFailure(host: String, port: UInt16) -> String? {
+    func connectFailure(host: String, port: UInt16) -> String? {
         RemoteSocket.connectFailure(host: host, port: port, milliseconds: Self.connectMilliseconds)
     }
 
     /// connect(2).
-    package func daemon(statusSocket: String) -> DoctorFacts.Daemon {
+    func daemon(statusSocket: String) -> DoctorFacts.Daemon {
         let failure = LocalSocket.connectFailure(statusSocket)
         // A full queue (EAGAIN) is one that is asked much.
         guard failure == nil || failure == .wouldBlock else {
