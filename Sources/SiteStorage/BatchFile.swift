@@ -47,7 +47,7 @@ struct BatchFile {
     mutating func make() throws(Errno) {
         let file = try files.open(path, isNew: true)
         defer { files.close(file) }
-        do throws(Errno) { try Self.write(Self.head, on: file, at: 0, files) } catch {
+        do throws(Errno) { try files.writeAll(file, at: 0, Self.head) } catch {
             // The next attempt creates it again.
             try? files.remove(path)
             throw error
@@ -59,7 +59,7 @@ struct BatchFile {
     mutating func append(_ record: [UInt8]) throws(Errno) {
         let file = try files.open(path, isNew: false)
         defer { files.close(file) }
-        do throws(Errno) { try Self.write(record, on: file, at: end, files) } catch {
+        do throws(Errno) { try files.writeAll(file, at: end, record) } catch {
             do throws(Errno) { try files.truncate(file, to: end) } catch { isTorn = true }
             throw error
         }
@@ -153,30 +153,10 @@ struct BatchFile {
     }
 
     private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(LogTrouble) -> [UInt8] {
-        try trouble { () throws(Errno) in
-            var octets: [UInt8] = []
-            while octets.count < count {
-                let read = try files.read(
-                    file, at: place + octets.count, count: count - octets.count, appendingTo: &octets)
-                if read == 0 { break }
-            }
-            return octets
-        }
+        try trouble { () throws(Errno) in try files.readAll(file, at: place, count: count) }
     }
 
     private func trouble<Value>(_ body: () throws(Errno) -> Value) throws(LogTrouble) -> Value {
         do throws(Errno) { return try body() } catch { throw .damaged(path.string, "it can't be read: \(error)") }
-    }
-
-    private static func write(
-        _ octets: [UInt8], on file: FileSystemCalls.Handle, at place: Int, _ files: any FileSystemCalls
-    ) throws(Errno) {
-        var written = 0
-        while written < octets.count {
-            let from = written
-            written += try unsafe octets.span.bytes.withUnsafeBytes { bytes throws(Errno) in
-                try unsafe files.write(file, at: place + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
-            }
-        }
     }
 }

@@ -85,13 +85,13 @@ struct QueueFiles {
         let file = try files.openForReading(path(of: number))
         defer { files.close(file) }
         let size = try files.size(of: file)
-        guard try read(file, at: 0, Self.head.count) == Self.head else { return (size, size > 0) }
+        guard try files.readAll(file, at: 0, count: Self.head.count) == Self.head else { return (size, size > 0) }
         var place = Self.head.count
         var isDamaged = false
         while place < size {
-            let head = try read(file, at: place, Self.lengthOctets)
+            let head = try files.readAll(file, at: place, count: Self.lengthOctets)
             guard let count = Self.length(head), place + Self.lengthOctets + count <= size else { return (size, true) }
-            let octets = try read(file, at: place + Self.lengthOctets, count)
+            let octets = try files.readAll(file, at: place + Self.lengthOctets, count: count)
             let offset = place + Self.lengthOctets
             do throws(BatchFormatError) {
                 let batch = try Batch(octets: octets)
@@ -135,7 +135,7 @@ struct QueueFiles {
                 QueuePlace(file: all[last].number, offset: all[last].end + octets.count, count: batch.count))
             octets += batch
         }
-        try write(octets, on: file, at: all[last].end)
+        try files.writeAll(file, at: all[last].end, octets)
         try files.synchronize(file)
         all[last].end += octets.count
         all[last].wanted += batches.count
@@ -153,7 +153,7 @@ struct QueueFiles {
         defer { files.close(file) }
         all.append(File(number: number, end: Self.head.count))
         octets += Self.head.count
-        try write(Self.head, on: file, at: 0)
+        try files.writeAll(file, at: 0, Self.head)
         try files.synchronizeDirectory(directory)
         isOpen = true
     }
@@ -163,7 +163,7 @@ struct QueueFiles {
         do throws(Errno) {
             let file = try files.openForReading(path(of: place.file))
             defer { files.close(file) }
-            let octets = try read(file, at: place.offset, place.count)
+            let octets = try files.readAll(file, at: place.offset, count: place.count)
             return octets.count == place.count ? octets : nil
         } catch { return nil }
     }
@@ -213,25 +213,5 @@ struct QueueFiles {
 
     private static func number(_ octets: ArraySlice<UInt8>) -> UInt32 {
         octets.reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    private func read(_ file: FileSystemCalls.Handle, at place: Int, _ count: Int) throws(Errno) -> [UInt8] {
-        var octets: [UInt8] = []
-        while octets.count < count {
-            let more = try files.read(
-                file, at: place + octets.count, count: count - octets.count, appendingTo: &octets)
-            if more == 0 { break }
-        }
-        return octets
-    }
-
-    private func write(_ octets: [UInt8], on file: FileSystemCalls.Handle, at place: Int) throws(Errno) {
-        var written = 0
-        while written < octets.count {
-            let from = written
-            written += try unsafe octets.span.bytes.withUnsafeBytes { bytes throws(Errno) in
-                try unsafe files.write(file, at: place + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
-            }
-        }
     }
 }

@@ -65,13 +65,7 @@ package struct AliveFile {
         encoder.encodeAlive(after: sequence, at: time, clockOffset: clockOffset, into: &buffer)
         let file = try open()
         defer { files.close(file) }
-        var written = 0
-        while written < buffer.count {
-            let from = written
-            written += try unsafe buffer.withBytes { bytes throws(Errno) in
-                try unsafe files.write(file, at: from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
-            }
-        }
+        try files.writeAll(file, at: 0, buffer)
         if try files.size(of: file) > buffer.count { try files.truncate(file, to: buffer.count) }
     }
 

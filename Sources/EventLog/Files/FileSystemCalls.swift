@@ -1,3 +1,4 @@
+import JSON
 package import SystemPackage
 
 /// What a journal asks of the file system: the seam at which a test makes it fail, fill up, or lose power.
@@ -55,6 +56,36 @@ package protocol FileSystemCalls: AnyObject {
 extension FileSystemCalls {
     /// Whether a symbolic link has this name (readlink(2)).
     func isLink(_ path: FilePath) -> Bool { (try? target(of: path)) != nil }
+
+    /// Reads `count` bytes at `offset`, or those up to the end of the file.
+    package func readAll(_ file: Handle, at offset: Int, count: Int) throws(Errno) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let more = try read(file, at: offset + bytes.count, count: count - bytes.count, appendingTo: &bytes)
+            if more == 0 { break }
+        }
+        return bytes
+    }
+
+    /// Writes all bytes at `offset`.
+    package func writeAll(_ file: Handle, at offset: Int, _ bytes: [UInt8]) throws(Errno) {
+        try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(Errno) in
+            try unsafe writeAll(file, at: offset, bytes)
+        }
+    }
+
+    /// Writes the content of a buffer at `offset`.
+    func writeAll(_ file: Handle, at offset: Int, _ buffer: borrowing LineBuffer) throws(Errno) {
+        try unsafe buffer.withBytes { bytes throws(Errno) in try unsafe writeAll(file, at: offset, bytes) }
+    }
+
+    private func writeAll(_ file: Handle, at offset: Int, _ bytes: UnsafeRawBufferPointer) throws(Errno) {
+        var written = 0
+        while written < bytes.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+            written += try unsafe write(file, at: offset + written, rest)
+        }
+    }
 
     /// Makes a folder and those above it, where they are not there.
     func makeDirectories(_ path: FilePath) throws(Errno) {

@@ -72,13 +72,7 @@ package enum WholeFile {
                 try files.open(temporary, isNew: true)
             }
         do throws(Errno) {
-            var written = 0
-            while written < buffer.count {
-                let from = written
-                written += try unsafe buffer.withBytes { bytes throws(Errno) in
-                    try unsafe files.write(file, at: from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
-                }
-            }
+            try files.writeAll(file, at: 0, buffer)
             if let original { try files.copyOwnership(of: original, to: file) }
             try files.synchronize(file)
         } catch {

@@ -232,24 +232,12 @@ final class DeliveryFile {
             return writeAnew()
         }
         do throws(Errno) {
-            try Self.write(buffer, to: open, at: size, files)
+            try files.writeAll(open, at: size, buffer)
             if durably { try files.synchronize(open) }
             size += buffer.count
             buffer.removeAll()
         } catch {
             fail(error)
-        }
-    }
-
-    private static func write(
-        _ buffer: borrowing LineBuffer, to file: FileSystemCalls.Handle, at end: Int, _ files: any FileSystemCalls
-    ) throws(Errno) {
-        var written = 0
-        while written < buffer.count {
-            let from = written
-            written += try unsafe buffer.withBytes { bytes throws(Errno) in
-                try unsafe files.write(file, at: end + from, UnsafeRawBufferPointer(rebasing: bytes[from...]))
-            }
         }
     }
 

@@ -70,12 +70,7 @@ public struct LinePosition: Sendable, Hashable {
     private static func numberedLine(
         behind start: Int, before end: Int, of file: FileSystemCalls.Handle, _ files: any FileSystemCalls
     ) throws(Errno) -> (number: Int, offset: Int)? {
-        var octets: [UInt8] = []
-        let most = min(look, end - start)
-        while octets.count < most {
-            let count = try files.read(file, at: start + octets.count, count: most - octets.count, appendingTo: &octets)
-            if count == 0 { break }
-        }
+        let octets = try files.readAll(file, at: start, count: min(look, end - start))
         guard var begin = octets.firstIndex(of: 0x0A).map({ $0 + 1 }) else { return nil }
         var parser = LineParser()
         while let lineEnd = octets[begin...].firstIndex(of: 0x0A) {
