@@ -11,6 +11,23 @@ extension BeaconMonitor {
         give { engine, actions in engine.heard(batch, of: ids, into: &actions) }
     }
 
+    /// The same of any number of reports, in as many batches as it takes.
+    ///
+    /// - Parameters:
+    ///   - entries: the reports.
+    ///   - ids: as in ``heard(_:of:)``.
+    ///   - batch: an empty batch, which is empty again afterwards.
+    package func heard(_ entries: ArraySlice<FrameBatch.Entry>, of ids: [AdapterID?], by batch: inout FrameBatch) {
+        for entry in entries where !batch.append(entry) {
+            heard(batch, of: ids)
+            batch.removeAll()
+            _ = batch.append(entry)
+        }
+        guard batch.counts.entries > 0 else { return }
+        heard(batch, of: ids)
+        batch.removeAll()
+    }
+
     private static func sightings(in batch: FrameBatch, of ids: [AdapterID?]) -> [Sighting] {
         batch.entries.prefix(batch.counts.entries).compactMap { entry in
             let place = Int(entry.adapter)

@@ -13,7 +13,7 @@ struct CaptureDelivery: Sendable {
     mutating func deliver(_ chunk: CaptureChunk, to monitor: isolated BeaconMonitor) {
         var index = 0
         for (end, news) in chunk.news {
-            hand(chunk.entries[index..<end], to: monitor)
+            monitor.heard(chunk.entries[index..<end], of: ids, by: &frames)
             index = end
             monitor.give { engine, actions in
                 switch news {
@@ -25,22 +25,7 @@ struct CaptureDelivery: Sendable {
                 }
             }
         }
-        hand(chunk.entries[index...], to: monitor)
-    }
-
-    private mutating func hand(_ entries: ArraySlice<FrameBatch.Entry>, to monitor: isolated BeaconMonitor) {
-        for entry in entries {
-            if frames.append(entry) { continue }
-            flush(to: monitor)
-            _ = frames.append(entry)
-        }
-        flush(to: monitor)
-    }
-
-    private mutating func flush(to monitor: isolated BeaconMonitor) {
-        guard frames.counts.entries > 0 else { return }
-        monitor.heard(frames, of: ids)
-        frames.removeAll()
+        monitor.heard(chunk.entries[index...], of: ids, by: &frames)
     }
 
     private mutating func meet(

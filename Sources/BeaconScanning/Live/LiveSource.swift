@@ -62,7 +62,7 @@ private struct Delivery: Sendable {
     mutating func deliver(_ batch: HandOver.Batch, to monitor: isolated BeaconMonitor, _ handOver: HandOver) {
         var place = 0
         for (end, news) in batch.news {
-            hand(batch.entries[place..<end], to: monitor)
+            monitor.heard(batch.entries[place..<end], of: adapters.ids, by: &frames)
             place = end
             switch news {
             case .change(.obstacles(let present), _):
@@ -78,29 +78,12 @@ private struct Delivery: Sendable {
             case .drained(let id): handOver.drained(upTo: id)
             }
         }
-        hand(batch.entries[place...], to: monitor)
+        monitor.heard(batch.entries[place...], of: adapters.ids, by: &frames)
     }
 
     private func report(to monitor: isolated BeaconMonitor) {
         let flags = obstacles.union(clock)
         monitor.setAmbientDiagnostics(flags)
         monitor.service.report(flags)
-    }
-
-    private mutating func hand(
-        _ entries: ArraySlice<FrameBatch.Entry>, to monitor: isolated BeaconMonitor
-    ) {
-        for entry in entries {
-            if frames.append(entry) { continue }
-            flush(to: monitor)
-            _ = frames.append(entry)
-        }
-        flush(to: monitor)
-    }
-
-    private mutating func flush(to monitor: isolated BeaconMonitor) {
-        guard frames.counts.entries > 0 else { return }
-        monitor.heard(frames, of: adapters.ids)
-        frames.removeAll()
     }
 }
