@@ -35,6 +35,15 @@ extension ExitFailure: CustomStringConvertible {
 }
 
 extension ExitFailure {
+    /// The failure for an error of any type.
+    package init(any error: any Error) {
+        switch error {
+        case let failure as ExitFailure: self = failure
+        case let error as EventLogError: self.init(error)
+        default: self.init(.failed, "\(error)")
+        }
+    }
+
     /// The failure that an event log's error is.
     package init(_ error: EventLogError) {
         switch error {

@@ -122,12 +122,8 @@ package enum NothingFound {
                 return true
             }
             try check(afterReading: reader, [folder])
-        } catch let failure as ExitFailure {
-            throw failure
-        } catch let error as EventLogError {
-            throw ExitFailure(error)
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(any: error)
         }
         return uuids
     }

@@ -89,12 +89,8 @@ package struct OccupancyReport {
     package init(_ options: OccupancyOptions) throws(ExitFailure) {
         do {
             try self.init(reading: options)
-        } catch let error as EventLogError {
-            throw ExitFailure(error)
-        } catch let failure as ExitFailure {
-            throw failure
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(any: error)
         }
     }
 

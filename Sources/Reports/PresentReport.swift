@@ -117,12 +117,8 @@ package struct PresentReport: Sendable {
                 made: now, gateways: finder.gateways,
                 presences: finder.presences(of: merged, goingOn: found.goingOn, options.directory))
             return (report, found.remarks)
-        } catch let error as EventLogError {
-            throw ExitFailure(error)
-        } catch let failure as ExitFailure {
-            throw failure
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(any: error)
         }
     }
 }

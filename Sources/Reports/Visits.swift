@@ -32,12 +32,8 @@ package struct Visits {
             writer.end(totals, books, into: &output.buffer)
             try output.flush()
             return remarks
-        } catch let error as EventLogError {
-            throw ExitFailure(error)
-        } catch let failure as ExitFailure {
-            throw failure
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(any: error)
         }
     }
 
