@@ -74,23 +74,20 @@ package struct Explain {
     package func run(_ format: Format = .text) throws(ExitFailure) -> [String] {
         do {
             let (finding, remarks) = try find()
+            let text = ExplainText(finding, time, directory)
             var output = LineOutput(standardOutput: LineBuffer(forTerminals: 128 << 10))
             switch format {
             case .page(let path):
                 try PageFile.write(path) { output throws(EventLogError) in
-                    ExplainPage(finding, time, directory).write(into: &output.buffer)
+                    text.writePage(time, into: &output.buffer)
                 }
-            case .text: output.buffer.append(ExplainText(finding, time, directory).text)
-            case .json: ExplainWriter(finding, time, directory).write(into: &output.buffer)
+            case .text: output.buffer.append(text.text)
+            case .json: ExplainWriter(finding: finding, directory: directory, text: text).write(into: &output.buffer)
             }
             try output.flush()
             return remarks
-        } catch let failure as ExitFailure {
-            throw failure
-        } catch let error as EventLogError {
-            throw ExitFailure(error)
         } catch {
-            throw ExitFailure(.failed, "\(error)")
+            throw ExitFailure(any: error)
         }
     }
 

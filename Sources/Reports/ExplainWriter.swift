@@ -6,15 +6,9 @@ import JSON
 
 /// An explanation as a JSON object, for programs: what the words rest on, and the words.
 struct ExplainWriter {
-    private let finding: Explain.Finding
-    private let directory: BeaconDirectory
-    private let text: ExplainText
-
-    init(_ finding: Explain.Finding, _ time: VisitsTime, _ directory: BeaconDirectory) {
-        self.finding = finding
-        self.directory = directory
-        text = ExplainText(finding, time, directory)
-    }
+    let finding: Explain.Finding
+    let directory: BeaconDirectory
+    let text: ExplainText
 
     /// Writes it as a line.
     func write(into buffer: inout LineBuffer) {
@@ -31,7 +25,7 @@ struct ExplainWriter {
             }
             writeEvent(into: &buffer)
             buffer.write("rules", finding.rules)
-            writeEvidence(into: &buffer)
+            if let evidence = finding.evidence { buffer.write(evidence) { line.date(of: $0) } }
             writeAvoidance(into: &buffer)
             writeAdapters(into: &buffer)
             buffer.write("text", text.rawLines)
@@ -54,28 +48,6 @@ struct ExplainWriter {
         if let lastSeen = event.lastSeen { buffer.write("lastSeen", finding.line.date(of: lastSeen)) }
         if let silence = finding.silence { buffer.write("silence", seconds: silence) }
         if let notListened = finding.notListened { buffer.write("notListened", seconds: notListened) }
-    }
-
-    private func writeEvidence(into buffer: inout LineBuffer) {
-        guard let evidence = finding.evidence else { return }
-        let line = finding.line
-        buffer.objects("holders", evidence.holders) { buffer, holder in
-            buffer.write("adapter", holder.adapter)
-            buffer.write("lastRefresh", line.date(of: holder.lastRefresh))
-            buffer.write("listened", seconds: holder.listened)
-        }
-        buffer.objects("sightings", evidence.sightings) { buffer, heard in
-            buffer.write("date", line.date(of: heard.time))
-            buffer.write("adapter", heard.adapter)
-            if let rssi = heard.rssi { buffer.write("rssi", rssi.dBm) }
-        }
-        buffer.object("gaps") { buffer in
-            buffer.write("count", evidence.gaps.count)
-            if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
-            if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
-            if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
-            if let share = evidence.gaps.longerThanTimeout { buffer.write("longerThanTimeout", share) }
-        }
     }
 
     private func writeAvoidance(into buffer: inout LineBuffer) {

@@ -1,4 +1,4 @@
-import BaseTypes
+package import BaseTypes
 package import BeaconMonitoring
 import BluetoothLE
 package import JSON
@@ -237,31 +237,14 @@ package struct LineEncoder: Sendable {
 
     /// Appends the line of what an exit rests on.
     package func encode(_ evidence: Evidence, into buffer: inout LineBuffer) {
-        let offset = evidence.clockOffset
         buffer.object { buffer in
             writeHead("evidence", into: &buffer)
             buffer.write("event", evidence.event)
             buffer.write("monitor", evidence.monitor)
             buffer.write("identifier", evidence.identifier)
             buffer.write("rule", evidence.rule)
-            buffer.write(evidence.time, offset)
-            buffer.objects("holders", evidence.holders) { buffer, holder in
-                buffer.write("adapter", holder.adapter)
-                buffer.write("lastRefresh", WallDate(holder.lastRefresh, offset: offset))
-                buffer.write("listened", seconds: holder.listened)
-            }
-            buffer.objects("sightings", evidence.sightings) { buffer, heard in
-                buffer.write("date", WallDate(heard.time, offset: offset))
-                buffer.write("adapter", heard.adapter)
-                if let rssi = heard.rssi { buffer.write("rssi", rssi.dBm) }
-            }
-            buffer.object("gaps") { buffer in
-                buffer.write("count", evidence.gaps.count)
-                if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
-                if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
-                if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
-                if let share = evidence.gaps.longerThanTimeout { buffer.write("longerThanTimeout", share) }
-            }
+            buffer.write(evidence.time, evidence.clockOffset)
+            buffer.write(evidence) { WallDate($0, offset: evidence.clockOffset) }
         }
         buffer.append(octet: 0x0A)
     }
@@ -364,6 +347,27 @@ extension Proximity {
 }
 
 extension LineBuffer {
+    /// Writes the observations of an exit. `date` dates an instant.
+    package mutating func write(_ evidence: Evidence, date: (Instant) -> WallDate) {
+        objects("holders", evidence.holders) { buffer, holder in
+            buffer.write("adapter", holder.adapter)
+            buffer.write("lastRefresh", date(holder.lastRefresh))
+            buffer.write("listened", seconds: holder.listened)
+        }
+        objects("sightings", evidence.sightings) { buffer, heard in
+            buffer.write("date", date(heard.time))
+            buffer.write("adapter", heard.adapter)
+            if let rssi = heard.rssi { buffer.write("rssi", rssi.dBm) }
+        }
+        object("gaps") { buffer in
+            buffer.write("count", evidence.gaps.count)
+            if let median = evidence.gaps.median { buffer.write("median", seconds: median) }
+            if let p99 = evidence.gaps.p99 { buffer.write("p99", seconds: p99) }
+            if let maximum = evidence.gaps.maximum { buffer.write("maximum", seconds: maximum) }
+            if let share = evidence.gaps.longerThanTimeout { buffer.write("longerThanTimeout", share) }
+        }
+    }
+
     /// Writes a part of the silences: how many belong to it, and how many were compared.
     package mutating func write(_ key: StaticString, _ share: Evidence.Share) {
         object(key) { buffer in
