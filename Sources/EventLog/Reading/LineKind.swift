@@ -3,8 +3,6 @@ import Glibc
 
 /// The type of a line, from its first octets: most lines need no closer look.
 enum LineKind {
-    case event, visit, condition, adapter, clock, gateway, evidence, erased, other
-
     private static let key: StaticString = "\"type\":\""
     // In an envelope it stands behind topic, qos and retain.
     private static let keyEndMax = 1024
@@ -13,18 +11,19 @@ enum LineKind {
     private static let middle: StaticString = ",\"type\":\""
     private static let envelope: StaticString = "{\"topic\":\""
 
-    init?(_ line: Span<UInt8>) {
+    /// Returns the type as a set; `nil` if the line has none, and empty if it has another one.
+    static func type(of line: Span<UInt8>) -> LogReader.Types? {
         guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
-        switch (line[word], line[word + 1], line[word + 2]) {
-        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): self = .event
-        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): self = .evidence
-        case (UInt8(ascii: "e"), UInt8(ascii: "r"), _): self = .erased
-        case (UInt8(ascii: "v"), _, _): self = .visit
-        case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): self = .condition
-        case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): self = .clock
-        case (UInt8(ascii: "a"), _, _): self = .adapter
-        case (UInt8(ascii: "g"), _, _): self = .gateway
-        default: self = .other
+        return switch (line[word], line[word + 1], line[word + 2]) {
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "e")): .event
+        case (UInt8(ascii: "e"), UInt8(ascii: "v"), UInt8(ascii: "i")): .evidence
+        case (UInt8(ascii: "e"), UInt8(ascii: "r"), _): .erased
+        case (UInt8(ascii: "v"), _, _): .visit
+        case (UInt8(ascii: "c"), UInt8(ascii: "o"), _): .condition
+        case (UInt8(ascii: "c"), UInt8(ascii: "l"), _): .clock
+        case (UInt8(ascii: "a"), _, _): .adapter
+        case (UInt8(ascii: "g"), _, _): .gateway
+        default: []
         }
     }
 
@@ -65,20 +64,6 @@ enum LineKind {
             // An envelope's payload begins as a line without one does.
             let isEnveloped = unsafe memcmp(start, envelope.utf8Start, envelope.utf8CodeUnitCount) == 0
             return holds(envelope) || !isEnveloped && holds(beginning)
-        }
-    }
-
-    var type: LogReader.Types {
-        switch self {
-        case .event: .event
-        case .visit: .visit
-        case .condition: .condition
-        case .adapter: .adapter
-        case .clock: .clock
-        case .gateway: .gateway
-        case .evidence: .evidence
-        case .erased: .erased
-        case .other: []
         }
     }
 }

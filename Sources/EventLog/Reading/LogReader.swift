@@ -295,12 +295,12 @@ public struct LogReader {
             var reader = try SegmentReader(path, files: files)
             while true {
                 // Most lines are of types that nobody asked for: they are not even copied.
-                var (kind, isWanted): (LineKind?, Bool) = (nil, false)
+                var (type, isWanted): (Types?, Bool) = (nil, false)
                 let isThere = try reader.next { octets in
-                    kind = LineKind(octets)
-                    isWanted = kind.map { types.contains($0.type) } ?? false || LineKind.holdsAnother(octets)
+                    type = LineKind.type(of: octets)
+                    isWanted = type.map { types.contains($0) } ?? false || LineKind.holdsAnother(octets)
                     // One line that a gateway wrote makes it a file of lines.
-                    if isWanted || !isFamiliar && kind != nil { parser.text.replace(with: octets) }
+                    if isWanted || !isFamiliar && type != nil { parser.text.replace(with: octets) }
                 }
                 while overlong < reader.overlong {
                     (number, overlong) = (number + 1, overlong + 1)
@@ -315,12 +315,12 @@ public struct LogReader {
                     progress(unreported, position)
                     unreported = 0
                 }
-                if !isFamiliar, kind != nil {
+                if !isFamiliar, type != nil {
                     var probe = parser
                     isFamiliar = probe.parse()
                 }
                 guard isWanted else {
-                    if kind == nil { note(damageIn: path, line: number) }
+                    if type == nil { note(damageIn: path, line: number) }
                     continue
                 }
                 let outcome = try body(&parser, reader.offset)
