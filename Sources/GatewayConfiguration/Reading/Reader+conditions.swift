@@ -173,18 +173,8 @@ extension Reader {
     private mutating func center(_ section: Section<MonitoringKey>) -> (latitude: Double, longitude: Double)? {
         guard let node = section[.center] else { return nil }
         let example = "[48.2082, 16.3738], latitude and longitude in degrees"
-        guard let list = list(at: node, called: "conditions.center", example: example) else { return nil }
-        // A third is one too many already: the list may be long.
-        let entries = Array(list.prefix(3))
-        guard entries.count == 2 else {
-            if !document.nodes[node].isOpen {
-                mistakes.report(
-                    at: document.offset(of: node),
-                    "conditions.center has \(entries.count == 3 ? "more than 2" : "\(entries.count)") entries",
-                    hint: "expected two, such as \(example)")
-            }
-            return nil
-        }
+        let entries = list(at: node, of: 2, "two", called: "conditions.center", example: example)
+        guard let entries else { return nil }
         let latitude = value(at: entries[0], called: "the latitude of conditions.center", Self.degrees(90))
         let longitude = value(at: entries[1], called: "the longitude of conditions.center", Self.degrees(180))
         guard let latitude = latitude.value, let longitude = longitude.value else { return nil }

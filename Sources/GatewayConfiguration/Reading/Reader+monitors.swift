@@ -207,18 +207,8 @@ extension Reader {
     private mutating func coefficients(_ section: Section<RangingKey>) -> DistanceModel.CurveFit? {
         guard let node = section[.coefficients] else { return nil }
         let example = "[0.42093, 6.9476, 0.54992]"
-        guard let list = list(at: node, called: "ranging.coefficients", example: example) else { return nil }
-        // A fourth is one too many already: the list may be long.
-        let entries = Array(list.prefix(4))
-        guard entries.count == 3 else {
-            if !document.nodes[node].isOpen {
-                mistakes.report(
-                    at: document.offset(of: node),
-                    "ranging.coefficients has \(entries.count == 4 ? "more than 3" : "\(entries.count)") entries",
-                    hint: "expected three, such as \(example)")
-            }
-            return nil
-        }
+        let entries = list(at: node, of: 3, "three", called: "ranging.coefficients", example: example)
+        guard let entries else { return nil }
         let numbers = entries.compactMap { entry in
             value(at: entry, called: "a coefficient", Self.coefficient).value
         }

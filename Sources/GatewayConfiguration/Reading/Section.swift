@@ -95,6 +95,21 @@ extension Reader {
         return nil
     }
 
+    /// The nodes of the list at `node`, which has `count` entries; reported if it is no list, or has another number.
+    mutating func list(at node: Int, of count: Int, _ words: String, called name: String, example: String) -> [Int]? {
+        guard let list = list(at: node, called: name, example: example) else { return nil }
+        // One more is too many: the list may be long.
+        let entries = Array(list.prefix(count + 1))
+        if entries.count == count { return entries }
+        if !document.nodes[node].isOpen {
+            mistakes.report(
+                at: document.offset(of: node),
+                "\(name) has \(entries.count > count ? "more than \(count)" : "\(entries.count)") entries",
+                hint: "expected \(words), such as \(example)")
+        }
+        return nil
+    }
+
     private mutating func reportUnknown(
         _ text: ArraySlice<UInt8>, at offset: Int, path: String, known: @autoclosure () -> [String]
     ) {
