@@ -34,9 +34,6 @@ package struct Fields: Sendable {
     /// The octets.
     package private(set) var octets: [UInt8] = []
 
-    /// None yet.
-    package init() {}
-
     /// Appends a text; nothing where there is none.
     package mutating func put(_ name: StaticString, _ text: String?) {
         guard let text else { return }

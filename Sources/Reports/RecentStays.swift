@@ -39,9 +39,6 @@ package struct RecentStays: Sendable {
     /// How many stays of the last day were given up, since there were more than ``most``.
     package private(set) var givenUp = 0
 
-    /// Nothing has ended yet.
-    package init() {}
-
     /// Takes in a stay that is over. One that ended without a sighting or an arrival is nowhere in a day.
     mutating func note(_ stay: VisitsBook.Stay) {
         guard let departure = stay.departure ?? stay.arrival else { return }

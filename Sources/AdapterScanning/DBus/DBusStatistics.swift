@@ -14,7 +14,4 @@ package struct DBusStatistics: Sendable, Hashable {
     package var unanswered = 0
     /// How often the connection to the bus was lost.
     package var disconnections = 0
-
-    /// Nothing counted yet.
-    package init() {}
 }

@@ -30,9 +30,6 @@ package struct RFKillState: Sendable, Hashable {
 
     private var switches: [Switch] = []
 
-    /// No switch known.
-    package init() {}
-
     /// What keeps the adapter with that number off: its own switch, or one for all.
     package func block(of adapter: Int) -> RFKillBlock {
         switches.lazy.filter { $0.adapter == adapter || $0.adapter == nil }.map(\.block).max() ?? .none

@@ -14,7 +14,4 @@ package struct ManagementStatistics: Sendable, Hashable {
     package var recordFailures = 0
     /// The receive buffer as the kernel counts it, in octets: what was asked for, doubled (socket(7)).
     package var receiveBufferBytes = 0
-
-    /// Nothing counted yet.
-    package init() {}
 }

@@ -16,7 +16,4 @@ package struct HCIStatistics: Sendable {
     package var commandsRefused = 0
     /// What was malformed in the reports, by kind, of adapters that are there no more and of those that are.
     package var malformations = MalformationCounts()
-
-    /// Nothing counted yet.
-    package init() {}
 }

@@ -56,9 +56,6 @@ package struct CadenceMeter: Sendable {
     // From when on each adapter's last reports begin a gap; by adapter, at most as many as there are.
     private var marks: [(adapter: Int32, time: Int64)] = []
 
-    /// Makes a meter that knows nobody.
-    package init() {}
-
     /// How many beacons are followed.
     package var followed: Int { entries.count }
 

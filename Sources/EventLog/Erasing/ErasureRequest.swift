@@ -33,9 +33,6 @@ package struct ErasureCounts: Sendable, Hashable {
     /// Places where what is no line any more named it: blank now.
     package var damaged = 0
 
-    /// All counters at 0.
-    package init() {}
-
     /// Whether nothing told of it.
     package var isEmpty: Bool { self == ErasureCounts() }
 }

@@ -99,9 +99,6 @@ package struct PresentStateCounters: Sendable, Hashable {
     package var trackersGivenUp = 0
     /// Topics that were not cleared: nobody knew whether there was anything, and 100,000 such waited already.
     package var clearsGivenUp = 0
-
-    /// All counters at 0.
-    package init() {}
 }
 
 /// Why what was kept of a ``PresentState`` can't be used.

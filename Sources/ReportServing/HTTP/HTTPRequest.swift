@@ -44,9 +44,6 @@ package final class HTTPPromise {
     /// Called where nobody waits for it any more: the client is gone, or its time is over.
     package var abandoned: () -> Void = {}
 
-    /// Nothing is known yet.
-    package init() {}
-
     /// Answers; only the first counts.
     package func fulfil(_ answer: HTTPAnswer) {
         guard self.answer == nil else { return }

@@ -34,9 +34,6 @@ package struct HTTPServerSettings: Sendable {
 
     /// Whom it shows itself as; it speaks HTTP without TLS where absent.
     package var identity: TLSIdentity?
-
-    /// The defaults: 512 connections with 16 KiB each, 128 streams with 8 KiB more.
-    package init() {}
 }
 
 /// What a server has done since it was started.
@@ -54,6 +51,4 @@ package struct HTTPServerCounters: Sendable, Hashable {
     /// The most connections, and streams, that there were at once.
     package var connectionsMost = 0
     package var streamsMost = 0
-    /// None yet.
-    package init() {}
 }

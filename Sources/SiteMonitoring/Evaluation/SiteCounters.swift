@@ -10,7 +10,4 @@ package struct SiteEngineCounters: Sendable, Hashable {
     package var unmonitored: UInt64 = 0
     /// Sightings by more adapters than an engine tells apart.
     package var unplaced: UInt64 = 0
-
-    /// Of an engine that was given no message yet.
-    package init() {}
 }

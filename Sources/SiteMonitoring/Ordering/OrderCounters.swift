@@ -28,7 +28,4 @@ package struct OrderCounters: Sendable, Hashable {
     package var forgottenStreams: UInt64 = 0
     /// How often a gateway's clock began to be corrected, or was corrected otherwise (rule S3).
     package var corrections: UInt64 = 0
-
-    /// Of an order that was given nothing yet.
-    package init() {}
 }
