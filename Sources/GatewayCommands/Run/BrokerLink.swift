@@ -35,8 +35,6 @@ final class BrokerLink {
 
     /// Up to which line the broker has all.
     var released: Int { process?.status.released ?? 0 }
-    /// When the status is told next; absent before its first chance.
-    var nextStatus: Instant? { statusTimer.flatMap { loop.time(of: $0) } }
 
     /// A link whose process is not started.
     ///

@@ -118,13 +118,6 @@ extension ServiceNotifier {
     /// The daemon lives.
     package func watchdog() throws(Errno) { try send("WATCHDOG=1") }
 
-    /// Starting or stopping takes longer: the manager waits for at least `duration` from now on.
-    package func extendTimeout(by duration: Duration) throws(Errno) {
-        let (seconds, attoseconds) = duration.components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        try send("EXTEND_TIMEOUT_USEC=\(overflow ? Int64.max : scaled &+ attoseconds / 1_000_000_000_000)")
-    }
-
     // Assignments are told apart by line ends: a status that holds one could say anything.
     private static func line(_ text: String) -> String {
         String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)

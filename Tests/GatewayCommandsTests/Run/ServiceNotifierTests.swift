@@ -62,8 +62,6 @@ import Testing
         #expect(manager.received() == "WATCHDOG=1")
         try notifier.stopping(status: "ending")
         #expect(manager.received() == "STOPPING=1\nSTATUS=ending")
-        try notifier.extendTimeout(by: .milliseconds(1_500))
-        #expect(manager.received() == "EXTEND_TIMEOUT_USEC=1500000")
     }
 
     @Test func `a reload says by the monotonic clock when it began`() throws {
