@@ -257,11 +257,9 @@ struct ExplainText {
     }
 
     private mutating func tellDiagnostics(_ event: BeaconMonitor.Event) {
-        let names = Diagnostics.names.enumerated().filter {
-            event.diagnostics.contains(Diagnostics(rawValue: 1 << UInt32($0.offset)))
-        }
+        let names = event.diagnostics.listed
         guard !names.isEmpty else { return }
-        lines += ["", "Flags on the event: \(names.map(\.element).joined(separator: ", "))."]
+        lines += ["", "Flags on the event: \(names.joined(separator: ", "))."]
     }
 
     private mutating func tellAdapters() {

@@ -43,6 +43,11 @@ public struct Diagnostics: OptionSet, Sendable, Hashable {
         "scannerUnavailable", "locationUnavailable", "accuracyLimited", "conditionLimitExceeded",
         "conditionUnsupported", "trackingLimitExceeded", "persistenceUnavailable", "clockUnsynchronized",
     ]
+
+    /// The names of the flags that hold, in their order.
+    package var listed: [String] {
+        Self.names.indices.filter { rawValue & 1 << UInt32($0) != 0 }.map { Self.names[$0] }
+    }
 }
 
 extension Diagnostics: Diagnosed {
@@ -54,7 +59,7 @@ extension Diagnostics: CustomStringConvertible {
     /// The names of the flags that hold, in the order in which a line lists them: `[scannerUnavailable, accuracyLimited]`;
     /// `[]` where none does.
     public var description: String {
-        var words = Self.names.indices.filter { rawValue >> UInt32($0) & 1 == 1 }.map { Self.names[$0] }
+        var words = listed
         let unnamed = (rawValue >> UInt32(Self.names.count)) << UInt32(Self.names.count)
         if unnamed != 0 { words.append("0x\(String(unnamed, radix: 16))") }
         return "[\(words.joined(separator: ", "))]"
