@@ -135,6 +135,9 @@ public import BluetoothLE
 
     // MARK: Values
 
+    // JSON is written in its order (RFC 8259). Braces, brackets, commas and quotation marks are written only here. A function
+    // that opens an object or an array also closes it.
+
     /// Appends an object: `body` writes its members.
     @inlinable @inline(__always)
     public mutating func object(_ body: (inout LineBuffer) -> Void) {
@@ -465,7 +468,7 @@ public import BluetoothLE
         append(fraction, digits: digits)
     }
 
-    // MARK: Dates
+    // MARK: Dates (RFC 3339, UTC)
 
     /// Appends the date so many microseconds after the beginning of 1970: `2026-11-21T07:46:27.123456Z`.
     public mutating func append(date microseconds: Int64) {

@@ -198,6 +198,8 @@ struct Metrics: Sendable {
 
     // MARK: The gateway
 
+    // Values that only the gateway knows. One that it does not report has no sample: a zero would be a claim.
+
     /// Writes what the gateway said at its status socket; `nil`: it did not answer.
     mutating func write(daemon text: JSONText?) {
         family("status_known", "gauge", "Whether the gateway answered at its status socket.")

@@ -37,12 +37,12 @@ struct ExplainText {
     /// The same, line by line, as it is: what a terminal would take for more than a letter is told.
     var rawLines: [String] { lines }
 
-    /// Writes a page that loads nothing and runs no script. Its dates have the form that `time` gives them.
-    func writePage(_ time: VisitsTime, into buffer: inout LineBuffer) {
-        let parts = PageParts(time)
+    /// Writes a page that loads nothing and runs no script. `pageTime` gives the form of its dates.
+    func writePage(_ pageTime: VisitsTime, into buffer: inout LineBuffer) {
+        let parts = PageParts(pageTime)
         let line = finding.line.sequence.map { "Line \($0)" } ?? "A line"
         parts.begin("Why: \(line) of \(finding.line.gateway)", heading: "Why: \(line)", into: &buffer)
-        let date = "\(time.text(finding.line.date)) \(time.zone(at: finding.line.date))"
+        let date = "\(pageTime.text(finding.line.date)) \(pageTime.zone(at: finding.line.date))"
         buffer.append("<p class=\"range\">\(PlainText.html(finding.line.gateway)), \(date)</p>\n<pre>")
         for line in lines { buffer.append(PlainText.html(line) + "\n") }
         buffer.append("</pre>\n")

@@ -371,7 +371,11 @@ package final class DBusScanner: AdvertisingScanner {
         return true
     }
 
-    // MARK: Objects of bluetoothd
+    // MARK: Objects for bluetoothd
+
+    // Each adapter has an application with one advertisement monitor, so that the path of a call names the adapter. bluetoothd
+    // asks for the objects of the application, then calls the methods of the monitor, which have no answer. Source: bluez
+    // doc/advertisement-monitor-api.txt.
 
     /// bluetoothd called something: only it may.
     private func receivedCall(_ message: BusMessage) -> Bool {

@@ -76,6 +76,15 @@ struct DBusSession {
 
     // MARK: Devices
 
+    // With the discovery filter, bluetoothd signals each report that has an RSSI and ManufacturerData: InterfacesAdded for a new
+    // device, else PropertiesChanged. A report without ManufacturerData had none, because the device sends other frames too. It
+    // is passed on without data, as proof that the adapter receives (rule L5). Without the filter, bluetoothd signals only
+    // changes, and the data are those of the last report.
+    //
+    // DeviceFound of a monitor says only that a report matched. bluetoothd sends all waiting changes before it calls a method
+    // (bluez gdbus/object.c, g_dbus_send_message; measured with 5.66), so the change before a DeviceFound is the same report.
+    // A DeviceFound without a change before it is a report like the last one.
+
     /// Takes what is said of a device as known, not as heard.
     mutating func remember(_ key: DBusDeviceKey, _ properties: DBusDeviceProperties) {
         let place = devices.heard(key)

@@ -179,6 +179,8 @@ package final class ScanSupervisor {
 
     // MARK: Reports
 
+    // Nothing on this path allocates for a known beacon.
+
     func heard(_ report: AdvertisingReport, data: Span<UInt8>, on adapter: Int, at time: Instant) {
         guard let place = place(of: adapter) else {
             overall.reportsOfOthers &+= 1
@@ -274,7 +276,7 @@ package final class ScanSupervisor {
         tellObstacles(at: time)
     }
 
-    // MARK: The watchdog
+    // MARK: Deadlines
 
     /// Has ``act(at:)`` called in this turn of the loop or the next, and not in the middle of what a scanner tells.
     private func actSoon() {

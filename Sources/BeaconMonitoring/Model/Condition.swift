@@ -17,6 +17,8 @@ public enum Condition: Sendable, Hashable {
 
     // MARK: Making
 
+    // The usual conditions in few words: `add(.beacon(uuid: staff), identifier: "near")`.
+
     /// Every beacon with `uuid`.
     public static func beacon(uuid: ProximityUUID) -> Condition {
         .beacon(BeaconMonitor.BeaconIdentityCondition(uuid: uuid))

@@ -11,7 +11,7 @@ extension BeaconMonitor {
         give { engine, actions in engine.heard(batch, of: ids, into: &actions) }
     }
 
-    /// The same of any number of reports, in as many batches as it takes.
+    /// Takes any number of reports, in several batches if necessary.
     ///
     /// - Parameters:
     ///   - entries: the reports.

@@ -167,9 +167,11 @@ public actor BeaconMonitor {
         lease.release()
         signal.raise()
     }
+}
 
-    // MARK: Conditions
+// MARK: - Conditions
 
+extension BeaconMonitor {
     /// Adds beacons to monitor, or changes or replaces the condition of that identifier (rules C1, C2).
     ///
     /// - Parameters:
@@ -223,11 +225,7 @@ public actor BeaconMonitor {
         }
         return try exchange(removing: identifiersInOrder.filter { !stays.contains($0) }, adding: wanted)
     }
-}
 
-// MARK: - Conditions
-
-extension BeaconMonitor {
     /// Adds a condition, or changes or replaces the one with that identifier (rules C1, C2).
     ///
     /// - Parameters:

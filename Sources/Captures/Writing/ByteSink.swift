@@ -114,6 +114,8 @@ final class ByteSink {
 
     // MARK: Blocks of pcapng
 
+    // Little endian: type, length, body padded to 4 bytes, length (draft-ietf-opsawg-pcapng).
+
     /// A Section Header Block: version 1.0, of unknown length.
     func appendSectionHeader() {
         append(littleEndian: PcapngState.sectionHeader)

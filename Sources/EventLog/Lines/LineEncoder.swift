@@ -190,6 +190,8 @@ package struct LineEncoder: Sendable {
 
     // MARK: Ranging
 
+    // The line has QoS 0, so it has no number.
+
     // An octet of RSSI can't come to more: 10,000 km.
     private static let metresMax = 1e7
 
@@ -234,6 +236,8 @@ package struct LineEncoder: Sendable {
     }
 
     // MARK: Evidence
+
+    // The line is not published: it has no envelope and no number.
 
     /// Appends the line of what an exit rests on.
     package func encode(_ evidence: Evidence, into buffer: inout LineBuffer) {

@@ -11,7 +11,7 @@ enum LineKind {
     private static let middle: StaticString = ",\"type\":\""
     private static let envelope: StaticString = "{\"topic\":\""
 
-    /// Returns the type as a set; `nil` if the line has none, and empty if it has another one.
+    /// Returns the type as a set: `nil` if the line has none, empty if readers can't ask for its type.
     static func type(of line: Span<UInt8>) -> LogReader.Types? {
         guard let word = Self.typeWord(in: line), word + 3 < line.count else { return nil }
         return switch (line[word], line[word + 1], line[word + 2]) {

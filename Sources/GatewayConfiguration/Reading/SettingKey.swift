@@ -5,7 +5,7 @@ protocol SettingKey: CaseIterable, Hashable, Sendable, RawRepresentable where Ra
 }
 
 extension SettingKey {
-    /// The key as it stands in the file.
+    /// The key as it is in the file.
     var name: String { rawValue }
 }
 

@@ -3,7 +3,7 @@ package import EventLog
 package import PublisherProtocol
 package import SystemPackage
 
-/// What a publisher does: the settings that its process was given, and what it adds to them.
+/// The options of a publisher: its settings, and values that its process adds.
 @dynamicMemberLookup
 package struct PublisherOptions: Sendable {
     package typealias TLS = PublisherSettings.TLS

@@ -237,7 +237,9 @@ package struct SiteOrder: Sendable {
         while let next = held.min, next.input.place.time < watermark { inputs.append(held.removeMin().input) }
     }
 
-    // MARK: Streams
+    // MARK: Batches in their turn
+
+    // Times are nanoseconds.
 
     /// Takes the batch in whose turn it is.
     mutating func takeIn(_ batch: Batch, of place: Int) {
