@@ -138,16 +138,13 @@ final class Following {
 
     private func watchFolder() throws(EventLogError) {
         if isFolderGone { (isFolderGone, watch) = (false, nil) }
-        do throws(Errno) {
-            if watch == nil {
-                watch = try DirectoryWatch(directory, on: loop) { [unowned self] changes in
-                    note(changes)
-                    soon()
-                }
-            }
-        } catch {
-            throw .readFailed(directory.string, error)
-        }
+        guard watch == nil else { return }
+        watch = try EventLogError.reading(
+            directory,
+            DirectoryWatch(directory, on: loop) { [unowned self] changes in
+                note(changes)
+                soon()
+            })
     }
 
     /// Reads the lines of a turn.

@@ -23,10 +23,7 @@ package enum ErasureOrder: Sendable, Hashable {
     /// - Throws: ``EventLogError`` where it can't be read, or makes no sense.
     package static func read(from directory: FilePath) throws(EventLogError) -> ErasureOrder? {
         let path = directory.appending(fileName)
-        let bytes: [UInt8]?
-        do throws(Errno) { bytes = try WholeFile.read(path, octetsMax: sizeMax) } catch {
-            throw .readFailed(path.string, error)
-        }
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
         guard let bytes else { return nil }
         var text = JSONText(bytes)
         guard text.parse(), let found = text.integer(text.find("version", in: 0)) else {
@@ -59,9 +56,7 @@ package enum ErasureOrder: Sendable, Hashable {
         }
         buffer.append(octet: 0x0A)
         let path = directory.appending(Self.fileName)
-        do throws(Errno) { try WholeFile.replace(path, with: buffer, files: SystemFiles()) } catch {
-            throw .writeFailed(path.string, error)
-        }
+        try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }
 
     /// Takes it away.
@@ -69,8 +64,6 @@ package enum ErasureOrder: Sendable, Hashable {
     /// - Throws: ``EventLogError``.
     package static func remove(from directory: FilePath) throws(EventLogError) {
         let path = directory.appending(fileName)
-        do throws(Errno) { try SystemFiles().remove(path) } catch {
-            guard error == .noSuchFileOrDirectory else { throw .writeFailed(path.string, error) }
-        }
+        try EventLogError.writing(path, SystemFiles().removeIfPresent(path))
     }
 }

@@ -141,9 +141,7 @@ package struct EventFilesErasure {
     /// Deletes the temporary file that an interrupted erasure left.
     package func clean() throws(EventLogError) {
         let temporary = directory.appending(Self.temporaryName)
-        do throws(Errno) { try system.remove(temporary) } catch {
-            guard error == .noSuchFileOrDirectory else { throw .writeFailed(temporary.string, error) }
-        }
+        try EventLogError.writing(temporary, system.removeIfPresent(temporary))
     }
 
     private mutating func erase(

@@ -25,15 +25,10 @@ package struct ForgottenBeacon: Sendable, Hashable {
     /// - Throws: ``EventLogError`` where it can't be read; what makes no sense names none.
     package static func all(in directory: FilePath) throws(EventLogError) -> [ForgottenBeacon] {
         let path = directory.appending(fileName)
-        do throws(Errno) {
-            guard let bytes = try WholeFile.read(path, octetsMax: sizeMax) else { return [] }
-            var text = JSONText(bytes)
-            guard text.parse() else { return [] }
-            return text.elements(of: text.find("beacons", in: 0)).compactMap { place in
-                text.beacon(place).map { ForgottenBeacon($0, upTo: text.integer(text.find("upTo", in: place)) ?? 0) }
-            }
-        } catch {
-            throw .readFailed(path.string, error)
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax))
+        guard var text = bytes.map({ JSONText($0) }), text.parse() else { return [] }
+        return text.elements(of: text.find("beacons", in: 0)).compactMap { place in
+            text.beacon(place).map { ForgottenBeacon($0, upTo: text.integer(text.find("upTo", in: place)) ?? 0) }
         }
     }
 
@@ -52,9 +47,7 @@ package struct ForgottenBeacon: Sendable, Hashable {
         }
         buffer.append(octet: 0x0A)
         let path = directory.appending(Self.fileName)
-        do throws(Errno) { try WholeFile.replace(path, with: buffer, files: SystemFiles()) } catch {
-            throw .writeFailed(path.string, error)
-        }
+        try EventLogError.writing(path, WholeFile.replace(path, with: buffer, files: SystemFiles()))
     }
 
     /// Takes the file away.
@@ -62,8 +55,6 @@ package struct ForgottenBeacon: Sendable, Hashable {
     /// - Throws: ``EventLogError``.
     package static func removeAll(in directory: FilePath) throws(EventLogError) {
         let path = directory.appending(fileName)
-        do throws(Errno) { try SystemFiles().remove(path) } catch {
-            guard error == .noSuchFileOrDirectory else { throw .writeFailed(path.string, error) }
-        }
+        try EventLogError.writing(path, SystemFiles().removeIfPresent(path))
     }
 }

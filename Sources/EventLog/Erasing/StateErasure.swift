@@ -137,9 +137,7 @@ package struct StateErasure {
 
     private func read(_ file: String) throws(EventLogError) -> [UInt8]? {
         let path = directory.appending(file)
-        do throws(Errno) { return try WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files) } catch {
-            throw .readFailed(path.string, error)
-        }
+        return try EventLogError.reading(path, WholeFile.read(path, octetsMax: StateFile.sizeMax, files: files))
     }
 
     private func change(_ file: String, _ body: (FilePath) throws(Errno) -> Void) throws(EventLogError) {

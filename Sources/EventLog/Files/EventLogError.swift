@@ -26,6 +26,26 @@ public enum EventLogError: Error, Hashable {
     case notALock(String, String)
 }
 
+extension EventLogError {
+    /// Evaluates an expression that reads the file or folder at `path`.
+    ///
+    /// - Parameters:
+    ///   - path: the file or folder.
+    ///   - value: the expression.
+    /// - Returns: its value.
+    /// - Throws: ``readFailed(_:_:)`` with the error of the expression.
+    package static func reading<Value>(
+        _ path: FilePath, _ value: @autoclosure () throws(Errno) -> Value
+    ) throws(EventLogError) -> Value {
+        do throws(Errno) { return try value() } catch { throw .readFailed(path.string, error) }
+    }
+
+    /// Evaluates an expression that writes or removes the file at `path`; throws its error as ``writeFailed(_:_:)``.
+    static func writing(_ path: FilePath, _ change: @autoclosure () throws(Errno) -> Void) throws(EventLogError) {
+        do throws(Errno) { try change() } catch { throw .writeFailed(path.string, error) }
+    }
+}
+
 extension EventLogError: CustomStringConvertible {
     /// What, where and what to do.
     public var description: String {

@@ -57,6 +57,18 @@ extension FileSystemCalls {
     /// Whether a symbolic link has this name (readlink(2)).
     func isLink(_ path: FilePath) -> Bool { (try? target(of: path)) != nil }
 
+    /// Removes a file if there is one.
+    func removeIfPresent(_ path: FilePath) throws(Errno) {
+        do throws(Errno) { try remove(path) } catch .noSuchFileOrDirectory {}
+    }
+
+    /// The size of the file at a path.
+    func size(at path: FilePath) throws(Errno) -> Int {
+        let file = try openForReading(path)
+        defer { close(file) }
+        return try size(of: file)
+    }
+
     /// Reads `count` bytes at `offset`, or those up to the end of the file.
     package func readAll(_ file: Handle, at offset: Int, count: Int) throws(Errno) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -62,9 +62,7 @@ package enum WholeFile {
         let directory = path.removingLastComponent()
         let folder = directory.isEmpty ? FilePath(".") : directory
         let temporary = folder.appending(".\(path.lastComponent?.string ?? "file").new")
-        do throws(Errno) { try files.remove(temporary) } catch {
-            guard error == .noSuchFileOrDirectory else { throw error }
-        }
+        try files.removeIfPresent(temporary)
         let original = keepsOwnership ? try files.openForReading(path) : nil
         defer { if let original { files.close(original) } }
         let file =

@@ -113,7 +113,7 @@ struct SegmentWriter: ~Copyable {
         guard linkIsStale, let open else { return }
         let (temporary, link) = (directory.appending(".current"), directory.appending("current"))
         do throws(Errno) {
-            do throws(Errno) { try files.remove(temporary) } catch .noSuchFileOrDirectory {}
+            try files.removeIfPresent(temporary)
             try files.link(temporary, to: open.name)
             try files.rename(temporary, to: link)
             linkIsStale = false

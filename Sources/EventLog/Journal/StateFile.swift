@@ -43,10 +43,7 @@ struct StateFile {
         from directory: FilePath, _ files: any FileSystemCalls = SystemFiles()
     ) throws(EventLogError) -> Found {
         let path = directory.appending(name)
-        let bytes: [UInt8]?
-        do throws(Errno) { bytes = try WholeFile.read(path, octetsMax: sizeMax, files: files) } catch {
-            throw .readFailed(path.string, error)
-        }
+        let bytes = try EventLogError.reading(path, WholeFile.read(path, octetsMax: sizeMax, files: files))
         guard let bytes else { return .absent }
         do throws(StateFile.Problem) {
             return .whole(try StateFile(parsing: bytes), size: bytes.count)

@@ -183,13 +183,7 @@ public struct LogReader {
             }
         }
         for path in sources.map(\.path) {
-            do throws(Errno) {
-                let file = try files.openForReading(path)
-                defer { files.close(file) }
-                size += try files.size(of: file)
-            } catch {
-                throw .readFailed(path.string, error)
-            }
+            size += try EventLogError.reading(path, files.size(at: path))
         }
         self.places = places
         self.folders = folders
@@ -271,13 +265,7 @@ public struct LogReader {
 
     private func holdsOctets(_ place: Int) throws(EventLogError) -> Bool {
         for source in sources where source.place == place {
-            do throws(Errno) {
-                let file = try files.openForReading(source.path)
-                defer { files.close(file) }
-                if try files.size(of: file) > 0 { return true }
-            } catch {
-                throw .readFailed(source.path.string, error)
-            }
+            if try EventLogError.reading(source.path, files.size(at: source.path)) > 0 { return true }
         }
         return false
     }
@@ -423,14 +411,7 @@ public struct LogReader {
 
     /// Returns the date of the last line of a file that has one. It reads from the end, twice as much each time.
     private func lastDate(in path: FilePath, _ stamping: Restamping) throws(EventLogError) -> WallDate? {
-        let size: Int
-        do throws(Errno) {
-            let file = try files.openForReading(path)
-            defer { files.close(file) }
-            size = try files.size(of: file)
-        } catch {
-            throw .readFailed(path.string, error)
-        }
+        let size = try EventLogError.reading(path, files.size(at: path))
         var length = SegmentReader.window
         while true {
             let start = max(0, size - length)
