@@ -33,12 +33,9 @@ struct Metrics: Sendable {
         for (subject, count) in counts.visits.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
             sample("visits_total", Self.labels(subject), count)
         }
-        family("lines_missed_total", "counter", "Numbers of lines that are not in the files.")
-        sample("lines_missed_total", [], snapshot.missed)
-        family("lines_damaged_total", "counter", "Lines that could not be made sense of.")
-        sample("lines_damaged_total", [], snapshot.damaged)
-        family("last_sequence", "gauge", "The number of the last line.")
-        sample("last_sequence", [], counts.sequence)
+        counter("lines_missed_total", snapshot.missed, "Numbers of lines that are not in the files.")
+        counter("lines_damaged_total", snapshot.damaged, "Lines that could not be made sense of.")
+        gauge("last_sequence", counts.sequence, "The number of the last line.")
     }
 
     private static func labels(_ subject: LineCounts.Subject) -> [(String, String)] {
@@ -103,10 +100,8 @@ struct Metrics: Sendable {
         for (name, isListening) in adapters.sorted(by: { $0.key < $1.key }).prefix(Self.adaptersMax) {
             sample("adapter_listening", [("adapter", name)], isListening ? 1 : 0)
         }
-        family("alive", "gauge", "Whether the gateway is known to run.")
-        sample("alive", [], snapshot.isAlive ? 1 : 0)
-        family("listening", "gauge", "Whether the gateway is known to run, and an adapter of it listens.")
-        sample("listening", [], snapshot.isListening ? 1 : 0)
+        gauge("alive", snapshot.isAlive, "Whether the gateway is known to run.")
+        gauge("listening", snapshot.isListening, "Whether the gateway is known to run, and an adapter of it listens.")
         if !snapshot.report.gateways.isEmpty {
             family("last_alive_timestamp_seconds", "gauge", "When the gateway was last known to be alive.")
             sample("last_alive_timestamp_seconds", [], millionths: snapshot.report.asOf.microseconds)
@@ -124,22 +119,17 @@ struct Metrics: Sendable {
         for (status, count) in counters.answers.sorted(by: { $0.key < $1.key }) {
             sample("serve_responses_total", [("code", "\(status)")], count)
         }
-        family("serve_connections_total", "counter", "Connections that were accepted.")
-        sample("serve_connections_total", [], counters.connections)
-        family("serve_connections_dropped_total", "counter", "Connections that were dropped, since they were too slow.")
-        sample("serve_connections_dropped_total", [], counters.dropped)
-        family("serve_connections_refused_total", "counter", "Connections from addresses that may not ask.")
-        sample("serve_connections_refused_total", [], counters.turnedAway)
-        family("serve_connections", "gauge", "Connections at present.")
-        sample("serve_connections", [], server.connectionCount)
-        family("serve_streams", "gauge", "Streams of events at present.")
-        sample("serve_streams", [], server.streamCount)
-        family(
-            "serve_answers_refused_total", "counter", "Answers that were refused, since too many bytes were being sent."
-        )
-        sample("serve_answers_refused_total", [], counters.bodiesRefused)
-        family("serve_answer_bytes", "gauge", "Bytes of the answers that are being sent, each counted once.")
-        sample("serve_answer_bytes", [], server.bodyBytes)
+        counter("serve_connections_total", counters.connections, "Connections that were accepted.")
+        counter(
+            "serve_connections_dropped_total", counters.dropped,
+            "Connections that were dropped, since they were too slow.")
+        counter("serve_connections_refused_total", counters.turnedAway, "Connections from addresses that may not ask.")
+        gauge("serve_connections", server.connectionCount, "Connections at present.")
+        gauge("serve_streams", server.streamCount, "Streams of events at present.")
+        counter(
+            "serve_answers_refused_total", counters.bodiesRefused,
+            "Answers that were refused, since too many bytes were being sent.")
+        gauge("serve_answer_bytes", server.bodyBytes, "Bytes of the answers that are being sent, each counted once.")
     }
 
     /// Writes who was let in.
@@ -152,24 +142,33 @@ struct Metrics: Sendable {
 
     /// Writes what became of reports that commands make.
     mutating func write(_ reports: ReportRunner.Counters) {
-        family("serve_reports_total", "counter", "Reports that were asked for.")
-        sample("serve_reports_total", [], reports.asked)
-        family("serve_reports_refused_total", "counter", "Reports that were not made, since too many were waiting.")
-        sample("serve_reports_refused_total", [], reports.refused)
+        counter("serve_reports_total", reports.asked, "Reports that were asked for.")
+        counter(
+            "serve_reports_refused_total", reports.refused, "Reports that were not made, since too many were waiting.")
     }
 
     // MARK: The format
 
-    mutating func family(_ name: String, _ type: String, _ help: String) {
+    private mutating func counter(_ name: String, _ value: Int, _ help: String) { single(name, "counter", value, help) }
+    private mutating func gauge(_ name: String, _ value: Int, _ help: String) { single(name, "gauge", value, help) }
+    private mutating func gauge(_ name: String, _ value: Bool, _ help: String) { gauge(name, value ? 1 : 0, help) }
+
+    /// Writes a metric that has one value and no labels.
+    private mutating func single(_ name: String, _ type: String, _ value: Int, _ help: String) {
+        family(name, type, help)
+        sample(name, [], value)
+    }
+
+    private mutating func family(_ name: String, _ type: String, _ help: String) {
         text += "# HELP beacon_gateway_\(name) \(help)\n# TYPE beacon_gateway_\(name) \(type)\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
+    private mutating func sample(_ name: String, _ labels: [(String, String)], _ value: Int) {
         write(name, labels)
         text += " \(value)\n"
     }
 
-    mutating func sample(_ name: String, _ labels: [(String, String)], millionths: Int64) {
+    private mutating func sample(_ name: String, _ labels: [(String, String)], millionths: Int64) {
         write(name, labels)
         var number = LineBuffer(capacity: 1024)
         number.append(millionths: millionths)
@@ -202,8 +201,7 @@ struct Metrics: Sendable {
 
     /// Writes what the gateway said at its status socket; `nil`: it did not answer.
     mutating func write(daemon text: JSONText?) {
-        family("status_known", "gauge", "Whether the gateway answered at its status socket.")
-        sample("status_known", [], text == nil ? 0 : 1)
+        gauge("status_known", text != nil, "Whether the gateway answered at its status socket.")
         guard let text else { return }
         if let uptime = text.microseconds(text.find("uptime", in: 0)) {
             family("uptime_seconds", "gauge", "How long the gateway has run.")
@@ -226,8 +224,8 @@ struct Metrics: Sendable {
     private mutating func writeAdapters(_ text: JSONText) {
         guard let list = text.find("adapters", in: 0) else { return }
         let adapters = text.elements(of: list).prefix(Self.adaptersMax)
-        family("adapters_listening", "gauge", "Adapters that listen.")
-        sample("adapters_listening", [], adapters.count { text.isText("listening", at: text.find("state", in: $0)) })
+        let listening = adapters.count { text.isText("listening", at: text.find("state", in: $0)) }
+        gauge("adapters_listening", listening, "Adapters that listen.")
         let kinds: [(StaticString, String, String)] = [
             ("reports", "adapter_reports_total", "Advertising reports of an adapter."),
             ("lost", "adapter_reports_lost_total", "Reports that an adapter or the kernel lost."),
@@ -260,11 +258,9 @@ struct Metrics: Sendable {
         if let last = text.integer(text.find("sequence", in: output)),
             let durable = text.integer(text.find("durableSequence", in: output)), durable <= last
         {
-            family("journal_undurable_lines", "gauge", "Lines that are not known to be on the disk yet.")
-            sample("journal_undurable_lines", [], last - durable)
+            gauge("journal_undurable_lines", last - durable, "Lines that are not known to be on the disk yet.")
         }
-        family("journal_trouble", "gauge", "Whether lines can't be written.")
-        sample("journal_trouble", [], text.find("trouble", in: output) == nil ? 0 : 1)
+        gauge("journal_trouble", text.find("trouble", in: output) != nil, "Whether lines can't be written.")
         write(text, output, "gauge", [("waiting", "journal_waiting_lines", "Lines that wait to be written.")])
         write(
             text, output, "counter",
@@ -278,12 +274,10 @@ struct Metrics: Sendable {
 
     private mutating func writeBroker(_ text: JSONText, _ broker: Int) {
         let state = text.find("state", in: broker)
-        family("broker_connected", "gauge", "Whether the broker is connected.")
-        sample(
-            "broker_connected", [],
-            text.isText("connected", at: state) || text.isText("draining", at: state) ? 1 : 0)
-        family("broker_trouble", "gauge", "Whether the broker does not take what is published.")
-        sample("broker_trouble", [], text.find("trouble", in: broker) == nil ? 0 : 1)
+        let isConnected = text.isText("connected", at: state) || text.isText("draining", at: state)
+        gauge("broker_connected", isConnected, "Whether the broker is connected.")
+        let hasTrouble = text.find("trouble", in: broker) != nil
+        gauge("broker_trouble", hasTrouble, "Whether the broker does not take what is published.")
         write(
             text, broker, "gauge",
             [
@@ -305,9 +299,7 @@ struct Metrics: Sendable {
         _ text: JSONText, _ object: Int, _ type: String, _ series: [(key: StaticString, name: String, help: String)]
     ) {
         for (key, name, help) in series {
-            guard let value = text.integer(text.find(key, in: object)) else { continue }
-            family(name, type, help)
-            sample(name, [], value)
+            if let value = text.integer(text.find(key, in: object)) { single(name, type, value, help) }
         }
     }
 }
