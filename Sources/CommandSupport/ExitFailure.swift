@@ -1,6 +1,6 @@
 package import EventLog
 import OperatorLogging
-import SystemPackage
+package import SystemPackage
 
 /// That a command failed: what to tell the operator, and the exit code (sysexits.h).
 package struct ExitFailure: Error, Hashable {
@@ -35,6 +35,18 @@ extension ExitFailure: CustomStringConvertible {
 }
 
 extension ExitFailure {
+    /// The failure of a process for which the kernel refuses a part of the event loop (epoll(7), signalfd(2)).
+    package init(ofLoop error: Errno) { self.init(.failed, "the process can't wait for events: \(error)") }
+
+    /// Evaluates an expression that uses the event loop.
+    ///
+    /// - Parameter value: the expression.
+    /// - Returns: its value.
+    /// - Throws: ``ExitFailure`` for the error of the expression, see ``init(ofLoop:)``.
+    package static func ofLoop<Value>(_ value: @autoclosure () throws(Errno) -> Value) throws(ExitFailure) -> Value {
+        do throws(Errno) { return try value() } catch { throw ExitFailure(ofLoop: error) }
+    }
+
     /// The failure for an error of any type.
     package init(any error: any Error) {
         switch error {

@@ -70,7 +70,7 @@ package enum ServeProcess {
             server.stop()
             withExtendedLifetime(signals) {}
         } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+            throw ExitFailure(ofLoop: error)
         }
     }
 

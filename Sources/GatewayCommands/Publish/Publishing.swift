@@ -66,11 +66,7 @@ package final class Publishing {
         settings.follows = options.follows
         self.settings = settings
         self.log = log
-        do throws(Errno) {
-            loop = try EventLoop()
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        loop = try ExitFailure.ofLoop(EventLoop())
     }
 
     /// Publishes until all is shipped, or with `follows` until SIGTERM or SIGINT.
@@ -94,7 +90,7 @@ package final class Publishing {
             if let timer { loop.end(timer) }
             withExtendedLifetime(signals) {}
         } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
+            throw ExitFailure(ofLoop: error)
         }
         let status = process.status
         if let failure = status.failure { throw ExitFailure(.failed, failure) }

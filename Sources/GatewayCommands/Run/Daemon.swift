@@ -85,11 +85,7 @@ package final class Daemon {
         self.configuration = configuration
         if let name = configuration.gatewayName { gateway = name } else { gateway = try Program.hostName() }
         manager = ManagerReports(log: log)
-        do throws(Errno) {
-            loop = try EventLoop()
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        loop = try ExitFailure.ofLoop(EventLoop())
         let now = loop.now
         startTime = now
         do throws(EventLogError) {
@@ -139,11 +135,7 @@ package final class Daemon {
     }
 
     private static func boot() throws(EventLogError) -> BootID {
-        do throws(Errno) {
-            return try BootID.current()
-        } catch {
-            throw .readFailed("/proc/sys/kernel/random/boot_id", error)
-        }
+        try EventLogError.reading("/proc/sys/kernel/random/boot_id", BootID.current())
     }
 }
 
@@ -154,11 +146,7 @@ extension Daemon {
     ///
     /// - Throws: ``ExitFailure`` if this user can't open any backend on this machine, or if scanning fails later.
     package func run() throws(ExitFailure) {
-        do throws(Errno) {
-            try prepareLoop()
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        try ExitFailure.ofLoop(prepareLoop())
         try startStatusServer()
         startPublishing()
         do throws(ScannerError) {
@@ -173,11 +161,7 @@ extension Daemon {
         scanning.dropCapabilities()
         log(.gatewayRuns, opening)
         scanning.logShortfalls()
-        do throws(Errno) {
-            try loop.run()
-        } catch {
-            throw close(after: ExitFailure(.failed, "the process can't wait for events: \(error)"))
-        }
+        do throws(Errno) { try loop.run() } catch { throw close(after: ExitFailure(ofLoop: error)) }
         manager.end()
         finish()
         if let failure { throw failure }

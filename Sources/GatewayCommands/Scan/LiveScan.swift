@@ -64,14 +64,10 @@ package final class LiveScan: ScanHandler {
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
-        do throws(Errno) {
-            let loop = try EventLoop()
-            self.init(
-                options, on: loop, output: ScanOutput(.standardOutput, isOurs: false, on: loop),
-                terminal: options.writesJSON ? nil : ScanTerminal(), makeScanner: makeScanner, log: log)
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        let loop = try ExitFailure.ofLoop(EventLoop())
+        self.init(
+            options, on: loop, output: ScanOutput(.standardOutput, isOurs: false, on: loop),
+            terminal: options.writesJSON ? nil : ScanTerminal(), makeScanner: makeScanner, log: log)
     }
 
     init(
@@ -100,20 +96,12 @@ package final class LiveScan: ScanHandler {
         let supervisor = options.observer.supervisor(on: loop, makeScanner: makeScanner) { [unowned self] level, text in
             note(level, text)
         }
-        do throws(Errno) {
-            try arrange()
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        try ExitFailure.ofLoop(arrange())
         try options.observer.start(supervisor, self)
         self.supervisor = supervisor
         enter()
         showAndWait(at: loop.now)
-        do throws(Errno) {
-            try loop.run()
-        } catch {
-            failure = ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        do throws(Errno) { try loop.run() } catch { failure = ExitFailure(ofLoop: error) }
         supervisor.stop()
         self.supervisor = nil
         end()

@@ -96,12 +96,7 @@ package final class Recording: ScanHandler {
         makeScanner: ((ScannerBackend, EventLoop) throws(ScannerError) -> any AdvertisingScanner)? = nil,
         log: @escaping (MessageKind, String) -> Void
     ) throws(ExitFailure) {
-        let loop: EventLoop
-        do throws(Errno) {
-            loop = try EventLoop()
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        let loop = try ExitFailure.ofLoop(EventLoop())
         try self.init(options, on: loop, offset: SystemMonitorClock().offset, makeScanner: makeScanner, log: log)
     }
 
@@ -127,20 +122,13 @@ package final class Recording: ScanHandler {
     ///
     /// - Throws: ``ExitFailure`` where no way of hearing is open to this user on this machine, or the file can't be written.
     package func run() throws(ExitFailure) -> Outcome {
-        do throws(Errno) {
-            // SIGPIPE is blocked by being watched: that a reader has gone is told by writing.
-            signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE], on: loop) { [unowned self] signal in
+        // SIGPIPE is blocked by being watched: that a reader has gone is told by writing.
+        signals = try ExitFailure.ofLoop(
+            SignalWatch([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE], on: loop) { [unowned self] signal in
                 if signal != SIGPIPE { loop.stop() }
-            }
-        } catch {
-            throw ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+            })
         try begin()
-        do throws(Errno) {
-            try loop.run()
-        } catch {
-            failure = failure ?? ExitFailure(.failed, "the process can't wait for events: \(error)")
-        }
+        do throws(Errno) { try loop.run() } catch { failure = failure ?? ExitFailure(ofLoop: error) }
         return try finish()
     }
 
