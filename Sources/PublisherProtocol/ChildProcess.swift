@@ -1,58 +1,78 @@
 import CLinux
 import Glibc
-import SystemPackage
+package import SystemPackage
 
-/// A program that is started with one end of a pair of sockets, and nothing else.
-struct ChildProcess {
+/// A program that this process started.
+package struct ChildProcess: Sendable {
     /// How it ended.
-    enum Ending: Equatable {
+    package enum Ending: Sendable, Equatable {
         /// By itself, with an exit code.
         case exited(Int32)
         /// By a signal.
         case killed(Int32)
-        /// Somebody else heard of it.
+        /// waitpid(2) does not say: another part of this process has waited for it.
         case unknown
     }
 
     let id: pid_t
 
-    /// Starts `program`: its descriptor 0 is its end of the pair, 1 and 2 are this process's standard error, and there is
-    /// no other.
+    /// Starts a program. Its descriptors are 0, 1 and 2; this process's other descriptors are closed in it.
     ///
+    /// - Parameters:
+    ///   - program: the path of its file.
+    ///   - arguments: its arguments, without the program's name.
+    ///   - input: what becomes its standard input; `nil`: it is empty.
+    ///   - output: what becomes its standard output.
+    ///   - errors: what becomes its standard error.
+    ///   - environment: its environment; `nil`: this process's.
+    ///   - blocked: the signals that it blocks at its start. It handles all signals in the default way.
     /// - Throws: `Errno` of posix_spawn(3).
-    init(_ program: String, pair: FileDescriptor, environment: [String]) throws(Errno) {
+    package init(
+        _ program: String, _ arguments: [String] = [], input: FileDescriptor? = nil, output: FileDescriptor,
+        errors: FileDescriptor, environment: [String]? = nil, blocking blocked: [Int32] = []
+    ) throws(Errno) {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, pair.rawValue, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        if let input {
+            unsafe posix_spawn_file_actions_adddup2(&actions, input.rawValue, 0)
+        } else {
+            unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
+        unsafe posix_spawn_file_actions_adddup2(&actions, output.rawValue, 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, errors.rawValue, 2)
         unsafe clinux_spawn_close_from(&actions, 3)
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
-        var (all, blocked) = (sigset_t(), sigset_t())
+        // Of the signals that this process ignores or reads from a descriptor, it ignores none, and blocks only `blocked`.
+        var (all, mask) = (sigset_t(), sigset_t())
         unsafe sigfillset(&all)
-        unsafe sigemptyset(&blocked)
-        // Until it ignores them itself, they wait: a signal to the whole group must not end it in its first moments.
-        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1] { unsafe sigaddset(&blocked, signal) }
+        unsafe sigemptyset(&mask)
+        for signal in blocked { unsafe sigaddset(&mask, signal) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &blocked)
+        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        let arguments = unsafe Self.strings([program])
-        let variables = unsafe Self.strings(environment)
-        defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
+        let words = unsafe Self.strings([program] + arguments)
+        let variables = unsafe environment.map { unsafe Self.strings($0) }
+        defer { unsafe (words + (variables ?? [])).forEach { unsafe free($0) } }
         var process = pid_t()
-        let result = unsafe posix_spawn(&process, program, &actions, &attributes, arguments, variables)
+        let result =
+            if let variables = unsafe variables {
+                unsafe posix_spawn(&process, program, &actions, &attributes, words, variables)
+            } else {
+                unsafe posix_spawn(&process, program, &actions, &attributes, words, clinux_environment())
+            }
         guard result == 0 else { throw Errno(rawValue: result) }
         id = process
     }
 
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    fileprivate static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
     /// How it ended; `nil` while it has not. To be asked until it says so, and not again.
-    func ending() -> Ending? {
+    package func ending() -> Ending? {
         var status: Int32 = 0
         let result = unsafe waitpid(id, &status, WNOHANG)
         if result == 0 || (result < 0 && errno == EINTR) { return nil }
@@ -62,7 +82,7 @@ struct ChildProcess {
     }
 
     /// Ends it at once. Only while ``ending()`` has not said that it ended: its number may be another's then.
-    func kill() { _ = Glibc.kill(id, SIGKILL) }
+    package func kill() { _ = Glibc.kill(id, SIGKILL) }
 
     /// What of this process's environment a publisher gets: how names, dates and certificates are found, and what the
     /// loader and sanitizers read. Nothing of the service manager's, which takes a word of it for the gateway's.
@@ -83,7 +103,7 @@ struct ChildProcess {
 }
 
 extension ChildProcess.Ending: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         switch self {
         case .exited(let code): "it ended with \(code)"
         case .killed(let signal): "signal \(signal) ended it\(signal == SIGABRT ? " (aborted)" : "")"
@@ -115,7 +135,7 @@ package enum Companions {
     /// - Returns: only where that can't be: which program could not be started, and why.
     package static func become(_ name: String, _ arguments: [String]) -> String {
         let path = path(name)
-        var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        var texts = unsafe ChildProcess.strings([path] + arguments)
         defer { for index in unsafe texts.indices { unsafe free(texts[index]) } }
         _ = unsafe execv(path, &texts)
         return "\(path) can't be started: \(Errno(rawValue: errno))"

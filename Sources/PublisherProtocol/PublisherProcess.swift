@@ -226,8 +226,10 @@ package final class PublisherProcess {
                 unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             }
             let pair = try PairEnd(FileDescriptor(rawValue: ends[0]), on: loop)
+            // Until it ignores them itself, they wait: a signal to the whole group must not end it in its first moments.
             child = try ChildProcess(
-                executable, pair: FileDescriptor(rawValue: ends[1]), environment: ChildProcess.environment())
+                executable, input: FileDescriptor(rawValue: ends[1]), output: .standardError, errors: .standardError,
+                environment: ChildProcess.environment(), blocking: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
             self.pair = pair
             pair.take = { [unowned self] kind, octets in hear(kind, octets) }
             pair.ended = { [unowned self] end in

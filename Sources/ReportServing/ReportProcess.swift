@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import PublisherProtocol
 import SystemPackage
 
 /// A command that makes a report, as a process of its own: what it writes and what it says come through pipes.
@@ -9,7 +9,7 @@ final class ReportProcess {
     /// What it writes, and what it says; reading them does not block.
     let output: FileDescriptor
     let errors: FileDescriptor
-    private let id: pid_t
+    private let process: ChildProcess
 
     /// Starts `program` with arguments, this process's environment, and no input.
     ///
@@ -23,49 +23,30 @@ final class ReportProcess {
             Self.close(output, outputEnd)
             throw error
         }
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, outputEnd.rawValue, 1)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errorsEnd.rawValue, 2)
-        unsafe clinux_spawn_close_from(&actions, 3)
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
-        // What this one ignores or waits for by a descriptor, that one does not.
-        var (all, none) = (sigset_t(), sigset_t())
-        unsafe sigfillset(&all)
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-        defer { for index in unsafe words.indices { unsafe free(words[index]) } }
-        var process = pid_t()
-        let result = unsafe posix_spawn(&process, program, &actions, &attributes, words, clinux_environment())
-        Self.close(outputEnd, errorsEnd)
-        guard result == 0 else {
+        defer { Self.close(outputEnd, errorsEnd) }
+        do throws(Errno) {
+            process = try ChildProcess(program, arguments, output: outputEnd, errors: errorsEnd)
+        } catch {
             Self.close(output, errors)
-            throw Errno(rawValue: result)
+            throw error
         }
-        (self.output, self.errors, id) = (output, errors, process)
+        (self.output, self.errors) = (output, errors)
     }
 
     deinit { Self.close(output, errors) }
 
     /// How it ended: its exit code, or 128 and the signal; `nil` while it has not. To be asked until it says so, not again.
     func ending() -> Int32? {
-        var status: Int32 = 0
-        let result = unsafe waitpid(id, &status, WNOHANG)
-        if result == 0 || (result < 0 && errno == EINTR) { return nil }
-        guard result == id else { return 255 }
-        // wait(2): the low seven bits are the signal; the exit code stands above.
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+        switch process.ending() {
+        case nil: nil
+        case .exited(let code): code
+        case .killed(let signal): 128 + signal
+        case .unknown: 255
+        }
     }
 
     /// Ends it at once; only while ``ending()`` has not said that it ended: its number may be another's then.
-    func kill() { _ = Glibc.kill(id, SIGKILL) }
+    func kill() { process.kill() }
 
     /// Reads what is there of `descriptor`.
     ///
