@@ -53,7 +53,7 @@ extension Diagnostics: Codable {
     /// Writes the names of the flags that hold, in the order of their bits.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(Self.names.indices.filter { rawValue >> UInt32($0) & 1 == 1 }.map { Self.names[$0] })
+        try container.encode(listed)
     }
 }
 

@@ -31,6 +31,15 @@ public struct ClockOffset: Sendable, Hashable {
     public static let zero = ClockOffset(nanoseconds: 0)
 }
 
+extension Instant {
+    /// The instant of a date where the wall clock is `offset` ahead of the timeline, within the bounds of
+    /// `init(remembered:)`.
+    package init(remembered date: WallDate, offset: ClockOffset) {
+        let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
+        self.init(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
+    }
+}
+
 extension WallDate: LosslessStringConvertible {
     /// The date as RFC 3339 has it, in UTC with microseconds, as lines do: `2026-11-21T07:46:27.123456Z`.
     ///

@@ -98,8 +98,7 @@ struct RecordBuilder {
                 date = WallDate(instant, offset: event.clockOffset)
             case .date(let remembered): date = remembered
             }
-            let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
-            return Instant(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
+            return Instant(remembered: date, offset: offset)
         }
         let visit = Visit(
             monitor: event.monitor, identifier: event.identifier, scope: event.scope, time: now, clockOffset: offset,

@@ -143,11 +143,14 @@ package struct LineParser: Sendable {
     func string(_ key: StaticString) -> String? { text.string(text.find(key, in: payload)) }
 
     /// A date of the line as a place on its timeline.
-    func instant(_ key: StaticString) -> Instant? { text.date(text.find(key, in: payload)).map { instant(of: $0) } }
+    func instant(_ key: StaticString) -> Instant? {
+        text.date(text.find(key, in: payload)).map { Instant(remembered: $0, offset: head.offset) }
+    }
 
-    func instant(of date: WallDate) -> Instant {
-        let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
-        return Instant(remembered: overflow ? .max : nanoseconds &- head.offset.nanoseconds)
+    /// The one of `values` whose word stands under a key.
+    private func choice<Value>(_ key: StaticString, of values: [Value], _ word: (Value) -> StaticString) -> Value? {
+        let place = text.find(key, in: payload)
+        return values.first { text.isText(word($0), at: place) }
     }
 
     // MARK: Evidence
@@ -176,14 +179,16 @@ package struct LineParser: Sendable {
                     let listened = text.microseconds(text.find("listened", in: place))
                 else { return nil }
                 return Evidence.Holder(
-                    adapter: adapter, lastRefresh: instant(of: date), listened: .microseconds(listened))
+                    adapter: adapter, lastRefresh: Instant(remembered: date, offset: head.offset),
+                    listened: .microseconds(listened))
             },
             sightings: text.elements(of: text.find("sightings", in: payload)).compactMap { place in
                 guard let adapter = text.string(text.find("adapter", in: place)),
                     let date = text.date(text.find("date", in: place))
                 else { return nil }
                 return Evidence.Heard(
-                    time: instant(of: date), adapter: adapter, rssi: text.rssi(text.find("rssi", in: place)))
+                    time: Instant(remembered: date, offset: head.offset), adapter: adapter,
+                    rssi: text.rssi(text.find("rssi", in: place)))
             },
             gaps: Evidence.Gaps(
                 count: text.integer(text.find("count", in: gaps)) ?? 0, median: duration("median"),
@@ -267,11 +272,7 @@ extension LineParser {
         {
             previous = BeaconMonitor.Event.Previous(state: state, date: date)
         }
-        var lastSeen: Instant?
-        if let date = text.date(text.find("lastSeen", in: place)) {
-            let (nanoseconds, overflow) = date.microseconds.multipliedReportingOverflow(by: 1000)
-            lastSeen = Instant(remembered: overflow ? .max : nanoseconds &- offset.nanoseconds)
-        }
+        let lastSeen = text.date(text.find("lastSeen", in: place)).map { Instant(remembered: $0, offset: offset) }
         return BeaconMonitor.Event(
             monitor: monitor, identifier: identifier, scope: scope, state: state, time: time, clockOffset: offset,
             condition: condition, refinement: refinement, previous: previous,
@@ -298,9 +299,8 @@ extension LineParser {
         guard let monitor = string("monitor"), let identifier = string("identifier"),
             let condition = text.condition(text.find("condition", in: payload)),
             let sightings = text.integer(text.find("sightings", in: payload)), sightings >= 0,
-            let reason = [Visit.Reason.exitTimeout, .left, .removed, .replaced, .displaced].first(where: {
-                text.isText($0.word, at: text.find("reason", in: payload))
-            })
+            let reason = choice(
+                "reason", of: [Visit.Reason.exitTimeout, .left, .removed, .replaced, .displaced], \.word)
         else { return nil }
         let refinement = text.beacon(text.find("refinement", in: payload))
         let scope: Scope = text.isText("beacon", at: text.find("scope", in: payload)) ? .beacon : .condition
@@ -317,9 +317,7 @@ extension LineParser {
         guard let monitor = string("monitor"), let identifier = string("identifier"),
             let condition = text.condition(text.find("condition", in: payload)),
             let place = text.find("settings", in: payload), let settings = text.settings(place),
-            let kind = [ConditionChange.Kind.added, .replaced, .changed, .removed].first(where: {
-                text.isText($0.word, at: text.find("change", in: payload))
-            })
+            let kind = choice("change", of: [ConditionChange.Kind.added, .replaced, .changed, .removed], \.word)
         else { return nil }
         return ConditionChange(
             monitor: monitor, identifier: identifier, kind: kind, time: head.time, clockOffset: head.offset,
@@ -329,9 +327,7 @@ extension LineParser {
     /// What happened to an adapter, of an `adapter` line.
     func adapterChange() -> AdapterChange? {
         guard let adapter = string("adapter"), let since = instant("since"),
-            let state = [AdapterChange.State.listening, .deaf, .off, .gone].first(where: {
-                text.isText($0.word, at: text.find("state", in: payload))
-            })
+            let state = choice("state", of: [AdapterChange.State.listening, .deaf, .off, .gone], \.word)
         else { return nil }
         return AdapterChange(
             adapter: adapter, address: string("address").flatMap { DeviceAddress($0, kind: .unspecified) },

@@ -62,8 +62,7 @@ struct LifeSigns {
         let until = previous.map { proof in
             // Before the machine was started, the timeline was another one: the date is what remains.
             if BootID.machine(of: proof.boot) == machine { return min(proof.time, time) }
-            let (nanoseconds, overflow) = proof.date.microseconds.multipliedReportingOverflow(by: 1000)
-            return Instant(remembered: overflow ? .max : nanoseconds &- clockOffset.nanoseconds)
+            return Instant(remembered: proof.date, offset: clockOffset)
         }
         return GatewayChange(
             .started(program: Program.version, configuration: configuration, until: until), at: time,
