@@ -67,9 +67,17 @@ extension DeviceAddress: CustomStringConvertible {
     /// The address that `text` spells: six pairs of hexadecimal digits with colons or hyphens between them, or twelve
     /// digits; `nil` where it is anything else.
     public init?(_ text: some StringProtocol, kind: Kind) {
-        guard let value = hexadecimal(text, digits: 12, groups: [2, 4, 6, 8, 10], separators: [":", "-"]) else {
-            return nil
+        let count = text.utf8.count
+        guard count == 17 || count == 12 else { return nil }
+        var value: UInt64 = 0
+        for (index, octet) in text.utf8.enumerated() {
+            if count == 17, index % 3 == 2 {
+                guard octet == UInt8(ascii: ":") || octet == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard let digit = hexadecimalDigit(octet) else { return nil }
+                value = value << 4 | UInt64(digit)
+            }
         }
-        self.init(UInt64(truncatingIfNeeded: value), kind: kind)
+        self.init(value, kind: kind)
     }
 }

@@ -47,8 +47,25 @@ extension ProximityUUID: CustomStringConvertible {
     private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
 
     /// The UUID that `text` spells, with or without its hyphens, in either case; `nil` where it is anything else.
-    public init?(_ text: some StringProtocol) {
-        guard let value = hexadecimal(text, digits: 32, groups: [8, 12, 16, 20], separators: ["-"]) else { return nil }
-        self.init(high: UInt64(truncatingIfNeeded: value >> 64), low: UInt64(truncatingIfNeeded: value))
+    public init?(_ text: some StringProtocol) { self.init(utf8: Array(text.utf8.prefix(37)).span) }
+
+    /// The UUID that `text` spells in UTF-8: 32 hexadecimal digits, with all four hyphens or with none; `nil` for other text.
+    package init?(utf8 text: Span<UInt8>) {
+        let hasHyphens = text.count == 36
+        guard hasHyphens || text.count == 32 else { return nil }
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
+        for index in text.indices {
+            if hasHyphens, index == 8 || index == 13 || index == 18 || index == 23 {
+                guard text[index] == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = hexadecimalDigit(text[index]) else { return nil }
+            if index < text.count / 2 {
+                halves.high = halves.high << 4 | UInt64(digit)
+            } else {
+                halves.low = halves.low << 4 | UInt64(digit)
+            }
+        }
+        self.init(high: halves.high, low: halves.low)
     }
 }

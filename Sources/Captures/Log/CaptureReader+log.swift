@@ -317,7 +317,7 @@ extension CaptureReader {
 
     private mutating func beacon(_ value: LogValue) throws(LogProblem) -> IBeacon {
         let end = try string(value, .uuid)
-        guard let uuid = LogWords.uuid(window.span.extracting(value.start..<end)) else {
+        guard let uuid = ProximityUUID(utf8: window.span.extracting(value.start..<end)) else {
             throw LogProblem(.uuid, "is no UUID")
         }
         guard let major = try integer(.major, in: 0...0xFFFF) else {
@@ -346,26 +346,6 @@ enum LogWords {
         guard text.count == word.utf8CodeUnitCount else { return false }
         for index in 0..<text.count where unsafe text[index] != word.utf8Start[index] { return false }
         return true
-    }
-
-    /// The UUID that 32 digits spell, with or without its hyphens.
-    static func uuid(_ text: Span<UInt8>) -> ProximityUUID? {
-        let hasHyphens = text.count == 36
-        guard hasHyphens || text.count == 32 else { return nil }
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        var place = 0
-        for digit in 0..<32 {
-            if hasHyphens, digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-                guard text[place] == UInt8(ascii: "-") else { return nil }
-                place += 1
-            }
-            let nibble = LogText.nibble(text[place])
-            guard nibble <= 0xF else { return nil }
-            if digit < 16 { high = high << 4 | UInt64(nibble) } else { low = low << 4 | UInt64(nibble) }
-            place += 1
-        }
-        return ProximityUUID(high: high, low: low)
     }
 }
 

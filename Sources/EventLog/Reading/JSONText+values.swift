@@ -40,33 +40,9 @@ extension JSONText {
 
     func uuid(_ place: Int?) -> ProximityUUID? {
         guard let place, values[place].kind == .string else { return nil }
-        return plainUUID(values[place]) ?? string(place).flatMap { ProximityUUID($0) }
-    }
-
-    /// A UUID as lines spell it: of what most values that are read consist. Any other spelling goes the long way.
-    private func plainUUID(_ value: Value) -> ProximityUUID? {
-        guard value.end - value.start == 36 else { return nil }
-        var halves: (high: UInt64, low: UInt64) = (0, 0)
-        for offset in 0..<36 {
-            let octet = bytes[Int(value.start) + offset]
-            if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
-                guard octet == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            let digit: UInt8
-            switch octet {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = octet - UInt8(ascii: "0")
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = octet - UInt8(ascii: "A") + 10
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = octet - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            if offset < 18 {
-                halves.high = halves.high << 4 | UInt64(digit)
-            } else {
-                halves.low = halves.low << 4 | UInt64(digit)
-            }
-        }
-        return ProximityUUID(high: halves.high, low: halves.low)
+        let text = bytes.span.extracting(Int(values[place].start)..<Int(values[place].end))
+        // A text with escapes can spell a UUID too.
+        return ProximityUUID(utf8: text) ?? string(place).flatMap { ProximityUUID($0) }
     }
 
     func rssi(_ place: Int?) -> RSSI? { integer(place, as: Int8.self).map { RSSI(dBm: $0) } }

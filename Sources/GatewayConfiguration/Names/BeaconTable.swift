@@ -114,16 +114,13 @@ struct BeaconTable {
         if let stray = rows.stray {
             report(row, at: stray, "something stands behind a closing quotation mark", "quote the whole field")
         }
-        let major = value(.major, rows) { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: 0...65535)
-        }
-        let minor = value(.minor, rows) { (text) throws(ScalarProblem) in try ScalarSyntax.integer(text, in: 0...65535)
-        }
+        let major = value(.major, rows, Reader.major)
+        let minor = value(.minor, rows, Reader.major)
         let name = value(.name, rows, NameSyntax.name)
         var group: String?
         if let field = field(.group, rows), !field.isEmpty { group = value(.group, rows, NameSyntax.name) }
         guard let uuid = uuid(rows), let major, let minor, let name else { return }
-        let beacon = BeaconIdentity(
-            uuid: uuid, major: UInt16(truncatingIfNeeded: major), minor: UInt16(truncatingIfNeeded: minor))
+        let beacon = BeaconIdentity(uuid: uuid, major: major, minor: minor)
         if let first = names.add(NamedBeacon(beacon, name: name, group: group)) {
             let source = source
             let other = offsets[first]
@@ -139,8 +136,7 @@ struct BeaconTable {
         let count = uuids.count
         return value(.uuid, rows) { (text) throws(ScalarProblem) in
             guard !text.isEmpty else { throw ScalarProblem(NameSyntax.uuidHint(count)) }
-            let uuid = try ScalarSyntax.uuid(text)
-            return ProximityUUID(high: uuid.high, low: uuid.low)
+            return try ScalarSyntax.uuid(text)
         }
     }
 

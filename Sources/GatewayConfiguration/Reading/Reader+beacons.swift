@@ -52,9 +52,9 @@ extension Reader {
             BeaconsKey.self, at: node, path: "beacons", called: "an entry of beacons",
             refusal: { $0 == .file ? "it stands in the place of the list" : nil })
         guard section.node != nil else { return nil }
-        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
-        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
+        let uuid = setting(.uuid, of: section, ScalarSyntax.uuid)
+        let major = setting(.major, of: section, Self.major)
+        let minor = setting(.minor, of: section, Self.major)
         let name = setting(.name, of: section, NameSyntax.name)
         let group = setting(.group, of: section, NameSyntax.name)
         if !document.nodes[node].isOpen {
@@ -70,12 +70,9 @@ extension Reader {
             }
         }
         guard let major = major.value, let minor = minor.value, let name = name.value, !uuid.isMistaken,
-            let uuid = uuid.value.map({ ProximityUUID(high: $0.high, low: $0.low) })
-                ?? (uuids.count == 1 ? uuids.first : nil)
+            let uuid = uuid.value ?? (uuids.count == 1 ? uuids.first : nil)
         else { return nil }
-        let beacon = BeaconIdentity(
-            uuid: uuid, major: UInt16(truncatingIfNeeded: major), minor: UInt16(truncatingIfNeeded: minor))
-        return NamedBeacon(beacon, name: name, group: group.value)
+        return NamedBeacon(BeaconIdentity(uuid: uuid, major: major, minor: minor), name: name, group: group.value)
     }
 
     /// A path, which may begin at the configuration's own folder.

@@ -113,9 +113,9 @@ extension Reader {
 
     /// What is monitored: beacons or a circle.
     private mutating func what(_ section: Section<MonitoringKey>, at node: Int) -> Condition? {
-        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
-        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
+        let uuid = setting(.uuid, of: section, ScalarSyntax.uuid)
+        let major = setting(.major, of: section, Self.major)
+        let minor = setting(.minor, of: section, Self.major)
         let beacon = beacon(uuid: uuid, major: major, minor: minor, in: node, path: "conditions")
         let circle = circle(section, at: node)
         guard !document.nodes[node].isOpen else { return nil }

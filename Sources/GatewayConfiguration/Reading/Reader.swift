@@ -152,6 +152,11 @@ struct Reader {
         UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.port))
     }
 
+    /// A major or a minor.
+    static func major(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> UInt16 {
+        UInt16(clamping: try ScalarSyntax.integer(text, in: SettingLimits.major))
+    }
+
     /// A duration in a range.
     static func duration(in range: ClosedRange<Duration>) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
         { (text) throws(ScalarProblem) in try ScalarSyntax.duration(text, in: range) }
@@ -331,9 +336,9 @@ struct Reader {
 
     private mutating func canary(_ node: Int) -> BeaconMonitor.BeaconIdentityCondition? {
         let section = section(CanaryKey.self, at: node, path: "scanner.canary")
-        let uuid = setting(.uuid, of: section) { (text) throws(ScalarProblem) in try ScalarSyntax.uuid(text) }
-        let major = setting(.major, of: section, Self.integer(in: SettingLimits.major))
-        let minor = setting(.minor, of: section, Self.integer(in: SettingLimits.major))
+        let uuid = setting(.uuid, of: section, ScalarSyntax.uuid)
+        let major = setting(.major, of: section, Self.major)
+        let minor = setting(.minor, of: section, Self.major)
         guard let map = section.node else { return nil }
         if uuid.isAbsent, !document.nodes[map].isOpen {
             mistakes.report(at: document.offset(of: map), "scanner.canary has no uuid", hint: "name the beacon's")
@@ -343,20 +348,15 @@ struct Reader {
 
     /// A beacon condition of its parts, where all are well; a minor without a major is reported.
     mutating func beacon(
-        uuid: Setting<(high: UInt64, low: UInt64)>, major: Setting<Int>, minor: Setting<Int>, in map: Int, path: String
+        uuid: Setting<ProximityUUID>, major: Setting<UInt16>, minor: Setting<UInt16>, in map: Int, path: String
     ) -> BeaconMonitor.BeaconIdentityCondition? {
         if let offset = minor.offset, major.isAbsent, !document.nodes[map].isOpen {
             mistakes.report(at: offset, "\(path).minor needs a major", hint: "add the major, or take the minor out")
         }
-        guard let (high, low) = uuid.value else { return nil }
-        let value = ProximityUUID(high: high, low: low)
-        guard let major = major.value.map(UInt16.init(clamping:)) else {
-            return BeaconMonitor.BeaconIdentityCondition(uuid: value)
-        }
-        guard let minor = minor.value.map(UInt16.init(clamping:)) else {
-            return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major)
-        }
-        return BeaconMonitor.BeaconIdentityCondition(uuid: value, major: major, minor: minor)
+        guard let uuid = uuid.value else { return nil }
+        guard let major = major.value else { return BeaconMonitor.BeaconIdentityCondition(uuid: uuid) }
+        guard let minor = minor.value else { return BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major) }
+        return BeaconMonitor.BeaconIdentityCondition(uuid: uuid, major: major, minor: minor)
     }
 
     enum LocationSource: String, CaseIterable { case gpsd, gpx }

@@ -1,3 +1,6 @@
+import BaseTypes
+import BluetoothLE
+
 /// Why a text is not what the schema wants at its place: what to write in its stead.
 struct ScalarProblem: Error {
     let expected: String
@@ -54,41 +57,14 @@ enum ScalarSyntax {
     }
 
     /// 32 hexadecimal digits in either case, with all four hyphens or none.
-    static func uuid(_ text: Text) throws(ScalarProblem) -> (high: UInt64, low: UInt64) {
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        var digits = 0
-        let isHyphenated = text.count == 36
-        for (index, byte) in text.enumerated() {
-            if isHyphenated, index == 8 || index == 13 || index == 18 || index == 23 {
-                guard byte == UInt8(ascii: "-") else { throw uuidProblem(text) }
-                continue
-            }
-            guard let digit = hexadecimalDigit(byte), digits < 32 else { throw uuidProblem(text) }
-            high = high << 4 | low >> 60
-            low = low << 4 | UInt64(digit)
-            digits += 1
-        }
-        guard digits == 32 else { throw uuidProblem(text) }
-        return (high, low)
-    }
-
-    private static func uuidProblem(_ text: Text) -> ScalarProblem {
-        let digits = text.count(where: { hexadecimalDigit($0) != nil })
+    static func uuid(_ text: Text) throws(ScalarProblem) -> ProximityUUID {
+        if let uuid = ProximityUUID(utf8: text.span) { return uuid }
+        let digits = text.count { hexadecimalDigit($0) != nil }
         let form = "expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
-        return ScalarProblem(digits == 32 ? "\(form), with all four hyphens or none" : "\(form); these are \(digits)")
+        throw ScalarProblem(digits == 32 ? "\(form), with all four hyphens or none" : "\(form); these are \(digits)")
     }
 
     static func matches(_ text: Text, _ word: String) -> Bool { text.elementsEqual(word.utf8) }
 
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-    private static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x37
-        case 0x61...0x66: byte - 0x57
-        default: nil
-        }
-    }
 }

@@ -1,3 +1,5 @@
+import BluetoothLE
+
 /// The topics that the broker took in this connection: up to a bound, and without ever taking one for another.
 ///
 /// A condition's beacons have topics of their own below its own (`event/staff/<uuid>/<major>/<minor>`); they count as one,
@@ -52,16 +54,9 @@ struct AcceptedTopics {
             end = start - 1
         }
         let start = end - 36
-        guard start > 1, topic[start - 1] == UInt8(ascii: "/") else { return topic }
-        for index in 0..<36 {
-            let octet = topic[start + index]
-            let isHyphen = octet == UInt8(ascii: "-")
-            guard [8, 13, 18, 23].contains(index) ? isHyphen : isHexadecimal(octet) else { return topic }
-        }
+        guard start > 1, topic[start - 1] == UInt8(ascii: "/"),
+            ProximityUUID(utf8: topic.span.extracting(start..<end)) != nil
+        else { return topic }
         return Array(topic[..<(start - 1)]) + [0]
-    }
-
-    private static func isHexadecimal(_ octet: UInt8) -> Bool {
-        (0x30...0x39).contains(octet) || (0x41...0x46).contains(octet) || (0x61...0x66).contains(octet)
     }
 }
