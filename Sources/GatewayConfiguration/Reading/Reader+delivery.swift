@@ -3,21 +3,19 @@ extension Reader {
     mutating func output(_ root: Section<RootKey>) -> OutputConfiguration {
         var output = OutputConfiguration()
         let section = section(OutputKey.self, at: root[.output], path: "output")
-        if let path = setting(.directory, of: section, Self.path).value { output.directory = path }
-        if let path = setting(.stateDirectory, of: section, Self.path).value { output.stateDirectory = path }
+        set(&output.directory, to: .directory, of: section, Self.path)
+        set(&output.stateDirectory, to: .stateDirectory, of: section, Self.path)
         let socket = setting(.statusSocket, of: section, Self.socketPath)
         if let path = socket.value { output.statusSocket = path }
         statusSocket = socket.offset
-        if let flag = setting(.envelope, of: section, ScalarSyntax.bool).value { output.envelope = flag }
+        set(&output.envelope, to: .envelope, of: section, ScalarSyntax.bool)
         let rotateSize = setting(.rotateSize, of: section, Self.size(in: SettingLimits.rotateSize))
         if let size = rotateSize.value { output.rotateSize = size }
-        let interval = Self.duration(in: SettingLimits.rotateInterval)
-        if let duration = setting(.rotateInterval, of: section, interval).value { output.rotateInterval = duration }
-        let age = Self.duration(in: SettingLimits.retain)
-        if let duration = setting(.retain, of: section, age).value { output.retain = duration }
+        set(&output.rotateInterval, to: .rotateInterval, of: section, Self.duration(in: SettingLimits.rotateInterval))
+        set(&output.retain, to: .retain, of: section, Self.duration(in: SettingLimits.retain))
         let retainSize = setting(.retainSize, of: section, Self.size(in: SettingLimits.retainSize))
         if let size = retainSize.value { output.retainSize = size }
-        if let durability = setting(.durability, of: section, Self.durability).value { output.durability = durability }
+        set(&output.durability, to: .durability, of: section, Self.durability)
         checkSizes(output, rotateSize: rotateSize, retainSize: retainSize)
         return output
     }
@@ -55,25 +53,21 @@ extension Reader {
         let tls = tls(section)
         var mqtt = MQTTConfiguration(host: host.value ?? "", port: port.value ?? (tls == nil ? 1883 : 8883))
         mqtt.tls = tls
-        let version = setting(.version, of: section, Self.choice(MQTTConfiguration.Version.self))
-        if let version = version.value { mqtt.version = version }
+        set(&mqtt.version, to: .version, of: section, Self.choice(MQTTConfiguration.Version.self))
         mqtt.username = setting(.username, of: section, Self.word).value
         let passwordFile = setting(.passwordFile, of: section, isSecret: true, Self.path)
         mqtt.passwordFile = passwordFile.value
-        if let prefix = setting(.prefix, of: section, Self.topicPrefix).value { mqtt.prefix = prefix }
-        if let flag = setting(.homeAssistant, of: section, ScalarSyntax.bool).value { mqtt.homeAssistant = flag }
-        if let prefix = setting(.homeAssistantPrefix, of: section, Self.topicPrefix).value {
-            mqtt.homeAssistantPrefix = prefix
-        }
-        if let trackers = setting(.homeAssistantTrackers, of: section, Self.trackers).value {
-            mqtt.homeAssistantTrackers = trackers
-        }
+        set(&mqtt.prefix, to: .prefix, of: section, Self.topicPrefix)
+        set(&mqtt.homeAssistant, to: .homeAssistant, of: section, ScalarSyntax.bool)
+        set(&mqtt.homeAssistantPrefix, to: .homeAssistantPrefix, of: section, Self.topicPrefix)
+        set(&mqtt.homeAssistantTrackers, to: .homeAssistantTrackers, of: section, Self.trackers)
         let names = setting(.beaconNames, of: section, ScalarSyntax.bool)
         mqtt.names = names.value ?? false
         if mqtt.names { publishedNames = names.offset }
         mqtt.clientID = setting(.clientID, of: section, Self.word).value
-        if let duration = setting(.keepAlive, of: section, Self.keepAlive).value { mqtt.keepAlive = duration }
-        mqtt.messageExpiry = setting(.messageExpiry, of: section, Self.messageExpiry).value
+        set(&mqtt.keepAlive, to: .keepAlive, of: section, Self.wholeSeconds(in: SettingLimits.keepAlive))
+        mqtt.messageExpiry =
+            setting(.messageExpiry, of: section, Self.wholeSeconds(in: SettingLimits.messageExpiry)).value
 
         guard let map = section.node, !document.nodes[map].isOpen else { return mqtt }
         if host.isAbsent {
@@ -135,16 +129,14 @@ extension Reader {
         return .zones
     }
 
-    private static func keepAlive(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
-        let duration = try ScalarSyntax.duration(text, in: SettingLimits.keepAlive)
-        guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
-        return duration
-    }
-
-    private static func messageExpiry(_ text: ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
-        let duration = try ScalarSyntax.duration(text, in: SettingLimits.messageExpiry)
-        guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
-        return duration
+    private static func wholeSeconds(
+        in range: ClosedRange<Duration>
+    ) -> (ArraySlice<UInt8>) throws(ScalarProblem) -> Duration {
+        { (text) throws(ScalarProblem) in
+            let duration = try ScalarSyntax.duration(text, in: range)
+            guard duration.components.attoseconds == 0 else { throw ScalarProblem("expected whole seconds") }
+            return duration
+        }
     }
 
     /// `mqtt.tls`: a flag, or a map that is as good as `true`.
@@ -187,12 +179,12 @@ extension Reader {
         let section = section(ServeKey.self, at: root[.serve], path: "serve")
         let address = setting(.address, of: section, Self.host)
         if let text = address.value { serve.address = text }
-        if let port = setting(.port, of: section, Self.port).value { serve.port = port }
+        set(&serve.port, to: .port, of: section, Self.port)
         serve.hostName = setting(.hostName, of: section, Self.host).value
         serve.tls = tls(section)
         serve.usersFile = setting(.usersFile, of: section, Self.path).value
         serve.trustedProxy = setting(.trustedProxy, of: section, Self.host).value
-        if let path = setting(.cacheDirectory, of: section, Self.path).value { serve.cacheDirectory = path }
+        set(&serve.cacheDirectory, to: .cacheDirectory, of: section, Self.path)
         guard isWhole, let offset = address.offset, let lack = serve.lackOfProtection else { return serve }
         mistakes.report(at: offset, "serve.address is \(serve.address), \(lack.what)", hint: lack.hint)
         return serve

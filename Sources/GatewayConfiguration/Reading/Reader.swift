@@ -67,6 +67,14 @@ struct Reader {
         return value(at: node, called: section.path(of: key), isSecret: isSecret, parse)
     }
 
+    /// Sets `value` to the setting `key` of `section`, if the file has it and it is valid.
+    mutating func set<Key, Value>(
+        _ value: inout Value, to key: Key, of section: Section<Key>,
+        _ parse: (ArraySlice<UInt8>) throws(ScalarProblem) -> Value
+    ) {
+        if let read = setting(key, of: section, parse).value { value = read }
+    }
+
     /// The scalar at `node`, made a value by `parse`; a mistake calls it `name`.
     mutating func value<Value>(
         at node: Int, called name: @autoclosure () -> String, isSecret: Bool = false,
@@ -273,12 +281,8 @@ struct Reader {
     mutating func scanner(_ root: Section<RootKey>) -> ScannerConfiguration {
         var scanner = ScannerConfiguration()
         let section = section(ScannerKey.self, at: root[.scanner], path: "scanner")
-        if let backend = setting(.backend, of: section, Self.choice(ScannerConfiguration.Backend.self)).value {
-            scanner.backend = backend
-        }
-        if let mode = setting(.mode, of: section, Self.choice(ScannerConfiguration.Mode.self)).value {
-            scanner.mode = mode
-        }
+        set(&scanner.backend, to: .backend, of: section, Self.choice(ScannerConfiguration.Backend.self))
+        set(&scanner.mode, to: .mode, of: section, Self.choice(ScannerConfiguration.Mode.self))
         let cycle = setting(.dutyCycle, of: section) { (text) throws(ScalarProblem) in
             let part = try ScalarSyntax.number(text)
             guard let cycle = try? DutyCycle(part: part) else { throw ScalarProblem("expected 0.01…1") }
@@ -290,9 +294,7 @@ struct Reader {
                 at: offset, "scanner.duty_cycle has a part in low_power alone",
                 hint: "write mode: low_power, or take it out")
         }
-        if let latency = setting(.latency, of: section, Self.duration(in: SettingLimits.latency)).value {
-            scanner.latency = latency
-        }
+        set(&scanner.latency, to: .latency, of: section, Self.duration(in: SettingLimits.latency))
         scanner.adapters = adapters(section)
         if let node = section[.canary] { scanner.canary = canary(node) }
         return scanner
