@@ -68,11 +68,14 @@ import Testing
             }
         }
 
-        /// What is retained once the states are these, by what follows `state/` and `tracker/`.
-        func retained(once states: [String: String]) async throws -> [String: String] {
+        /// All retained topics, when the states are these (by what follows `state/` and `tracker/`) and Home Assistant
+        /// knows this number of entities. The publisher sends states before entities.
+        func retained(once states: [String: String], entities: Int) async throws -> [String: String] {
             var topics: [String: String] = [:]
             var now: [String: String] = [:]
-            try await until("\(states) are retained", saw: "\(now)") {
+            try await until(
+                "\(states) and \(entities) entities are retained", saw: "\(now), \(Self.entities(topics)) entities"
+            ) {
                 topics = try retained()
                 now = [:]
                 for (topic, payload) in topics {
@@ -83,8 +86,13 @@ import Testing
                     now[String(short)] = try presentObject(payload)["state"] as? String
                 }
                 return now == states && topics["beacons/lobby/availability"] == "online"
+                    && Self.entities(topics) == entities
             }
             return topics
+        }
+
+        static func entities(_ topics: [String: String]) -> Int {
+            topics.keys.count { $0.hasPrefix("homeassistant/") }
         }
 
         /// What a Home Assistant shows that has just started: presence, tracker; absent where there is no entity.
@@ -107,19 +115,19 @@ import Testing
         async throws
     {
         let world = try World()
-        func topics(_ states: [String: String]) async throws -> [String: String] {
+        let health = HomeAssistantHealth.all.count
+        func topics(_ states: [String: String], entities: Int = 2) async throws -> [String: String] {
             try world.write()
-            return try await world.retained(once: states)
+            return try await world.retained(once: states, entities: health + entities)
         }
         func expect(_ states: [String: String], shows shown: [String?]) async throws {
             let topics = try await topics(states)
             #expect(try world.shown(topics) == shown, "\(states)")
         }
-        let health = HomeAssistantHealth.all.count
         try world.engine.add("staff", perBeacon: true, at: 1)
-        let configured = try await topics(["state/staff": "unknown"])
+        let configured = try await topics(["state/staff": "unknown"], entities: 1)
         #expect(try world.shown(configured) == ["unavailable", nil])
-        #expect(configured.keys.filter { $0.hasPrefix("homeassistant/") }.count == health + 1)
+        #expect(World.entities(configured) == health + 1)
         #expect(configured[Self.discovery[0]] != nil)
 
         world.engine.sighted(at: 2)
@@ -150,10 +158,10 @@ import Testing
         try world.engine.remove("staff", at: 150)
         try world.write()
         try world.broker.start()
-        let removed = try await world.retained(once: [:])
+        let removed = try await world.retained(once: [:], entities: health)
         #expect(try world.shown(removed) == [nil, nil])
         #expect(removed.keys.filter { $0.contains("staff") }.isEmpty)
-        #expect(removed.keys.filter { $0.hasPrefix("homeassistant/") }.count == health)
+        #expect(World.entities(removed) == health)
 
         // An orderly end is told as what it is.
         try world.publisher.stop()
