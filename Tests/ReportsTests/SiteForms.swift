@@ -154,7 +154,9 @@ struct SiteForms {
         let lines = csv.components(separatedBy: "\r\n").filter { !$0.isEmpty }
         let headings = lines.first?.components(separatedBy: ",") ?? []
         return lines.dropFirst().map { line in
-            Dictionary(uniqueKeysWithValues: zip(headings, line.components(separatedBy: ",")))
+            let fields = line.components(separatedBy: ",")
+            #expect(fields.count == headings.count, "\(line)")
+            return Dictionary(uniqueKeysWithValues: zip(headings, fields))
         }
     }
 
@@ -244,13 +246,17 @@ struct SiteForms {
     }
 
     func visits(html: String) throws -> [Visit] {
-        try Self.rows(Self.part(html, from: "<section class=\"list\">", to: "</section>")).dropFirst().map { cells in
-            try #require(cells.count == 8)
+        let rows = try Self.rows(Self.part(html, from: "<section class=\"list\">", to: "</section>"))
+        let headings = try #require(rows.first)
+        return try rows.dropFirst().map { cells in
+            try #require(cells.count == headings.count && Set(headings).count == headings.count)
+            let row = Dictionary(uniqueKeysWithValues: zip(headings, cells))
+            let lastHeard = try #require(row["Last heard"])
             return Visit(
-                minor: try Self.minor(cells[0]), arrival: text(printed: cells[1]),
-                lastHeard: cells[2].hasPrefix("here at ") ? "-" : text(printed: cells[2]),
-                seconds: try Self.seconds(cells[3]),
-                places: Self.places(cells[6]))
+                minor: try Self.minor(row["Who"] ?? ""), arrival: text(printed: try #require(row["Arrival"])),
+                lastHeard: lastHeard.hasPrefix("here at ") ? "-" : text(printed: lastHeard),
+                seconds: try Self.seconds(row["Time"] ?? ""),
+                places: Self.places(row["Where"] ?? ""))
         }
     }
 
