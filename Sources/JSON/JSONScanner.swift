@@ -82,7 +82,10 @@ package enum JSONScanner {
                 // `}` is `{` + 2, and `]` is `[` + 2.
                 if unsafe bytes[unchecked: position] != octet + 2 { continue }
             } else {
-                fault = skipScalar(octet, bytes, &position, &values, used)
+                fault =
+                    octet == UInt8(ascii: "\"")
+                    ? skipString(bytes, &position, &values, used)
+                    : skipOther(octet, bytes, &position, &values, used)
                 guard fault == .none else { break }
                 used += 1
             }
@@ -90,14 +93,16 @@ package enum JSONScanner {
                 skipSpace(bytes, &position, &lines)
                 guard position < bytes.count else { return .incomplete }
                 let octet = unsafe bytes[unchecked: position]
+                // There are more commas than ends of containers.
+                if octet == UInt8(ascii: ",") { break }
                 fault = octet == (isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) ? .none : .comma
-                guard fault == .none else { break }
+                guard fault == .none else { return fault.outcome(at: position, isInObject: isInObject) }
                 position += 1
                 close(&open, at: position, &values, used, &isInObject)
                 depth -= 1
             }
             if open < 0 { return .whole(values: used, end: position) }
-            guard skip(UInt8(ascii: ","), bytes, &position) else { break }
+            position += 1
             wantsKey = isInObject
         }
         return fault.outcome(at: position, isInObject: isInObject)
@@ -155,15 +160,15 @@ package enum JSONScanner {
         return .none
     }
 
+    /// Skips a number, or `true`, `false` or `null`.
     @inline(__always)
-    private static func skipScalar(
+    private static func skipOther(
         _ octet: UInt8, _ bytes: Span<UInt8>, _ position: inout Int, _ values: inout MutableSpan<Value>, _ place: Int
     ) -> Fault {
         let start = position
         let kind: JSONText.Kind
         let fault: Fault
         switch octet {
-        case UInt8(ascii: "\""): return skipString(bytes, &position, &values, place)
         case UInt8(ascii: "t"): (kind, fault) = (.yes, skip("true", bytes, &position))
         case UInt8(ascii: "f"): (kind, fault) = (.no, skip("false", bytes, &position))
         case UInt8(ascii: "n"): (kind, fault) = (.null, skip("null", bytes, &position))
@@ -241,6 +246,7 @@ package enum JSONScanner {
         return (isQuote | isBackslash | isControl) & highs
     }
 
+    @inline(never)
     private static func skip(_ word: StaticString, _ bytes: Span<UInt8>, _ position: inout Int) -> Fault {
         for index in 0..<word.utf8CodeUnitCount {
             guard position < bytes.count else { return .incomplete }
