@@ -173,7 +173,7 @@ let package = Package(
         .target(
             name: "ReportServing",
             dependencies: [
-                "BaseTypes", "BeaconMonitoring", "BluetoothLE", "CCrypt", "CMicrohttpd", "CommandSupport",
+                "BaseTypes", "BeaconMonitoring", "CCrypt", "CMicrohttpd", "CommandSupport",
                 "EventLog", "EventLoops", "GatewayConfiguration", "JSON", "OperatorLogging", "PublisherProtocol",
                 "Reports", systemPackage,
             ],

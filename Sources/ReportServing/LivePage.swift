@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import JSON
 import OperatorLogging
 import Reports

@@ -1,6 +1,5 @@
 import BaseTypes
 package import BeaconMonitoring
-import BluetoothLE
 import CommandSupport
 import EventLog
 package import JSON

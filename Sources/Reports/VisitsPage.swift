@@ -1,6 +1,5 @@
 import BaseTypes
 import BeaconMonitoring
-import BluetoothLE
 import CommandSupport
 import EventLog
 import JSON

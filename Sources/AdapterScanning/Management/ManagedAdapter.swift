@@ -1,5 +1,4 @@
 import BaseTypes
-import BluetoothLE
 
 /// The purpose of a management socket.
 enum ManagementPurpose: Sendable {

@@ -1,4 +1,3 @@
-import BluetoothLE
 import CLinux
 import Glibc
 import JSON

@@ -1,5 +1,4 @@
 internal import BeaconMonitoring
-internal import BluetoothLE
 
 /// A warning about the names of beacons.
 struct NameWarning {

@@ -1,5 +1,4 @@
 import BeaconMonitoring
-import BluetoothLE
 import EventLog
 import JSON
 import PublisherProtocol
