@@ -91,25 +91,31 @@ public struct GPXFile: Sendable, Hashable {
     package static func read(at path: String) -> (file: GPXFile, size: Int)? {
         // What can be read once only is a capture.
         guard path != "-", isRegularFile(path) else { return nil }
+        // The caller reads it as another format, or reports why it can't be read.
+        return try? read(path, startsWell: isGPX)
+    }
+
+    /// Reads a file, until more than `sizeMax` bytes are read.
+    ///
+    /// - Returns: the content, and the number of bytes; `nil` if the first bytes are not a good start.
+    /// - Throws: `Errno` of open(2) and read(2).
+    static func read(
+        _ path: String, sizeMax: Int = .max, startsWell: ([UInt8]) -> Bool = { _ in true }
+    ) throws -> (file: GPXFile, size: Int)? {
         let reader = GPXReader()
-        do {
-            let file = try FileDescriptor.open(FilePath(path), .readOnly)
-            defer { _ = try? file.close() }
-            var size = 0
-            while true {
-                let bytes = unsafe try [UInt8](unsafeUninitializedCapacity: window) { buffer, count in
-                    unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if size == 0, !isGPX(bytes) { return nil }
-                if bytes.isEmpty { break }
-                size += bytes.count
-                reader.read(bytes)
+        let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+        defer { _ = try? file.close() }
+        var size = 0
+        while size <= sizeMax {
+            let bytes = unsafe try [UInt8](unsafeUninitializedCapacity: window) { buffer, count in
+                unsafe count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
             }
-            return (reader.finish(), size)
-        } catch {
-            // Whoever takes it for something else, or needs it, says why it can't be.
-            return nil
+            if size == 0, !startsWell(bytes) { return nil }
+            if bytes.isEmpty { break }
+            size += bytes.count
+            reader.read(bytes)
         }
+        return (reader.finish(), size)
     }
 
     private static func isRegularFile(_ path: String) -> Bool {

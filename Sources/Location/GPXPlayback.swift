@@ -75,26 +75,14 @@ final class GPXPlayback: LocationPlayback {
     }
 
     private func plan(_ feed: LocationFeed) throws(LocationError) -> GPXPlan {
-        let reader = GPXReader()
-        do {
-            let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: [.closeOnExec])
-            defer { _ = try? descriptor.close() }
-            var size = 0
-            while size <= Self.sizeMax {
-                let bytes = unsafe try [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
-                    unsafe count = try descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if bytes.isEmpty { break }
-                size += bytes.count
-                reader.read(bytes)
-            }
-        } catch {
+        let track: GPXFile
+        do { track = try GPXFile.read(file, sizeMax: Self.sizeMax)?.file ?? GPXFile() } catch {
             let problem = error as? Errno
             if problem == .permissionDenied || problem == .notPermitted { feed.set(.authorizationDenied) }
             throw LocationError(description: "\(file) can't be read: \(problem.map { "\($0)" } ?? "\(error)")")
         }
         do throws(GPXPlan.Problem) {
-            return try GPXPlan(reader.finish(), pace: pace)
+            return try GPXPlan(track, pace: pace)
         } catch {
             throw LocationError(description: "\(file): \(error)")
         }
