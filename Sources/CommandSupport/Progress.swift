@@ -1,3 +1,4 @@
+import BaseTypes
 import Glibc
 import OperatorLogging
 import SystemPackage
@@ -51,17 +52,11 @@ package struct Progress {
         if let size, size > 0, position > 0 {
             let share = min(Double(position) / Double(size), 1)
             let left = Int((seconds / share - seconds).rounded(.up))
-            text = "\(Int(share * 100)) %, \(text), \(Self.clockText(left)) left"
+            text = "\(Int(share * 100)) %, \(text), \(Duration.seconds(left).asClock) left"
         }
         let padding = String(repeating: " ", count: max(0, width - text.count))
         width = text.count
         write("\r" + text + padding)
-    }
-
-    private static func clockText(_ seconds: Int) -> String {
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        guard seconds >= 3600 else { return "\(seconds / 60):\(two(seconds % 60))" }
-        return "\(seconds / 3600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
     }
 
     private func write(_ text: String) {
