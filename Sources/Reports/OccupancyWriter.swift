@@ -71,12 +71,13 @@ struct OccupancyWriter {
         }
         let width = time.showsAllOffsets ? 42 : 25
         let titles = Self.line(columns.tableTitles, width)
+        let numbers = columns.tableTitles.dropFirst().reduce(0) { $0 + $1.width }
         output.buffer.append(titles.time + titles.numbers + "\n")
         let most = intervals.map(\.peak).max() ?? 0
         for run in Self.runs(intervals) {
             try output.flushIfFull()
             let line = Self.line(columns.tableRow(row(run, series)), width)
-            let bar = bar(run, most, width, after: line.numbers.utf8.count)
+            let bar = bar(run, most, after: width, numbers, printed: line.numbers.utf8.count)
             output.buffer.append(line.time + line.numbers + bar + "\n")
         }
     }
@@ -95,13 +96,18 @@ struct OccupancyWriter {
         return runs
     }
 
-    /// Returns the bar to the right of `count` characters of numbers. An interval that has the `most` fills the width.
-    private func bar(_ interval: OccupancyReport.Interval, _ most: Int, _ width: Int, after count: Int) -> String {
+    /// Returns the bar to the right of the numbers. An interval that has the `most` fills the width.
+    ///
+    /// The time takes `width` characters, and the columns of numbers take `numbers`, of which `count` are printed.
+    private func bar(
+        _ interval: OccupancyReport.Interval, _ most: Int, after width: Int, _ numbers: Int, printed count: Int
+    ) -> String {
         guard let columns, most > 0, interval.isTold, !interval.isEmpty else { return "" }
-        let room = max(0, min(60, columns - width - 60))
+        let room = max(0, min(60, columns - width - numbers - 12))
         let peak = (interval.peak * room + most / 2) / most
         let mean = Int((interval.meanHundredths ?? 0) * Int64(room) / Int64(most) / 100)
-        return String(repeating: " ", count: max(2, 50 - count)) + String(repeating: "█", count: min(mean, peak))
+        return String(repeating: " ", count: max(2, numbers + 2 - count))
+            + String(repeating: "█", count: min(mean, peak))
             + String(repeating: "░", count: max(0, peak - mean))
     }
 
