@@ -59,7 +59,11 @@ class Scenarios(unittest.TestCase):
         for each in self.all:
             settings = each.all_settings()
             with self.subTest(each.name):
-                self.assertLess(settings["deaf_after"], settings["exit_timeout"])
+                if each.name.startswith("overflow-"):
+                    # A deaf adapter does not listen either, which would hide the overflow of a stop of 20 s.
+                    self.assertGreater(settings["deaf_after"], max(20, settings["exit_timeout"]))
+                else:
+                    self.assertLess(settings["deaf_after"], settings["exit_timeout"])
                 self.assertLess(settings["deaf_after"], settings["outage_timeout"])
                 self.assertLessEqual(settings["enter_window"], settings["outage_timeout"])
 
