@@ -174,16 +174,16 @@ import Testing
     func `a condition for named beacons that no named beacon matches is a warning`(policy: String, effect: String)
         throws
     {
-        func condition(_ rest: String) -> String { "- {identifier: a, \(Self.uuid), strangers: \(policy)\(rest)}" }
+        func condition(_ rest: String) -> String { "- {identifier: a, \(Self.uuid), unnamed: \(policy)\(rest)}" }
         let warning =
-            "g.yaml:3:3: strangers is \(policy) for the condition a, and no beacon with a name matches it; \(effect); "
-            + "name the beacons under beacons, or set strangers: track"
+            "g.yaml:3:3: unnamed is \(policy) for the condition a, and no beacon with a name matches it; \(effect); "
+            + "name the beacons under beacons, or set unnamed: track"
         #expect(try warnings("", condition(", per_beacon: true")) == [warning])
         #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 2")).last == warning)
         #expect(try warnings(Self.ada, condition(", per_beacon: true, major: 1, minor: 2")) == [])
         #expect(
             try warnings("", condition("")) == [
-                "g.yaml:3:3: strangers is \(policy), and no condition with it has per_beacon; "
+                "g.yaml:3:3: unnamed is \(policy), and no condition with it has per_beacon; "
                     + "it has no effect there; set per_beacon: true, or remove it"
             ])
         // Names in a file are known when it has been read.
@@ -203,20 +203,45 @@ import Testing
 
     // MARK: The settings
 
-    @Test func `strangers is the monitor's or a condition's`() throws {
+    @Test func `unnamed is a setting of the monitor or of a condition`() throws {
+        let made = try configuration(
+            """
+            monitor: {unnamed: ignore, per_beacon: true}
+            conditions:
+              - {identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}
+              - {identifier: b, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: refuse}
+              - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: track}
+            """)
+        #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
+        #expect(try configuration(file("")).monitors[0].conditions[0].settings.strangers == .track)
+        #expect(
+            mistakes(condition("unnamed: deny"))
+                == ["g.yaml:5:14: conditions.unnamed is deny; expected track, ignore or refuse"])
+    }
+
+    @Test func `a file of an earlier version has strangers for unnamed`() throws {
         let made = try configuration(
             """
             monitor: {strangers: ignore, per_beacon: true}
             conditions:
               - {identifier: a, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E}
               - {identifier: b, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, strangers: refuse}
-              - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, strangers: track}
+              - {identifier: c, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, unnamed: track}
             """)
         #expect(made.monitors[0].conditions.map(\.settings.strangers) == [.ignore, .refuse, .track])
-        #expect(try configuration(file("")).monitors[0].conditions[0].settings.strangers == .track)
+        // Messages have the name that the file has.
         #expect(
             mistakes(condition("strangers: deny"))
                 == ["g.yaml:5:16: conditions.strangers is deny; expected track, ignore or refuse"])
+        #expect(
+            mistakes(condition("unnamed: track\nstrangers: track"))
+                == ["g.yaml:6:5: conditions.unnamed stands twice; the first is at line 5; take one out"])
+        // Only the present name is suggested.
+        #expect(
+            mistakes(condition("stranger: track")).allSatisfy { !$0.contains("strangers") }
+                && mistakes(condition("unamed: track"))
+                    == ["g.yaml:5:5: the key unamed in conditions is unknown; did you mean “unnamed”?"]
+        )
     }
 
     @Test func `P5: max_new_beacons holds live and not in a replay, unless it is set`() throws {

@@ -19,7 +19,7 @@ import Testing
     @Test func `the file of names is found beside the configuration, and names never stand in lines`() throws {
         _ = try scratch.write(
             "names/beacons.csv".replacing("names/", with: ""), "major;minor;name\r\n1;2;Ada Lovelace\r\n")
-        let config = try configuration("beacons: {file: beacons.csv}\nmonitor: {strangers: ignore}")
+        let config = try configuration("beacons: {file: beacons.csv}\nmonitor: {unnamed: ignore}")
         let log = try scratch.log("a.jsonl", [Log.sighting("1", minor: 1), Log.sighting("2", minor: 2)])
         let ending = try Gateway.replay(["--config", config, "--settle", "--evidence", log])
         let events = try payloads(ending.lines.filter { $0.contains("payload") }, type: "event").filter {

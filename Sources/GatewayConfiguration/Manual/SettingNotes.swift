@@ -165,7 +165,7 @@ extension MonitoringKey {
                     + "`per_beacon`; one more every 2 s. 0: any number. What invented beacons can write is bounded by it "
                     + "(rule P5).")
         case .conditions: SettingNote(.structure("list of maps"), .required, "The monitor's own conditions.")
-        case .exitTimeout, .enterCount, .enterWindow, .enterRSSI, .exitRSSI, .perBeacon, .strangers, .ranging: howNote
+        case .exitTimeout, .enterCount, .enterWindow, .enterRSSI, .exitRSSI, .perBeacon, .unnamed, .ranging: howNote
         case .identifier, .uuid, .major, .minor, .center, .radius, .assuming: whatNote
         }
     }
@@ -198,11 +198,12 @@ extension MonitoringKey {
             SettingNote(
                 .flag, .value("false"),
                 "Whether each beacon under a condition has events and visits of its own (rule P1).")
-        case .strangers:
+        case .unnamed:
             SettingNote(
                 .choice(Strangers.allCases.map(\.rawValue)), .value("track"),
-                "What a beacon without a name is under a condition with `per_beacon` (rule P4). `track`: like any other; "
-                    + "`ignore`: nobody of its own, though it counts for the condition; `refuse`: nothing at all.")
+                "How a beacon without a name is handled under a condition with `per_beacon` (rule P4). `track`: like any other; "
+                    + "`ignore`: it has no events and visits, but counts for the condition; `refuse`: its sightings are not "
+                    + "used. The former name of the setting, `strangers`, also works.")
         default:
             SettingNote(
                 .flag, .value("false"),

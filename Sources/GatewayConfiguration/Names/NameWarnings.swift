@@ -50,7 +50,7 @@ extension Configuration {
                 warnings.append(
                     NameWarning(
                         place: .condition(first.position),
-                        message: "strangers is \(policy.rawValue), and no condition with it has per_beacon",
+                        message: "unnamed is \(policy.rawValue), and no condition with it has per_beacon",
                         hint: "it has no effect there; set per_beacon: true, or remove it"))
             } else if let warning = missingNames(dependent, policy) {
                 warnings.append(warning)
@@ -117,9 +117,9 @@ extension Configuration {
             : "no beacon has events and visits of its own"
         return NameWarning(
             place: .condition(first.position),
-            message: "strangers is \(policy.rawValue) for \(isOne ? "the condition" : "\(missing.count) conditions:") "
+            message: "unnamed is \(policy.rawValue) for \(isOne ? "the condition" : "\(missing.count) conditions:") "
                 + "\(names.joined(separator: ", "))\(rest), and no beacon with a name matches \(isOne ? "it" : "them")",
-            hint: "\(effect); name the beacons under beacons, or set strangers: track")
+            hint: "\(effect); name the beacons under beacons, or set unnamed: track")
     }
 
     private func named(_ places: [Int]) -> String {

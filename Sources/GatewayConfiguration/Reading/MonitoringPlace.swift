@@ -14,7 +14,7 @@ enum MonitoringPlace: Sendable {
     func refusal(of key: MonitoringKey) -> String? {
         switch (self, key) {
         case (_, .exitTimeout), (_, .enterCount), (_, .enterWindow), (_, .enterRSSI), (_, .exitRSSI),
-            (_, .perBeacon), (_, .strangers), (_, .ranging):
+            (_, .perBeacon), (_, .unnamed), (_, .ranging):
             nil
         case (.condition, .identifier), (.condition, .uuid), (.condition, .major), (.condition, .minor),
             (.condition, .center), (.condition, .radius), (.condition, .assuming):

@@ -9,7 +9,7 @@ struct Overridable {
     var exitRSSI: Reader.Setting<RSSI> = .absent
     var exitTimeout: Reader.Setting<Duration> = .absent
     var perBeacon: Reader.Setting<Bool> = .absent
-    var strangers: Reader.Setting<Strangers> = .absent
+    var unnamed: Reader.Setting<Strangers> = .absent
     var ranging: Reader.Setting<Bool> = .absent
 
     /// `settings` with what is set here in place of what was.
@@ -21,7 +21,7 @@ struct Overridable {
         if let value = exitRSSI.value { settings.exitRSSI = value }
         if let value = exitTimeout.value { settings.exitTimeout = value }
         if let value = perBeacon.value { settings.perBeacon = value }
-        if let value = strangers.value { settings.strangers = value }
+        if let value = unnamed.value { settings.strangers = value }
         return settings
     }
 }
@@ -36,7 +36,7 @@ extension Reader {
             exitRSSI: setting(.exitRSSI, of: section, Self.rssi),
             exitTimeout: setting(.exitTimeout, of: section, Self.duration(in: SettingBounds.duration)),
             perBeacon: setting(.perBeacon, of: section, ScalarSyntax.bool),
-            strangers: setting(.strangers, of: section, Self.choice(Strangers.self)),
+            unnamed: setting(.unnamed, of: section, Self.choice(Strangers.self)),
             ranging: setting(.ranging, of: section, ScalarSyntax.bool))
     }
 

@@ -208,10 +208,10 @@ extension Reader {
                 at: document.offset(of: node), "this circle will be unmonitored: the file names no location source",
                 hint: "add location, or take the circle out")
         }
-        for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .strangers, .ranging] {
+        for key in [MonitoringKey.exitTimeout, .enterRSSI, .exitRSSI, .perBeacon, .unnamed, .ranging] {
             guard let value = section[key] else { continue }
             warnings.report(
-                at: document.offset(of: value - 1), "conditions.\(key.name) has no part in a circle",
+                at: document.offset(of: value - 1), "\(section.path(of: key)) has no part in a circle",
                 hint: "take it out")
         }
     }

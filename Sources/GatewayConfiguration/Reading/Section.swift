@@ -6,6 +6,8 @@ struct Section<Key: SettingKey> {
     let path: String
     // A section has few keys.
     private var values: [(key: Key, node: Int)] = []
+    /// The keys that the file has by a former name, with that name.
+    private var formerNames: [Key: String] = [:]
 
     init(node: Int?, path: String) {
         self.node = node
@@ -18,8 +20,14 @@ struct Section<Key: SettingKey> {
 
     mutating func set(_ key: Key, to node: Int) { values.append((key, node)) }
 
+    /// Notes that the file has a key by a former name, so that ``path(of:)`` names it as the file does.
+    mutating func note(_ name: String, of key: Key) { formerNames[key] = name }
+
     /// The key as a mistake names it: `mqtt.port`.
-    func path(of key: Key) -> String { path.isEmpty ? key.name : "\(path).\(key.name)" }
+    func path(of key: Key) -> String {
+        let name = formerNames[key] ?? key.name
+        return path.isEmpty ? name : "\(path).\(name)"
+    }
 }
 
 extension Reader {
@@ -38,7 +46,8 @@ extension Reader {
             guard kind == .plain || kind == .quoted else { continue }
             let text = document.text(of: keyNode)
             let offset = document.offset(of: keyNode)
-            guard let key = Key(rawValue: String(decoding: text, as: UTF8.self)) else {
+            let name = String(decoding: text, as: UTF8.self)
+            guard let key = Key(rawValue: name) ?? Key.formerNames[name] else {
                 reportUnknown(
                     text, at: offset, path: path, known: Key.allCases.filter { refusal($0) == nil }.map(\.name))
                 continue
@@ -52,6 +61,7 @@ extension Reader {
                     hint: "the first is at line \(document.line(of: first - 1)); take one out")
             } else {
                 section.set(key, to: value)
+                if key.name != name { section.note(name, of: key) }
             }
         }
         return section

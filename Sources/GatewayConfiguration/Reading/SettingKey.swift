@@ -2,9 +2,13 @@
 protocol SettingKey: CaseIterable, Hashable, Sendable, RawRepresentable where RawValue == String {
     /// What a document says of it.
     var note: SettingNote { get }
+    /// Keys by names that earlier versions used. A file can still have them; documents and hints do not list them.
+    static var formerNames: [String: Self] { get }
 }
 
 extension SettingKey {
+    static var formerNames: [String: Self] { [:] }
+
     /// The key as it is in the file.
     var name: String { rawValue }
 }
@@ -81,6 +85,8 @@ enum MonitoringKey: String, SettingKey {
     case name, outageTimeout = "outage_timeout", deafAfter = "deaf_after", forgetAfter = "forget_after"
     case conditionLimit = "condition_limit", maxBeacons = "max_beacons", maxNewBeacons = "max_new_beacons", conditions
     case exitTimeout = "exit_timeout", enterCount = "enter_count", enterWindow = "enter_window"
-    case enterRSSI = "enter_rssi", exitRSSI = "exit_rssi", perBeacon = "per_beacon", strangers, ranging, identifier
+    case enterRSSI = "enter_rssi", exitRSSI = "exit_rssi", perBeacon = "per_beacon", unnamed, ranging, identifier
     case uuid, major, minor, center, radius, assuming
+
+    static let formerNames: [String: MonitoringKey] = ["strangers": .unnamed]
 }
