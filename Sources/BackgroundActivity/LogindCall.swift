@@ -88,11 +88,11 @@ enum LogindFailure: Error, Hashable {
         var iterator = unsafe DBusMessageIter()
         guard unsafe dbus_message_iter_init(answer, &iterator) != 0,
             unsafe dbus_message_iter_get_arg_type(&iterator) == Int32(UInt8(ascii: "h"))
-        else { throw .silent("its answer holds no descriptor") }
+        else { throw .silent("its answer has no file descriptor") }
         // A duplicate of the message's own, closed on exec (libdbus: DBUS_TYPE_UNIX_FD).
         var descriptor: Int32 = -1
         unsafe dbus_message_iter_get_basic(&iterator, &descriptor)
-        guard descriptor >= 0 else { throw .silent("its descriptor could not be taken") }
+        guard descriptor >= 0 else { throw .silent("its file descriptor can't be used") }
         return FileDescriptor(rawValue: descriptor)
     }
 

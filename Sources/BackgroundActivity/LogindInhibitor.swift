@@ -37,8 +37,9 @@ public struct LogindInhibitor: BackgroundActivityProvider {
         } catch {
             switch error {
             case .noBus(let why):
-                return .unneeded("no message bus, so no logind that would suspend this machine: \(why)")
-            case .noService: return .unneeded("systemd-logind does not run, and nobody else is known to suspend it")
+                return .unneeded("there is no message bus, so systemd-logind cannot suspend this machine: \(why)")
+            case .noService:
+                return .unneeded("systemd-logind does not run, and no other program is known to suspend this machine")
             case .refused(let why):
                 return .refused(
                     """

@@ -63,7 +63,7 @@ extension ConfigurationFile {
                 .inputMissing,
                 """
                 \(path), which \(configuration) has for beacons.file, can't be read: \(failure); \
-                put it there, or take beacons out
+                create it, or remove beacons from the configuration
                 """)
         }
     }
@@ -89,10 +89,10 @@ extension Configuration {
         var status = stat()
         guard unsafe stat(file, &status) == 0 else { return nil }
         if status.st_mode & 0o002 != 0 {
-            return "everybody may change \(file), the beacons' names: sudo chmod o= \(file)"
+            return "all users can change \(file), which has the names of beacons: sudo chmod o= \(file)"
         }
         if status.st_mode & 0o004 != 0 {
-            return "everybody may read \(file), which says who is who: sudo chmod o= \(file)"
+            return "all users can read \(file), which has the names of beacons: sudo chmod o= \(file)"
         }
         return nil
     }

@@ -9,7 +9,7 @@ extension Configuration {
         guard let what = UnixSocket.occupant(of: output.statusSocket) else { return [] }
         let position = statusSocketPosition.map { "\(file):\($0.line):\($0.column)" } ?? file
         return [
-            "\(position): output.status_socket is \(output.statusSocket), which is \(what); name a path where nothing is"
+            "\(position): output.status_socket is \(output.statusSocket), which is \(what); use a path that does not exist"
         ]
     }
 }

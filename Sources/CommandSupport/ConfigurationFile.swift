@@ -87,7 +87,8 @@ package enum ConfigurationFile {
             return bytes
         } catch {
             let code: ExitFailure.Code = error as? Errno == .permissionDenied ? .noPermission : .inputMissing
-            let why = error as? Errno == .illegalSeek ? "it is no plain file; standard input is -" : "\(error)"
+            let why =
+                error as? Errno == .illegalSeek ? "it is not a regular file; use - for standard input" : "\(error)"
             throw ExitFailure(code, "\(name) can't be read: \(why)")
         }
     }

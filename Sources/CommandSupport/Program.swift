@@ -23,7 +23,7 @@ package enum Program {
             return try Identifier(name)
         } catch {
             throw ExitFailure(
-                .configurationInvalid, "the host's name can't be the gateway's: \(error); set gateway.name")
+                .configurationInvalid, "the host name can't be the name of the gateway: \(error); set gateway.name")
         }
     }
 

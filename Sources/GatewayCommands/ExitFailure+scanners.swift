@@ -6,6 +6,6 @@ extension ExitFailure {
     package init(_ error: ScannerError) {
         self.init(
             error.kind == .denied ? .noPermission : .serviceUnavailable,
-            "\(error.reason)\nwhat mends it: beacon-gateway doctor")
+            "\(error.reason)\nto find the remedy, run beacon-gateway doctor")
     }
 }

@@ -41,7 +41,7 @@ package struct Conversion {
     /// - Throws: ``ExitFailure`` where the input or the output can't be used.
     package func run() throws(ExitFailure) -> Outcome {
         guard !isSameFile else {
-            throw ExitFailure(.usage, "\(output) is the capture that is read; name another file for the result")
+            throw ExitFailure(.usage, "\(output) is also the input; use another file for the output")
         }
         do throws(CaptureError) {
             var reader = try CaptureReader(input, options: CaptureOptions(fields: fields, zone: zone))

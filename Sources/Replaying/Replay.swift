@@ -327,23 +327,23 @@ package struct Replay {
         if times.count > 0, times.zone == nil {
             lines.append(
                 """
-                warning: the times of \(name) name no zone, and UTC was assumed; if they are local times, give their zone \
-                with --zone, such as --zone Europe/Vienna
+                warning: the times of \(name) have no time zone, so UTC is assumed; if they are local times, set the time \
+                zone with --zone, such as --zone Europe/Vienna
                 """)
         }
         if let change = times.clockChange {
-            let advice = times.zone.map { "; is \($0.name) the right zone?" } ?? ""
+            let advice = times.zone.map { "; check that \($0.name) is the right time zone" } ?? ""
             lines.append(
                 """
-                warning: at line \(change.line) of \(name) the time goes back by \(change.seconds) s, probably because the \
-                clocks went back by an hour\(advice)
+                warning: at line \(change.line) of \(name) the time goes back by \(change.seconds) s, probably at the \
+                end of daylight saving time\(advice)
                 """)
         }
         if let line = times.ambiguousLine, let zone = times.zone {
             lines.append(
                 """
-                warning: at line \(line) of \(name) the time is in an hour that clocks in \(zone.name) show twice; it was read \
-                as the first of the two
+                warning: at line \(line) of \(name) the time exists twice in \(zone.name), because the clocks go back in this \
+                hour; the first of the two is used
                 """)
         }
         return lines
@@ -358,19 +358,19 @@ package struct Replay {
             remarks.append(
                 """
                 \(PlainText.count(statistics.unmonitored, "sighting is", "sightings are")) of UUIDs after the first \
-                \(MonitorPipeline.conditionsMadeMax), which have no events; name those that matter in a configuration (--config)
+                \(MonitorPipeline.conditionsMadeMax), which have no events; list the important ones in a configuration (--config)
                 """)
         }
         if statistics.releasedEarly > 0 {
             remarks.append(
                 """
-                \(PlainText.count(statistics.releasedEarly, "record was", "records were")) handed over before --reorder's time, because more than \
-                \(ReorderBuffer.recordsMax) were held back; a shorter time holds fewer
+                \(PlainText.count(statistics.releasedEarly, "record was", "records were")) used before the time of --reorder had passed, because more than \
+                \(ReorderBuffer.recordsMax) were delayed; use a shorter time
                 """)
         }
         if statistics.untracked > 0 {
             let times = PlainText.count(statistics.untracked, "time")
-            remarks.append("\(times) a beacon did not fit; see max_beacons in the configuration")
+            remarks.append("\(times) a beacon got no place; see max_beacons in the configuration")
         }
         if statistics.displaced > 0 {
             let times = PlainText.count(statistics.displaced, "time")
@@ -379,7 +379,7 @@ package struct Replay {
         if statistics.refused > 0 {
             remarks.append(
                 PlainText.count(statistics.refused, "time")
-                    + " a beacon without a name was kept from entering; see max_new_beacons")
+                    + " the entry of an unnamed beacon was refused; see max_new_beacons")
         }
         return Outcome(
             aim: aim, isReordered: options.reorder != nil, hasClockChange: counts.hasClockChange,
@@ -417,7 +417,7 @@ extension Replay.Outcome {
         let advice =
             hasClockChange
             ? "" : "; if a file was merged out of order, use \(isReordered ? "a longer --reorder" : "--reorder")"
-        return "warning: \(subject) dated earlier than a record before, by up to \(latestBy)\(effect)\(advice)"
+        return "warning: \(subject) earlier than a record before, by up to \(latestBy)\(effect)\(advice)"
     }
 
     /// Rounded up: a `--reorder` of it is enough.

@@ -60,8 +60,8 @@ struct ReplaySource: ~Copyable {
             throw ExitFailure(
                 .dataInvalid,
                 """
-                \(refused)\(reader.name) has no times: its first valid record is without one. So it gives sightings but no events. \
-                Say how far apart its records are with --interval, for example --interval 100ms, or use --sightings.
+                \(refused)\(reader.name) has no times: its first valid record has none. So it gives sightings, but no events. Set the time between \
+                records with --interval, for example --interval 100ms, or use --sightings.
                 """)
         }
         try advance()

@@ -51,7 +51,7 @@ struct TrackSource {
         do throws(GPXPlan.Problem) {
             plan = try GPXPlan(opened.file, pace: pace, start: start)
         } catch {
-            let hint = error == .paceMissing ? " Use --pace, for example --pace 14 for 50 km/h." : ""
+            let hint = error == .paceMissing ? " Set --pace, for example --pace 14 for 50 km/h." : ""
             let damages = opened.file.damages.map { "\n\(opened.name):\($0)" }.joined()
             throw ExitFailure(.dataInvalid, "\(opened.name): \(error).\(hint)\(damages)")
         }

@@ -6,10 +6,10 @@ import CommandSupport
 struct BeaconGateway: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beacon-gateway",
-        abstract: "Turns BLE beacons in range into monitor events that can be trusted and explained.",
+        abstract: "Monitors BLE beacons, and explains each entry and exit.",
         discussion: """
-            Exit codes (sysexits.h): 0 fine, 1 failed, 64 usage, 65 bad input data, 66 input missing, 69 unavailable, \
-            73 and 74 can't write, 77 no permission, 78 bad configuration.
+            Exit codes (sysexits.h): 0 success, 1 failure, 64 invalid usage, 65 invalid input data, 66 input missing, \
+            69 unavailable, 73 and 74 cannot write, 77 no permission, 78 invalid configuration.
             """,
         version: Program.version,
         subcommands: [

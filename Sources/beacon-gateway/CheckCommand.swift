@@ -6,10 +6,10 @@ import GatewayConfiguration
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks a configuration: every mistake at once, each with its line and a hint.",
-        discussion: "Ends with 78 where there is a mistake. Warnings are no mistakes.")
+        abstract: "Checks a configuration and lists all errors, each with its line and a remedy.",
+        discussion: "Exits with 78 if there is an error, and with 0 if there are only warnings.")
 
-    @Argument(help: "The configuration; - is standard input.")
+    @Argument(help: "The configuration; use - for standard input.")
     var file = ConfigurationFile.defaultPath
 
     func run() throws {
@@ -23,7 +23,7 @@ struct CheckCommand: ParsableCommand {
             let conditions = configuration.monitors.reduce(0) { $0 + $1.conditions.count }
             Terminal.show(
                 """
-                \(file): no mistake; monitors: \(configuration.monitors.count), conditions: \(conditions), \
+                \(file): no errors; monitors: \(configuration.monitors.count), conditions: \(conditions), \
                 \(configuration.beacons.count > 0 ? "named beacons: \(configuration.beacons.count), " : "")\
                 warnings: \(warnings)
 

@@ -19,8 +19,8 @@ enum CommandNames {
             word = arguments[1]
         }
         guard !word.hasPrefix("-"), !all.contains(word) else { return nil }
-        if let name = suggestion(for: word) { return "'\(word)' is no command; did you mean '\(name)'?" }
-        return "'\(word)' is no command; there are \(all.joined(separator: ", "))"
+        if let name = suggestion(for: word) { return "'\(word)' is not a command; did you mean '\(name)'?" }
+        return "'\(word)' is not a command; the commands are \(all.joined(separator: ", "))"
     }
 
     /// The command that a word may have been meant for.

@@ -6,11 +6,11 @@ import Replaying
 struct ConvertCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
-        abstract: "Takes a capture over into another format, so that a replay of it gives the same lines.",
+        abstract: "Converts a capture to another format. A replay of the result gives the same lines.",
         discussion: """
-            Reads whatever replay reads. Writes btsnoop (what btmon and Wireshark read), pcapng, or the advertisement \
-            log, by the ending of the result's name (.btsnoop, .pcapng, .jsonl) or as --format says. What the result \
-            can't hold is named.
+            Reads the formats that replay reads. Writes btsnoop (for btmon and Wireshark), pcapng or the advertisement \
+            log: the ending of the output's name (.btsnoop, .pcapng, .jsonl) or --format selects the format. If the \
+            output format cannot store a part of the capture, a message names that part.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -25,41 +25,42 @@ struct ConvertCommand: ParsableCommand {
         }
     }
 
-    @Argument(help: "The capture; - is standard input.")
+    @Argument(help: "The capture; use - for standard input.")
     var input: String
 
-    @Argument(help: "The result; - is standard output.")
+    @Argument(help: "The output file; use - for standard output.")
     var output: String
 
-    @Option(help: "The result's format, where its name does not tell.")
+    @Option(help: "The output format. By default, the ending of the output's name selects it.")
     var format: Format?
 
     @Option(
-        help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"),
+        help: ArgumentHelp("The time between the records of a capture without times.", valueName: "duration"),
         transform: DurationArgument.init)
     var interval: DurationArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
+            "The names of fields in a log, if they are not the standard ones, such as adapter=scannerID,measuredPower=power.",
+            valueName: "map"))
     var fields: String?
 
     @OptionGroup var localTime: LocalTimeArguments
 
-    @Flag(help: "Exit with 0 also if the capture is cut off or corrupt, or some of its records are refused.")
+    @Flag(help: "Exit with 0 also if the capture is truncated or corrupt, or if some of its records are rejected.")
     var lenient = false
 
     func run() throws {
         guard let format = format?.format ?? CaptureWriter.Format(fileName: output) else {
             throw ValidationError(
-                "“\(output)” does not tell a format: end it in .btsnoop, .pcapng or .jsonl, or say --format")
+                "“\(output)” has no ending that selects a format; use .btsnoop, .pcapng or .jsonl, or set --format")
         }
         try Terminal.run {
             let outcome = try Conversion(
                 .path(input), to: output, format: format, fields: try Terminal.fields(fields),
                 zone: localTime.captureZone, interval: interval?.duration
             ).run()
-            for loss in outcome.losses { Terminal.say("not held by the result: \(loss)") }
+            for loss in outcome.losses { Terminal.say("not stored in the output: \(loss)") }
             for remark in outcome.remarks { Terminal.say(remark) }
             for damage in outcome.damages { Terminal.say(damage) }
             guard outcome.damages.isEmpty || lenient else { throw ExitCode(ExitFailure.Code.dataInvalid.rawValue) }

@@ -5,19 +5,19 @@ import GatewayCommands
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Says what stands between this machine and a working gateway, each with what mends it.",
+        abstract: "Finds the problems of this machine and of the gateway, each with a remedy.",
         discussion: """
-            Looks at the configuration, the kernel, rfkill, the adapters, D-Bus and bluetoothd, the rights of this process, \
-            the clock, the disks, the broker and the running gateway. It changes nothing. Rights are those of whoever runs \
-            it: for the service's own, `sudo -u beacon-gateway beacon-gateway doctor`.
+            Checks the configuration, the kernel, rfkill, the adapters, D-Bus and bluetoothd, the rights of this process, \
+            the clock, the disks, the broker and the running gateway. It changes nothing. It checks the rights of the user \
+            who runs it; for those of the service, use `sudo -u beacon-gateway beacon-gateway doctor`.
 
-            Ends with 1 where something is wrong; warnings are not.
+            Exits with 1 if something is wrong, and with 0 if there are only warnings.
             """)
 
     @Option(help: "The configuration. (default: \(ConfigurationFile.defaultPath))")
     var config: String?
 
-    @Flag(help: "One JSON object on one line in place of text.")
+    @Flag(help: "Print one JSON object on one line instead of text.")
     var json = false
 
     func run() throws {

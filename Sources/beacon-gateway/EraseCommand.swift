@@ -11,44 +11,48 @@ import SystemPackage
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Takes a beacon out of what a gateway keeps: the right to be forgotten.",
+        abstract: "Erases a beacon from the data that a gateway stores (right to be forgotten).",
         discussion: """
-            Of the beacon's own lines the number and the date are left; out of others what names it is taken. Numbers, \
-            places and all other lines stay as they are. A gateway that runs forgets it too: heard again, it is new. It \
-            can be interrupted, and done again. With a folder, that one alone: a copy, or what replay --output wrote.
+            Lines of the beacon keep only their sequence number and date. Other lines lose the parts that name the beacon. \
+            All sequence numbers, positions and other lines stay as they are. A running gateway forgets the beacon too: \
+            if it is received again, it is new. The command can be interrupted and repeated. If a folder is given, only \
+            that folder is changed, for example a copy, or the output of replay --output.
             """)
 
     @Argument(
-        help: ArgumentHelp("UUID/MAJOR/MINOR, MAJOR/MINOR, or what the configuration calls it.", valueName: "beacon"))
+        help: ArgumentHelp(
+            "UUID/MAJOR/MINOR, MAJOR/MINOR, or the name of the beacon in the configuration.", valueName: "beacon"))
     var beacon: String
 
-    @Argument(help: ArgumentHelp("A folder of event files that no gateway writes.", valueName: "folder"))
+    @Argument(help: ArgumentHelp("A folder of event files that no gateway writes to.", valueName: "folder"))
     var folder: String?
 
     @Option(help: ArgumentHelp("The configuration that names the folders.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Only what was before then, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+    @Option(
+        help: ArgumentHelp(
+            "Erase only data from before this date, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
     var before: String?
 
-    @Flag(help: "Take the date in UTC.")
+    @Flag(help: "The date is in UTC.")
     var utc = false
 
-    @Flag(help: "Say what would be done, and touch nothing.")
+    @Flag(help: "List the changes without making them.")
     var dryRun = false
 
-    @Flag(help: "A JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
-    @Flag(help: "Comma-separated values.")
+    @Flag(help: "Print comma-separated values.")
     var csv = false
 
-    @Option(help: ArgumentHelp("Write a page into this file; - is standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a page to this file; use - for standard output.", valueName: "file"))
     var html: String?
 
     func validate() throws {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
-            throw ValidationError("--json, --csv and --html exclude each other")
+            throw ValidationError("use only one of --json, --csv and --html")
         }
         try ZoneArguments.check(isUTC: utc)
         _ = try GivenDate.checked(before, of: "before", in: VisitsTime(isUTC: utc))

@@ -6,12 +6,12 @@ import SystemPackage
 
 /// Which event files a command reads, and who is who in them.
 struct EventFilesArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Folders of event files, or files.", valueName: "place"))
+    @Argument(help: ArgumentHelp("Folders with event files, or event files.", valueName: "place"))
     var place: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The configuration that names the folder, and the beacons; the gateway's own where it is here.",
+            "The configuration with the folder and the names of beacons. By default, the gateway's, if it exists on this machine.",
             valueName: "file"))
     var config: String?
 
@@ -43,7 +43,8 @@ struct EventFilesArguments: ParsableArguments {
                 directory: BeaconDirectory(configuration.beacons))
         } catch {
             guard config == nil else { throw error }
-            return Places(paths: named.isEmpty ? folder : named, remark: "no names are shown: \(error.message)")
+            return Places(
+                paths: named.isEmpty ? folder : named, remark: "beacons are shown without names: \(error.message)")
         }
     }
 }

@@ -5,29 +5,36 @@ import SystemPackage
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Tells why an event happened, from the event files.",
+        abstract: "Explains why an event happened, from the event files.",
         discussion: """
-            The event is the number of its line (sequence, the LINE of `visits`; hall:12 of the gateway hall where the \
-            files are of several), or what `visits` calls somebody \
-            ('staff 100/7', staff, 100/7, or a name of the configuration's beacons, such as Ada, or a part that only one \
-            of them has) for the last event, with --at for the last one at or before a date. Any line with a number can \
-            be explained.
+            The event is either the sequence number of its line, or the condition or beacon that it is about.
+
+            `visits` prints the sequence number in the column LINE. If the files are of several gateways, hall:12 is \
+            line 12 of the gateway hall. Each line with a sequence number can be explained.
+
+            A condition or beacon is written as in `visits`: 'staff 100/7', staff, 100/7, or a name in the configuration, \
+            such as Ada, or a part of a name that no other beacon has. Its last event is explained; with --at, its last \
+            event at or before that date.
             """)
 
-    @Argument(help: ArgumentHelp("A sequence number, or who: staff, 'staff 100/7', Ada.", valueName: "event"))
+    @Argument(
+        help: ArgumentHelp(
+            "A sequence number, a condition or a beacon: 12, staff, 'staff 100/7', Ada.", valueName: "event"))
     var event: String
 
     @OptionGroup var files: EventFilesArguments
 
-    @Option(help: ArgumentHelp("The last event of the condition at or before it.", valueName: "date"))
+    @Option(
+        help: ArgumentHelp(
+            "Explain the last event of the condition or beacon at or before this date.", valueName: "date"))
     var at: String?
 
     @OptionGroup var zone: ZoneArguments
 
-    @Flag(help: "A JSON object.")
+    @Flag(help: "Print a JSON object.")
     var json = false
 
-    @Option(help: ArgumentHelp("Write a page into this file; - is standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a page to this file; use - for standard output.", valueName: "file"))
     var html: String?
 
     // An explanation is no table; whoever looks for it is told.
@@ -35,9 +42,10 @@ struct ExplainCommand: ParsableCommand {
 
     func validate() throws {
         if csv {
-            throw ValidationError("an explanation is no table: --json has what it rests on, `visits --csv` the visits")
+            throw ValidationError(
+                "an explanation is not a table; use --json for its evidence, or `visits --csv` for the visits")
         }
-        if json, html != nil { throw ValidationError("--json and --html exclude each other") }
+        if json, html != nil { throw ValidationError("use only one of --json and --html") }
         _ = try GivenDate.checked(at, of: "at", in: zone.time)
     }
 

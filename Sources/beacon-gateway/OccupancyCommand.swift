@@ -6,21 +6,22 @@ import Reports
 struct OccupancyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "occupancy",
-        abstract: "Tells how many were here at once, from the event files.",
+        abstract: "Reports how many beacons were present at once, from the event files.",
         discussion: """
-            Of each interval the most that were here at once, the mean, how many came and went, how many different ones \
-            there were, and which share of it is not known: no adapter listened then, or the gateway was not running. \
-            Without a folder it reads the one that the configuration names (output.directory).
+            For each interval: the maximum and the mean of the beacons that were present at once, the number of entries and \
+            exits, the number of different beacons, and the share of the time that is unknown, because no adapter scanned \
+            or the gateway did not run. Without a folder, the command reads the folder of the configuration \
+            (output.directory).
             """)
 
     @OptionGroup var report: ReportArguments
 
     @Option(
-        help: ArgumentHelp("How long an interval is: 1m to 1d; 15m where nothing is said.", valueName: "duration"),
+        help: ArgumentHelp("The length of an interval, 1m to 1d. (default: 15m)", valueName: "duration"),
         transform: DurationArgument.init)
     var every: DurationArgument?
 
-    @Option(help: ArgumentHelp("Tell of each apart: condition, group or gateway.", valueName: "what"))
+    @Option(help: ArgumentHelp("Report each condition, group or gateway separately.", valueName: "kind"))
     var by: String?
 
     private var division: OccupancyOptions.Division? {
@@ -48,7 +49,7 @@ struct OccupancyCommand: ParsableCommand {
             if options.by == .group, options.visits.directory.groups.isEmpty {
                 throw ExitFailure(
                     .usage,
-                    "--by group needs groups, and the configuration's beacons have none: give them a group in beacons "
+                    "--by group needs groups, but no beacon in the configuration has one; set group in beacons "
                         + "(--config FILE)")
             }
             for remark in try Occupancy(options).run() { Terminal.say(remark) }

@@ -7,30 +7,30 @@ import SystemPackage
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Ships event files to an MQTT broker, from another process or machine, or once again.",
+        abstract: "Publishes event files to an MQTT broker, from another process or machine, or again.",
         discussion: """
-            Lines alone, in order, with QoS 1, each until the broker has acknowledged it. How far that is stands in a \
-            checkpoint beside the files, and the next time goes on from there. A broker that is away is waited for. \
-            Retained states and availability are the running gateway's own.
+            Publishes the lines in order with QoS 1. A line that the broker has not acknowledged is sent again. A checkpoint \
+            next to the files stores the last acknowledged line; the next run continues after it. If the broker cannot be \
+            reached, the command waits for it. Only the running gateway publishes retained states and availability.
             """)
 
-    @Argument(help: ArgumentHelp("The folder of event files.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("The folder with the event files.", valueName: "dir"))
     var directory: String
 
-    @Option(help: ArgumentHelp("The configuration whose mqtt section says which broker.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration with the broker, in the section mqtt.", valueName: "file"))
     var config = ConfigurationFile.defaultPath
 
-    @Option(help: ArgumentHelp("Ship from this line on, whatever the checkpoint says.", valueName: "sequence"))
+    @Option(help: ArgumentHelp("Start at this line and ignore the checkpoint.", valueName: "sequence"))
     var from: Int?
 
-    @Flag(help: "Wait for more at the end, until SIGTERM or SIGINT.")
+    @Flag(help: "Wait for more lines at the end, until SIGTERM or SIGINT.")
     var follow = false
 
-    @Option(help: ArgumentHelp("Where the checkpoint is kept; publish.json in the folder.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file of the checkpoint. (default: publish.json in the folder)", valueName: "file"))
     var checkpoint: String?
 
     func validate() throws {
-        if let from, from < 1 { throw ValidationError("--from is \(from); lines are numbered from 1") }
+        if let from, from < 1 { throw ValidationError("--from is \(from); must be at least 1") }
     }
 
     func run() throws {

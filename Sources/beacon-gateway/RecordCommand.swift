@@ -9,43 +9,45 @@ import Replaying
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Writes what is heard to a capture that replay, btmon and Wireshark read.",
+        abstract: "Records advertising reports in a capture for replay, btmon or Wireshark.",
         discussion: """
-            Writes btsnoop, pcapng or the advertisement log, by the ending of the file's name (.btsnoop, .pcapng, .jsonl) \
-            or as --format says. When adapters listen stands in it, so that a replay gives what run would have said; set \
-            deaf_after in the replay's configuration as it is in run's (10s where it is not set).
+            Writes btsnoop, pcapng or the advertisement log: the ending of the file's name (.btsnoop, .pcapng, .jsonl) or \
+            --format selects the format. The capture contains when adapters scan, so a replay gives the lines that run \
+            would have written. The configuration of the replay must set deaf_after as run does (10s if run does not set \
+            it).
 
-            SIGINT and SIGTERM end it and leave a whole file. Hears as run does, the raw HCI channel first where this \
-            user may use it, beside a running gateway too, and leaves adapters' power and settings as they are. Ends with \
-            69 where the machine can't hear at all, 77 where this user may not, 73 and 74 where the file can't be written.
+            SIGINT and SIGTERM stop it and leave a complete file. It scans as run does, but uses the raw HCI channel if \
+            this user may open it. It can run at the same time as a gateway, and does not change the power or the settings \
+            of adapters. Exits with 69 if this machine cannot scan, with 77 if this user may not scan, and with 73 or 74 if \
+            the file cannot be written.
             """)
 
-    @Argument(help: "The capture; - is standard output. A file that is there is overwritten.")
+    @Argument(help: "The capture; use - for standard output. An existing file is overwritten.")
     var file: String
 
-    @Option(help: "The capture's format, where its name does not tell.")
+    @Option(help: "The format of the capture. By default, the ending of the file's name selects it.")
     var format: ConvertCommand.Format?
 
     @Option(
         help: ArgumentHelp(
-            "The configuration; without it \(ConfigurationFile.defaultPath), if that is there.", valueName: "file"))
+            "The configuration. (default: \(ConfigurationFile.defaultPath), if it exists)", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Hear by this way: auto, management, dbus or hci.", valueName: "way"))
+    @Option(help: ArgumentHelp("Scan with this backend: auto, management, dbus or hci.", valueName: "backend"))
     var backend: BackendArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Hear with this adapter: hci0, or its address; can be given several times.", valueName: "adapter"))
+            "Scan with this adapter: hci0, or its address. Can be repeated.", valueName: "adapter"))
     var adapter: [AdapterArgument] = []
 
-    @Option(help: ArgumentHelp("End after this time.", valueName: "duration"), transform: DurationArgument.init)
+    @Option(help: ArgumentHelp("Stop after this time.", valueName: "duration"), transform: DurationArgument.init)
     var duration: DurationArgument?
 
     func run() throws {
         guard let format = format?.format ?? CaptureWriter.Format(fileName: file) else {
             throw ValidationError(
-                "“\(file)” does not tell a format: end it in .btsnoop, .pcapng or .jsonl, or say --format")
+                "“\(file)” has no ending that selects a format; use .btsnoop, .pcapng or .jsonl, or set --format")
         }
         try Terminal.run {
             var observer = ObserverOptions(configuration: try ObserverOptions.configuration(config))

@@ -11,82 +11,85 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Replays captures through the monitor and writes its lines.",
         discussion: """
-            Reads GPX files too, as where the gateway was, for conditions with a center.
+            Reads btsnoop, pcap, pcapng, hcidump text and the advertisement log, also compressed with gzip or zstd. The \
+            content of a file determines its format. GPX files have the positions of the gateway, for conditions with a \
+            center. Without --config, each UUID is a condition with events for each of its beacons.
 
-            Reads btsnoop, pcap, pcapng, hcidump text and the advertisement log, gzip and zstd too, recognised by their \
-            content. Without --config each UUID becomes a condition with events for each of its beacons.
-
-            The time is the capture's own; at its last record time stops, unless --settle lets it go on until nothing \
-            is left to become due.
+            Times are those of the capture. At its last record time stops, unless --settle is set.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "Captures; NAME= puts a name before its adapters', - is standard input.", valueName: "[name=]file"))
+            "Captures. NAME= adds a prefix to the names of adapters; use - for standard input.",
+            valueName: "[name=]file"))
     var files: [String]
 
     @Option(help: ArgumentHelp("The configuration with the conditions.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Write the lines into this folder, which must be empty.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Write the lines to this folder, which must be empty.", valueName: "folder"))
     var output: String?
 
-    @Option(help: ArgumentHelp("Go no faster than this many times the capture's time; 1 is as it was.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("Replay at most this many times as fast as the capture; 1 is real time.", valueName: "n"))
     var speed: Double?
 
-    @Flag(help: "Let time go on after the last record until nothing is left to become due.")
+    @Flag(help: "Continue after the last record until nothing more can become due.")
     var settle = false
 
-    @Flag(help: "Exit with 0 also if a capture is cut off or corrupt, or some of its records are refused.")
+    @Flag(help: "Exit with 0 also if a capture is truncated or corrupt, or if some of its records are rejected.")
     var lenient = false
 
-    @Flag(help: "Write sightings, one a line, in place of events.")
+    @Flag(help: "Write sightings instead of events, one per line.")
     var sightings = false
 
-    @Flag(help: "Write beside each exit what it rests on, for explain.")
+    @Flag(help: "Write the evidence of each exit, for explain.")
     var evidence = false
 
-    @Flag(help: "Write what was counted to standard error, as one JSON object.")
+    @Flag(help: "Write counters to standard error, as one JSON object.")
     var stats = false
 
     @Flag(
         help:
-            "Say in a line on standard error what was read and found; on a terminal that is said without asking for it."
+            "Write a line with the results to standard error. On a terminal, this is the default without --stats."
     )
     var summary = false
 
-    @Option(help: ArgumentHelp("Take only this adapter's records.", valueName: "name"))
+    @Option(help: ArgumentHelp("Use only the records of this adapter.", valueName: "name"))
     var adapter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Hold records back this long, and hand them over in the order of their times.", valueName: "duration"),
+            "Delay records by up to this time, and sort them by their times.", valueName: "duration"),
         transform: DurationArgument.init)
     var reorder: DurationArgument?
 
     @Option(
-        help: ArgumentHelp("The time between the records of a capture that has no times.", valueName: "duration"),
+        help: ArgumentHelp("The time between the records of a capture without times.", valueName: "duration"),
         transform: DurationArgument.init)
     var interval: DurationArgument?
 
-    @Option(help: ArgumentHelp("How fast a track without times was travelled, in metres a second.", valueName: "m/s"))
+    @Option(help: ArgumentHelp("The speed on a track without times, in metres per second.", valueName: "m/s"))
     var pace: Double?
 
     @Option(
         help: ArgumentHelp(
-            "Other names for a log's fields, such as adapter=scannerID,measuredPower=power.", valueName: "map"))
+            "The names of fields in a log, if they are not the standard ones, such as adapter=scannerID,measuredPower=power.",
+            valueName: "map"))
     var fields: String?
 
     @OptionGroup var localTime: LocalTimeArguments
 
     func validate() throws {
         if let speed, !ReplayOptions.speeds.contains(speed) {
-            throw ValidationError("--speed is \(speed); expected \(ReplayOptions.speeds.lowerBound) to a million")
+            throw ValidationError("--speed is \(speed); must be \(ReplayOptions.speeds.lowerBound) to a million")
         }
-        if let pace, !(pace > 0 && pace.isFinite) { throw ValidationError("--pace is \(pace); expected above 0") }
-        if sightings, output != nil { throw ValidationError("--sightings goes to standard output, not with --output") }
+        if let pace, !(pace > 0 && pace.isFinite) { throw ValidationError("--pace is \(pace); must be above 0") }
+        if sightings, output != nil {
+            throw ValidationError("--sightings writes to standard output; use it without --output")
+        }
         if files.filter({ $0 == "-" || $0.hasSuffix("=-") }).count > 1 {
-            throw ValidationError("standard input (-) can be read once only")
+            throw ValidationError("standard input (-) can be used only once")
         }
     }
 

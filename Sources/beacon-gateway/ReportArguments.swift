@@ -8,41 +8,41 @@ import SystemPackage
 struct ReportArguments: ParsableArguments {
     @OptionGroup var files: EventFilesArguments
 
-    @Option(help: ArgumentHelp("Count from then on, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
+    @Option(help: ArgumentHelp("Report from this date on, such as 2026-11-21 or 2026-11-21T09:00.", valueName: "date"))
     var from: String?
 
-    @Option(help: ArgumentHelp("Count up to then.", valueName: "date"))
+    @Option(help: ArgumentHelp("Report until this date.", valueName: "date"))
     var to: String?
 
-    @Option(help: ArgumentHelp("Only of this condition.", valueName: "identifier"))
+    @Option(help: ArgumentHelp("Report only this condition.", valueName: "identifier"))
     var condition: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only of these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR, or a name of the configuration's, "
-                + "or a part that only one of them has.",
+            "Report only these beacons: UUID, UUID/MAJOR, UUID/MAJOR/MINOR, MAJOR/MINOR, a name in the configuration, "
+                + "or a part of a name that no other beacon has.",
             valueName: "beacon"))
     var beacon: String?
 
     @OptionGroup var zone: ZoneArguments
 
-    @Flag(help: "A JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Flag(help: "Comma-separated values.")
+    @Flag(help: "Print comma-separated values.")
     var csv = false
 
-    @Option(help: ArgumentHelp("Write a page into this file; - is standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a page to this file; use - for standard output.", valueName: "file"))
     var html: String?
 
     func validate() throws {
         if [json, csv, html != nil].filter({ $0 }).count > 1 {
-            throw ValidationError("--json, --csv and --html exclude each other")
+            throw ValidationError("use only one of --json, --csv and --html")
         }
         let begin = try GivenDate.checked(from, of: "from", in: zone.time)
         let end = try GivenDate.checked(to, of: "to", in: zone.time)
         if let from, let to, let begin, let end, begin.date(.first) >= end.date(.second) {
-            throw ValidationError("--from is \(from), which is not before --to \(to): the range is reversed, or empty")
+            throw ValidationError("--from is \(from); must be before --to, which is \(to)")
         }
     }
 

@@ -8,20 +8,20 @@ import OperatorLogging
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Hears beacons, monitors them, and writes event files: the daemon.",
+        abstract: "Runs the gateway: scans for beacons, monitors them, and writes event files.",
         discussion: """
-            Hears by the best way that this user may (scanner.backend): the kernel's management socket (CAP_NET_ADMIN), \
-            bluetoothd over D-Bus (anybody), or the raw HCI channel (CAP_NET_RAW). Comes back by itself after whatever \
-            happens to an adapter or to bluetoothd.
+            Scans with the best backend that this user may use (scanner.backend): the kernel's management socket \
+            (CAP_NET_ADMIN), bluetoothd over D-Bus (any user), or the raw HCI channel (CAP_NET_RAW). If an adapter or \
+            bluetoothd fails, it recovers automatically.
 
-            SIGTERM ends it; SIGHUP applies the changed configuration; SIGUSR1 begins a new event file. Ends with 69 \
-            where the machine can't hear at all and 77 where this user may not; `beacon-gateway doctor` says more.
+            SIGTERM stops it; SIGHUP applies the changed configuration; SIGUSR1 starts a new event file. Exits with 69 if \
+            this machine cannot scan, and with 77 if this user may not scan; `beacon-gateway doctor` finds the reason.
             """)
 
     @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
     var config = ConfigurationFile.defaultPath
 
-    @Flag(help: "Log what only its makers want to know.")
+    @Flag(help: "Log also messages for developers (info and debug).")
     var verbose = false
 
     func run() throws {
@@ -30,7 +30,7 @@ struct RunCommand: ParsableCommand {
             Program.protectFiles()
             try Daemon.holdSignals()
             // Where the disk is slow nothing else is said for as long as that takes.
-            log.write(.gatewayStarts, "reads \(config), and what was written before")
+            log.write(.gatewayStarts, "reads \(config) and the stored state")
             let daemon = try Daemon(configuration: config, log: log.write)
             try daemon.run()
         }

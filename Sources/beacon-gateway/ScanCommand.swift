@@ -9,43 +9,45 @@ import OperatorLogging
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan",
-        abstract: "Shows the beacons in range: how strong, how near, how often, and which conditions they match.",
+        abstract: "Shows the beacons in range: signal strength, distance, rate and matching conditions.",
         discussion: """
-            On a terminal a table that stays in its place, nearest first; q ends it. Into a pipe a table each second, or \
-            with --json one object a second for each beacon. A beacon is in range until it was not heard for 30 s.
+            On a terminal, it updates one table, nearest beacon first; q quits. In a pipe, it prints a table each second, or \
+            with --json one object per second for each beacon. A beacon is in range until it was not received for 30 s.
 
-            RSSI is the mean of the last five seconds; METRES is what it comes to against the beacon's measured power in \
-            free space, and PROXIMITY that in words (below 0.5 m immediate, below 4 m near): both are guesses wherever \
-            there are walls and people.
+            RSSI is the mean of the last five seconds. METRES is the distance that follows from RSSI and the beacon's \
+            measured power in free space, and PROXIMITY is this distance in words (below 0.5 m immediate, below 4 m near). \
+            Both are only estimates if there are walls or people.
 
-            Hears as run does, beside a running gateway too, and leaves adapters' power and settings as they are. Ends \
-            with 69 where the machine can't hear at all and 77 where this user may not.
+            It scans as run does, and can run at the same time as a gateway. It does not change the power or the settings \
+            of adapters. Exits with 69 if this machine cannot scan, and with 77 if this user may not scan.
             """)
 
     @Option(
         help: ArgumentHelp(
-            "The configuration; without it \(ConfigurationFile.defaultPath), if that is there.", valueName: "file"))
+            "The configuration. (default: \(ConfigurationFile.defaultPath), if it exists)", valueName: "file"))
     var config: String?
 
-    @Flag(help: "Every advertiser: address, company, name.")
+    @Flag(help: "Show every advertiser: address, company and name.")
     var all = false
 
-    @Flag(help: "JSON lines.")
+    @Flag(help: "Print JSON Lines.")
     var json = false
 
-    @Option(help: ArgumentHelp("Hear by this way: auto, management, dbus or hci.", valueName: "way"))
+    @Option(help: ArgumentHelp("Scan with this backend: auto, management, dbus or hci.", valueName: "backend"))
     var backend: BackendArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Hear with this adapter: hci0, or its address; can be given several times.", valueName: "adapter"))
+            "Scan with this adapter: hci0, or its address. Can be repeated.", valueName: "adapter"))
     var adapter: [AdapterArgument] = []
 
-    @Option(help: ArgumentHelp("Show only beacons with this UUID; can be given several times.", valueName: "uuid"))
+    @Option(help: ArgumentHelp("Show only beacons with this UUID. Can be repeated.", valueName: "uuid"))
     var uuid: [UUIDArgument] = []
 
     func validate() throws {
-        if all, !uuid.isEmpty { throw ValidationError("--uuid is about beacons, and --all about every advertiser") }
+        if all, !uuid.isEmpty {
+            throw ValidationError("--uuid selects beacons, and --all shows every advertiser; use only one of them")
+        }
     }
 
     func run() throws {

@@ -5,22 +5,23 @@ import PublisherProtocol
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Shows who is here on a page that changes by itself, and to programs and Prometheus.",
+        abstract: "Serves a live page of the present beacons, the same data for programs, and Prometheus metrics.",
         discussion: """
-            Reads the event files and hears nothing; the service beacon-gateway-serve does the same at boot. On this \
-            machine alone without TLS and users, or a proxy (serve, in the configuration). Ends on SIGTERM or SIGINT; \
-            SIGHUP reads the names of beacons again, the certificate and the users.
+            Reads the event files and does not scan; the service beacon-gateway-serve does the same from boot on. Only this \
+            machine can connect, unless TLS and users, or a proxy, are configured (section serve). SIGTERM and SIGINT \
+            stop it; SIGHUP reads the names of beacons, the certificate and the users again.
             """)
 
     @Option(
-        help: ArgumentHelp("The configuration: where the event files are, and its section serve.", valueName: "file"))
+        help: ArgumentHelp("The configuration with the folder of event files and the section serve.", valueName: "file")
+    )
     var config = ConfigurationFile.defaultPath
 
     func run() throws {
         try Terminal.run {
             // A program of its own: no other has a library for HTTP.
             let failure = Companions.become("beacon-gateway-serve", [config])
-            throw ExitFailure(.failed, "\(failure); install beacon-gateway again")
+            throw ExitFailure(.failed, "\(failure); reinstall beacon-gateway")
         }
     }
 }

@@ -6,20 +6,20 @@ import GatewayConfiguration
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows what the running daemon knows: adapters, conditions, output, diagnostics.",
+        abstract: "Shows the state of the running gateway: adapters, conditions, output and diagnostics.",
         discussion:
             """
-            Asks the status socket (output.status_socket), also while the configuration has mistakes. Without a daemon it shows \
-            what the last one left, and ends with 69.
+            Asks the status socket (output.status_socket), also if the configuration has errors. If no gateway runs, it shows \
+            the state that the last one stored, and exits with 69.
             """)
 
-    @Option(help: ArgumentHelp("The configuration, for its status socket.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration with the status socket.", valueName: "file"))
     var config = ConfigurationFile.defaultPath
 
-    @Option(help: ArgumentHelp("The socket to ask, whatever the configuration says.", valueName: "path"))
+    @Option(help: ArgumentHelp("Ask this socket instead of the configured one.", valueName: "path"))
     var socket: String?
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {

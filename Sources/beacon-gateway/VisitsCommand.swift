@@ -5,15 +5,16 @@ import Reports
 struct VisitsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "visits",
-        abstract: "Tells who was here when, from the event files.",
+        abstract: "Lists visits from the event files: who was present, and when.",
         discussion: """
-            Without a folder it reads the one that the configuration names (output.directory). Whoever \
-            had not left when the gateway was last known to be alive is told too. Dates before the clock was set are put right where later lines say by how much.
+            Without a folder, the command reads the folder of the configuration (output.directory). Visits that had not ended \
+            when the gateway was last known to be alive are listed too. Dates from before the clock was set are corrected \
+            if later lines have the difference.
             """)
 
     @OptionGroup var report: ReportArguments
 
-    @Flag(help: "Tell who is here, as of when the gateway was last known to be alive.")
+    @Flag(help: "List who is present, as of the time at which the gateway was last known to be alive.")
     var now = false
 
     // What serves pages asks for it: a page in a file has nothing to lead to.
@@ -24,7 +25,7 @@ struct VisitsCommand: ParsableCommand {
 
     func validate() throws {
         if now, report.from != nil || report.to != nil {
-            throw ValidationError("--now is about one moment: it takes no --from and no --to")
+            throw ValidationError("--now reports one moment; use it without --from and --to")
         }
     }
 

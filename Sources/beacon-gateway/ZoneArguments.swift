@@ -4,10 +4,10 @@ import Reports
 
 /// The zone in which dates are told and taken: what --zone says, UTC, what `TZ` names, or the machine's.
 struct ZoneArguments: ParsableArguments {
-    @Flag(help: "Tell dates, and take those given, in UTC.")
+    @Flag(help: "Read and print dates in UTC.")
     var utc = false
 
-    @Option(help: ArgumentHelp("The same in this zone, such as Europe/Vienna.", valueName: "name"))
+    @Option(help: ArgumentHelp("Read and print dates in this time zone, such as Europe/Vienna.", valueName: "name"))
     var zone: String?
 
     /// Dates in that zone.
@@ -18,7 +18,7 @@ struct ZoneArguments: ParsableArguments {
     /// It runs before what it is a part of is checked, so that dates given are taken in the zone.
     func validate() throws {
         if let zone {
-            if utc { throw ValidationError("--utc and --zone exclude each other") }
+            if utc { throw ValidationError("use only one of --utc and --zone") }
             guard VisitsTime.use(zone: zone) else { throw Self.unknown("--zone", zone) }
             return
         }
@@ -33,8 +33,8 @@ struct ZoneArguments: ParsableArguments {
     fileprivate static func unknown(_ what: String, _ zone: String, utc: String = "--utc") -> ValidationError {
         ValidationError(
             """
-            \(what) is \(zone), which is no time zone that this machine knows; name one that `timedatectl list-timezones` \
-            lists (the package tzdata has them), or say \(utc)
+            \(what) is \(zone), which is not a time zone of this machine; use one that `timedatectl list-timezones` lists \
+            (they are in the package tzdata), or \(utc)
             """)
     }
 }
@@ -57,7 +57,7 @@ extension GivenDate {
 struct LocalTimeArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The zone of times that name none, such as Europe/Vienna: those of hcidump -t, and those of a log without an offset.",
+            "The time zone of times without one, such as Europe/Vienna: those of hcidump -t, and of a log without offsets.",
             valueName: "name"))
     var zone: String?
 

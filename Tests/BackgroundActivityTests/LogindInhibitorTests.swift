@@ -104,7 +104,7 @@ private final class LogindWorld {
             Issue.record("a lock was made of nothing")
             return
         }
-        #expect(why.contains("no descriptor"))
+        #expect(why.contains("no file descriptor"))
     }
 
     @Test func `without logind nothing has to be held`() throws {

@@ -55,6 +55,6 @@ import Testing
             _ = try LineOutput(creating: "/dev/null").name
         }
         let error = EventLogError.writeFailed("x", .noSpace)
-        #expect(error.description == "x can't be written on: No space left on device")
+        #expect(error.description == "x can't be written to: No space left on device")
     }
 }

@@ -141,7 +141,7 @@ struct ReadOnlyLockTests {
             let lock = try StateLock(in: FilePath(disk.folder.path + name), program: "beacon-gateway run")
             #expect(!lock.isHeld)
             let remark = try #require(lock.remark)
-            #expect(remark.contains("gateway.lock can't be made: Read-only file system"))
+            #expect(remark.contains("gateway.lock can't be created: Read-only file system"))
         }
     }
 

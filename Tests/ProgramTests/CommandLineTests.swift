@@ -10,12 +10,12 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     @Test(arguments: [
-        (["doctr"], "'doctr' is no command; did you mean 'doctor'?"),
-        (["vists", "--csv"], "'vists' is no command; did you mean 'visits'?"),
+        (["doctr"], "'doctr' is not a command; did you mean 'doctor'?"),
+        (["vists", "--csv"], "'vists' is not a command; did you mean 'visits'?"),
         (["sacn"], "did you mean 'scan'?"), (["rec", "x"], "did you mean 'record'?"),
         (["help", "explian"], "did you mean 'explain'?"),
-        (["bogus", "--help"], "'bogus' is no command; there are run, status, "),
-        (["help", "bogus"], "'bogus' is no command"), (["zz"], "'zz' is no command; there are"),
+        (["bogus", "--help"], "'bogus' is not a command; the commands are run, status, "),
+        (["help", "bogus"], "'bogus' is not a command"), (["zz"], "'zz' is not a command; the commands are"),
     ])
     func `a word that is no command is called that, with the one that may be meant`(
         arguments: [String], words: String
@@ -73,7 +73,7 @@ import Testing
         }
         let ending = try run("Foo/Bar")
         #expect(ending.status == 64 && ending.output.isEmpty)
-        #expect(ending.errors.contains("TZ is Foo/Bar, which is no time zone that this machine knows"))
+        #expect(ending.errors.contains("TZ is Foo/Bar, which is not a time zone of this machine"))
         #expect(try run("Foo/Bar", "--utc").status == 0)
         #expect(try run("").status == 0)
         #expect(try run("CET-1CEST,M3.5.0,M10.5.0/3").status == 0)

@@ -13,7 +13,7 @@ import Testing
         ("2026-11-21T00:01", "before 2026-11-21 00:01:00 UTC names this beacon"),
         (
             "2026-11-21T00:01:41",
-            "1 line of its own was erased, 0 lines of others were cleared of it, in 1 rewritten file"
+            "1 line of this beacon was erased, 0 other lines were changed, in 1 rewritten file"
         ),
     ])
     func `with --before, erase says if nothing earlier names the beacon`(date: String, words: String) throws {
@@ -30,7 +30,7 @@ import Testing
                 more.isEmpty
                 ? words
                 : words.replacing("was erased", with: "would be erased")
-                    .replacing("were cleared", with: "would be cleared")
+                    .replacing("were changed", with: "would be changed")
             let first = try #require(ending.errors.split(separator: "\n").first)
             #expect(first == (words.hasPrefix("before") ? "nothing in \(folder) \(words)" : words), "\(first)")
         }
@@ -58,12 +58,12 @@ import Testing
         func erase(_ more: String...) throws -> String {
             let ending = try Gateway.run(["erase", "1/7", "--config", configuration] + more)
             #expect(ending.status == 0, "\(ending.errors)")
-            let others = ending.errors.split(separator: "\n").filter { $0.hasPrefix("not reached: ") }
+            let others = ending.errors.split(separator: "\n").filter { $0.hasPrefix("not erased: ") }
             #expect(
                 others.prefix(3) == [
-                    "not reached: copies and backups of the folder, and the log of a site that collected its lines",
-                    "not reached: the system log, where messages can name beacons until they are deleted",
-                    "not reached: captures that beacon-gateway record wrote, and reports in files; delete them",
+                    "not erased: copies and backups of the folder, and the log of a site that collected its lines",
+                    "not erased: the system log; its messages can name beacons until they are deleted",
+                    "not erased: captures of beacon-gateway record, and reports in files; delete them",
                 ])
             return ending.errors
         }
@@ -80,7 +80,8 @@ import Testing
         try manager.createDirectory(atPath: kept, withIntermediateDirectories: true)
         _ = try scratch.write("cache/.fold.new", "who was")
         defer { #expect(!manager.fileExists(atPath: half), "the one that can be deleted is") }
-        #expect(try erase().contains("not reached: what serve keeps in \(scratch.path("cache")), until it runs next"))
+        #expect(
+            try erase().contains("not erased: the cache of serve in \(scratch.path("cache")), until serve runs again"))
     }
 
     private static let segment = "events-000000000001-20261121T000000Z.jsonl"
@@ -167,7 +168,7 @@ import Testing
         let (_, folder) = try gateway(scratch)
         let ending = try Gateway.run("erase", "1/7", folder)
         #expect(ending.status == 0)
-        #expect(ending.errors.contains("not reached: the state of a gateway that writes to this folder"))
+        #expect(ending.errors.contains("not erased: the state of a gateway that writes to this folder"))
     }
 
     /// The mode, user and group of a file.

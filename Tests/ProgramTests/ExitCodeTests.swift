@@ -25,7 +25,7 @@ import Testing
         try check("replay", "--speed", "0", capture, status: 64, says: "--speed")
         try check("replay", "--speed", "nan", capture, status: 64)
         // It is slower than all time there is.
-        try check("replay", "--speed", "1e-300", capture, status: 64, says: "--speed is 1e-300; expected 0.001")
+        try check("replay", "--speed", "1e-300", capture, status: 64, says: "--speed is 1e-300; must be 0.001")
         try check("replay", "--reorder", "5", capture, status: 64, says: "write 5s")
         try check("replay", "--fields", "nonsense", capture, status: 64, says: "--fields")
         try check("replay", "--sightings", "--output", scratch.path("o"), capture, status: 64, says: "--output")
@@ -68,16 +68,16 @@ import Testing
         try check("check", scratch.path("absent.yaml"), status: 66, says: "can't be read")
         // Nobody writes to it: whoever waited for that would wait for ever.
         try #require(mkfifo(scratch.path("fifo"), 0o600) == 0)
-        try check("check", scratch.path("fifo"), status: 66, says: "no plain file")
+        try check("check", scratch.path("fifo"), status: 66, says: "it is not a regular file")
         try check("replay", scratch.url.path, status: 66, says: "can't be read")
     }
 
     @Test func `73 and 74: the output can't be made or written`() throws {
-        try check("replay", "--output", scratch.path("no/such/folder"), capture, status: 73, says: "can't be made")
-        try check("replay", "--output", try scratch.write("file", "x"), capture, status: 73, says: "can't be made")
+        try check("replay", "--output", scratch.path("no/such/folder"), capture, status: 73, says: "can't be created")
+        try check("replay", "--output", try scratch.write("file", "x"), capture, status: 73, says: "can't be created")
         let ending = try run("/bin/sh", ["-c", "'\(Gateway.path)' replay '\(capture)' > /dev/full"])
         #expect(ending.status == 74)
-        #expect(ending.errors.contains("standard output can't be written on: No space left on device"))
+        #expect(ending.errors.contains("standard output can't be written to: No space left on device"))
     }
 
     @Test func `77: no permission`() throws {
@@ -107,9 +107,9 @@ import Testing
         let sample = Fixtures.tests.deletingLastPathComponent().appendingPathComponent("Config/gateway.yaml").path
         let ending = try Gateway.run("check", sample)
         #expect(ending.status == 0)
-        #expect(ending.text.hasPrefix("\(sample): no mistake; monitors: 1, conditions: "))
+        #expect(ending.text.hasPrefix("\(sample): no errors; monitors: 1, conditions: "))
         let piped = try Gateway.run("check", "-", input: Array(Log.configuration.utf8))
-        #expect(piped.text == "-: no mistake; monitors: 1, conditions: 1, warnings: 0\n")
+        #expect(piped.text == "-: no errors; monitors: 1, conditions: 1, warnings: 0\n")
         #expect(piped.errors == "")
         // Rule L5: an adapter would be taken for deaf too late to matter.
         let warned = try Gateway.run(
@@ -140,6 +140,6 @@ import Testing
         let ending = try run("/bin/sh", ["-c", "exec '\(Gateway.path)' replay '\(capture)' >&-"])
         #expect(ending.status == 74)
         #expect(!ending.wasKilled)
-        #expect(ending.errors.contains("standard output can't be written on"))
+        #expect(ending.errors.contains("standard output can't be written to"))
     }
 }

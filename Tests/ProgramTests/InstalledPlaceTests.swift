@@ -30,7 +30,7 @@ import Testing
         try FileManager.default.copyItem(atPath: Gateway.path, toPath: program)
         // A file that does not exist is not named.
         let without = try doctor(program).text
-        #expect(without.contains("→ create it, with a condition at least: ") && !without.contains("share/doc"))
+        #expect(without.contains("→ create it with at least one condition: ") && !without.contains("share/doc"))
         let samples = scratch.url.appendingPathComponent("usr/share/doc/beacon-gateway")
         try FileManager.default.createDirectory(at: samples, withIntermediateDirectories: true)
         let sample = samples.appendingPathComponent("gateway.yaml").resolvingSymlinksInPath().path
@@ -44,7 +44,7 @@ import Testing
         }
         let built = scratch.url.appendingPathComponent(".build/debug/beacon-gateway").path
         try FileManager.default.copyItem(atPath: Gateway.path, toPath: built)
-        #expect(try doctor(built).text.contains("→ create it, with a condition at least: "))
+        #expect(try doctor(built).text.contains("→ create it with at least one condition: "))
         let sources = scratch.url.resolvingSymlinksInPath().path + "/Config/gateway.yaml"
         try Data().write(to: URL(fileURLWithPath: sources))
         #expect(try doctor(built).text.contains("644 \(sources) /etc/beacon-gateway/gateway.yaml"))

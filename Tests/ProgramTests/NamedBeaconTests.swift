@@ -28,8 +28,8 @@ import Testing
         #expect(events.compactMap { ($0["refinement"] as? [String: Any])?["minor"] as? Int } == [2, 2])
         #expect(!ending.text.contains("Ada") && !ending.text.contains("Lovelace"))
         let check = try Gateway.run("check", config)
-        #expect(check.text == "\(config): no mistake; monitors: 1, conditions: 1, named beacons: 1, warnings: 1\n")
-        #expect(check.errors.hasPrefix("warning: everybody may read "))
+        #expect(check.text == "\(config): no errors; monitors: 1, conditions: 1, named beacons: 1, warnings: 1\n")
+        #expect(check.errors.hasPrefix("warning: all users can read "))
     }
 
     @Test func `check warns where others may read who is who`() throws {
@@ -54,7 +54,7 @@ import Testing
                 #expect(ending.errors.contains(text), "\(ending.errors)")
             }
         }
-        try check(66, "can't be read: No such file or directory; put it there, or take beacons out")
+        try check(66, "can't be read: No such file or directory; create it, or remove beacons from the configuration")
         #expect(mkfifo(names, 0o600) == 0)
         try check(78, "is not a regular file; name the CSV file itself")
         try FileManager.default.removeItem(atPath: names)
@@ -164,7 +164,7 @@ import Testing
         #expect(counter("displacedBeacons", status) == 0)
         _ = try world.write("beacons.csv", "major,minor,name\n100,x,Ada\n")
         gateway.signal(SIGHUP)
-        try gateway.log.line(with: "was not applied, and what runs stays")
+        try gateway.log.line(with: "was not applied; the gateway continues with the old configuration")
         try gateway.log.line(with: "beacons.csv:2:5: minor is x")
         #expect(try visits(world) == [])
         _ = try world.write("beacons.csv", "major,minor,name\n100,8,Bob\n100,9,Eve\n")

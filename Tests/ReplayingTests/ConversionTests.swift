@@ -62,8 +62,8 @@ import Testing
         #expect(ending.status == 0)
         #expect(
             ending.errors == """
-                not held by the result: 1 time is finer than a microsecond and was cut
-                not held by the result: 1 adapter has a name of more than 8 bytes and got another
+                not stored in the output: 1 time is finer than a microsecond and was cut
+                not stored in the output: 1 adapter has a name of more than 8 bytes and got another
 
                 """)
         let whole = try Gateway.run("convert", log, scratch.path("a.pcapng"))
@@ -80,14 +80,14 @@ import Testing
             #expect(ending.status == status, "\(arguments)")
             #expect(ending.errors.contains(says), "\(ending.errors)")
         }
-        try check(capture, scratch.path("x.txt"), status: 64, says: "does not tell a format")
+        try check(capture, scratch.path("x.txt"), status: 64, says: "has no ending that selects a format")
         try check(scratch.path("absent"), scratch.path("x.pcapng"), status: 66, says: "can't be opened")
         try check(capture, scratch.path("no/x.pcapng"), status: 73, says: "can't be written")
-        try check(capture, "--format", "log", "/dev/full", status: 74, says: "can't be written on")
+        try check(capture, "--format", "log", "/dev/full", status: 74, says: "can't be written to")
         try check(
             Fixtures.path("hcidump-gimbal.raw"), scratch.path("x.btsnoop"), status: 65, says: "--interval 100ms")
         let own = try scratch.write("own.btsnoop", try contents(of: capture))
-        try check(own, own, status: 64, says: "is the capture that is read")
+        try check(own, own, status: 64, says: "is also the input")
         #expect(try contents(of: own) == contents(of: capture))
         let cut = try scratch.write("cut", try contents(of: capture).dropLast(10))
         try check(cut, scratch.path("cut.pcapng"), status: 65, says: "it is cut off")

@@ -239,7 +239,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(conversion.status == 65)
             #expect(
                 conversion.errors == """
-                    not held by the result: 1 malformed report or AD structure was left out
+                    not stored in the output: 1 malformed report or AD structure was left out
                     \(alone): record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it with \
                     --fields manufacturerData=\(key)
 
@@ -341,7 +341,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
                 """
                 standard input: record 1 at line 1, byte 0: time is "2025-11-24 09:00:00", without an offset; name its zone \
                 with --zone, or append Z
-                standard input has no times: its first valid record is without one. So it gives sightings but no events.
+                standard input has no times: its first valid record has none. So it gives sightings, but no events. Set the time between
                 """), "\(ending.errors)")
     }
 
@@ -351,7 +351,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         let path = try scratch.log(
             "back", ["0", "5", "2", "4", "6", "5.0", "7", "5.999999", "20"].map { Log.sighting($0) })
         let effect = "and handled at the time of that record (rule T2); if a file was merged out of order, use"
-        let warning = "warning: 4 records are dated earlier than a record before, by up to 3 s, \(effect) --reorder\n"
+        let warning = "warning: 4 records are earlier than a record before, by up to 3 s, \(effect) --reorder\n"
         #expect(try Gateway.replay([path]).errors == warning)
         #expect(
             try Gateway.replay(["--summary", path]).errors
@@ -362,7 +362,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         #expect(try Gateway.replay(["--reorder", "3s", path]).errors == "")
         #expect(
             try Gateway.replay(["--reorder", "1ms", path]).errors
-                == "warning: 1 record is dated earlier than a record before, by up to 0.001 s, \(effect) a longer "
+                == "warning: 1 record is earlier than a record before, by up to 0.001 s, \(effect) a longer "
                 + "--reorder\n")
         // Rounded up to the minute from an hour on, so that a --reorder of it is enough.
         let far = try scratch.log("far", ["4195", "0", "4196"].map { Log.sighting($0) })

@@ -46,8 +46,8 @@ import Testing
         #expect(try times(assumed).first == "2025-11-24T09:00:00.000000Z")
         #expect(
             assumed.errors == """
-                warning: the times of \(path) name no zone, and UTC was assumed; if they are local times, give their zone \
-                with --zone, such as --zone Europe/Vienna
+                warning: the times of \(path) have no time zone, so UTC is assumed; if they are local times, set the time \
+                zone with --zone, such as --zone Europe/Vienna
 
                 """)
         let utc = try Gateway.replay(["--sightings", "--zone", "UTC", path])
@@ -55,13 +55,13 @@ import Testing
         // A conversion keeps the times that a replay would have.
         let log = try scratch.write("log.jsonl", "")
         let loss =
-            "not held by the result: 3 reports lost their kind of advertising or their advertising set\n"
+            "not stored in the output: 3 reports lost their kind of advertising or their advertising set\n"
         #expect(try Gateway.run("convert", "--zone", "Europe/Vienna", path, log).errors == loss)
         #expect(try Gateway.replay(["--sightings", log]).output == there.output)
         #expect(try Gateway.run("convert", path, log).errors == loss + assumed.errors)
         let unknown = try Gateway.run("replay", "--zone", "Europe/Wien", path)
-        #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien, which is no time zone"))
-        #expect(unknown.errors.contains("or say --zone UTC"))
+        #expect(unknown.status == 64 && unknown.errors.contains("--zone is Europe/Wien, which is not a time zone"))
+        #expect(unknown.errors.contains("or --zone UTC"))
     }
 
     @Test func `a night in which the clocks go back is one visit with --zone, and is reported without it`() throws {
@@ -69,15 +69,15 @@ import Testing
         let placed = try Gateway.replay(["--settle", "--zone", "Europe/Vienna", path])
         #expect(placed.errors == "")
         #expect(try beaconVisits(placed.lines) == ["2025-10-26T00:40:00.000000Z 2025-10-26T01:20:00.000000Z 241"])
-        let late = "warning: 121 records are dated earlier than a record before, by up to 3590 s"
+        let late = "warning: 121 records are earlier than a record before, by up to 3590 s"
         let change =
-            "warning: at line 363 of \(path) the time goes back by 3590 s, probably because the clocks went back by an hour"
+            "warning: at line 363 of \(path) the time goes back by 3590 s, probably at the end of daylight saving time"
         let assumed = try Gateway.replay(["--settle", path])
         #expect(
             assumed.errors == """
                 \(late), and handled at the time of that record (rule T2)
-                warning: the times of \(path) name no zone, and UTC was assumed; if they are local times, give their zone \
-                with --zone, such as --zone Europe/Vienna
+                warning: the times of \(path) have no time zone, so UTC is assumed; if they are local times, set the time \
+                zone with --zone, such as --zone Europe/Vienna
                 \(change)
 
                 """)
@@ -85,7 +85,7 @@ import Testing
         #expect(
             try Gateway.replay(["--sightings", "--zone", "America/New_York", path]).errors == """
                 \(late)
-                \(change); is America/New_York the right zone?
+                \(change); check that America/New_York is the right time zone
 
                 """)
     }
@@ -94,7 +94,7 @@ import Testing
     func `a zone whose name could be read in two ways, or in none, is refused`(zone: String) throws {
         let ending = try Gateway.run(
             "replay", "--zone", zone, "-", input: Array(Self.dump("2025-11-24 09:00:00.0").utf8))
-        #expect(ending.status == 64 && ending.errors.contains("--zone is \(zone), which is no time zone"))
+        #expect(ending.status == 64 && ending.errors.contains("--zone is \(zone), which is not a time zone"))
     }
 
     @Test(arguments: ["GMT0", "GMT+0", "GMT-0", "UTC0", "UTC", "Etc/GMT-0"])
@@ -124,8 +124,8 @@ import Testing
             ])
         #expect(
             ending.errors == """
-                warning: at line 1 of \(path) the time is in an hour that clocks in Europe/Vienna show twice; it was read as the \
-                first of the two
+                warning: at line 1 of \(path) the time exists twice in Europe/Vienna, because the clocks go back in this \
+                hour; the first of the two is used
 
                 """)
     }

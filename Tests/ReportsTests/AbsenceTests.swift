@@ -109,7 +109,8 @@ import Testing
         for report in ["visits", "occupancy"] {
             let ending = try Gateway.run(report, "--from=2026-11-22", "--to=2026-11-21", place)
             #expect(ending.status == 64)
-            #expect(ending.errors.contains("--from is 2026-11-22, which is not before --to 2026-11-21"), "\(report)")
+            #expect(
+                ending.errors.contains("--from is 2026-11-22; must be before --to, which is 2026-11-21"), "\(report)")
         }
     }
 }

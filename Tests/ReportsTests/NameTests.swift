@@ -154,11 +154,11 @@ import Testing
         #expect(ending.status == 64)
         #expect(
             ending.errors.hasPrefix(
-                "1/2 is the name of \(Log.uuid)/1/3 and the numbers of another beacon: give UUID/MAJOR/MINOR\n"))
+                "1/2 is the name of \(Log.uuid)/1/3, and also the numbers of another beacon: use UUID/MAJOR/MINOR\n"))
         let other = "00000000-0000-0000-0000-000000000001/1/2"
         #expect(
             try Gateway.run("erase", other, "--config", config, world[2]).errors.hasPrefix(
-                "\(other) is the name of \(Log.uuid)/1/2 and the numbers of another beacon: change that name\n"))
+                "\(other) is the name of \(Log.uuid)/1/2, and also the numbers of another beacon: change that name\n"))
         for name in ["1/1", "a/1/2"] {
             #expect(try Gateway.run("erase", name, "--dry-run", "--config", config, world[2]).status == 0)
         }
@@ -199,9 +199,9 @@ import Testing
         let before = try Gateway.run(["visits", "--csv"] + world).text
         let ending = try Gateway.run(["erase", name] + world)
         #expect(ending.status == 64 && ending.output.isEmpty)
-        #expect(ending.errors.hasPrefix("\(name) is no beacon; expected UUID/MAJOR/MINOR"), "\(ending.errors)")
+        #expect(ending.errors.hasPrefix("\(name) is not a beacon; use UUID/MAJOR/MINOR"), "\(ending.errors)")
         if name.hasPrefix("A") || name == "ada" {
-            #expect(ending.errors.contains("; names must be whole and exact: Ada\n"), "\(ending.errors)")
+            #expect(ending.errors.contains("; a name must be complete and exact: Ada\n"), "\(ending.errors)")
         }
         #expect(try Gateway.run(["visits", "--csv"] + world).text == before)
     }

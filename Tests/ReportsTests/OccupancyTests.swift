@@ -157,7 +157,7 @@ import Testing
         (["--from", "2026-11-22", "--to", "2026-11-21"], 64, "the range is reversed"),
         (["--every", "30s"], 64, "from 1m to 1d"), (["--every", "2d"], 64, "from 1m to 1d"),
         (["--every", "15"], 64, "15s"), (["--by", "place"], 64, "expected condition"),
-        (["--json", "--csv"], 64, "exclude each other"),
+        (["--json", "--csv"], 64, "use only one of"),
         (["--every", "1m", "--to", "2027-11-21"], 64, "ask for longer ones with --every"),
     ]) func `what can't be told is said in words of its own`(
         arguments: [String], status: Int32, words: String

@@ -56,7 +56,7 @@ extension CaptureError: CustomStringConvertible {
         case .headerInvalid(let path, let reason): "\(path) has a header that can't be right: \(reason)"
         case .inflationFailed(let path, let reason): "\(path) can't be inflated: \(reason)"
         case .createFailed(let path, let error): "\(path) can't be written: \(error)"
-        case .writeFailed(let path, let error): "\(path) can't be written on: \(error)"
+        case .writeFailed(let path, let error): "\(path) can't be written to: \(error)"
         case .timesAbsent(let path):
             "\(path) has no times; give the time between two of its records, for example --interval 100ms"
         case .fieldsInvalid(let reason): "--fields \(reason)"

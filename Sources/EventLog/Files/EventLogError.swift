@@ -50,9 +50,9 @@ extension EventLogError: CustomStringConvertible {
     /// What, where and what to do.
     public var description: String {
         switch self {
-        case .createFailed(let path, let error): "\(path) can't be made: \(error)"
+        case .createFailed(let path, let error): "\(path) can't be created: \(error)"
         case .directoryNotEmpty(let path): "\(path) is not empty; name a new folder, or empty it"
-        case .writeFailed(let path, let error): "\(path) can't be written on: \(error)"
+        case .writeFailed(let path, let error): "\(path) can't be written to: \(error)"
         case .readFailed(let path, .illegalSeek):
             "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
         case .readFailed(let path, let error): "\(path) can't be read: \(error)"

@@ -94,7 +94,7 @@ public final class StateLock {
         // Monitoring continues in spite of these (rule N5).
         guard FileLock.diskErrors.contains(failure) else { throw .createFailed(path.string, failure) }
         remark =
-            "\(path.string) can't be made: \(failure); nothing keeps a second gateway from \(scope.words(directory))"
+            "\(path.string) can't be created: \(failure); a second gateway is not excluded from \(scope.words(directory))"
     }
 
     /// Releases the lock.

@@ -76,7 +76,7 @@ package struct Doctor {
             var configuration = try ConfigurationFile.load(path, isReplay: false)
             let names = Self.names(of: &configuration, from: path)
             loaded = configuration
-            first = names ?? DoctorFinding("configuration", .ok, "\(path) has no mistake")
+            first = names ?? DoctorFinding("configuration", .ok, "\(path) has no errors")
             if names == nil, let warning = configuration.warnings.first {
                 let count = configuration.warnings.count + configuration.warningsLeftOut
                 let more = count > 1 ? ", and \(count - 1) more" : ""
@@ -112,7 +112,7 @@ package struct Doctor {
     private static func remedy(missing path: String, _ isDefault: Bool, _ sample: String?) -> String {
         guard isDefault else { return "name a file that exists with --config" }
         guard let sample else {
-            return "create it, with a condition at least: "
+            return "create it with at least one condition: "
                 + "conditions: [{identifier: staff, uuid: F7826DA6-4FA2-4E98-8024-BC5B71E0893E, per_beacon: true}]"
         }
         return "sudo install -D -m 644 \(sample) \(path), and edit it"
@@ -166,7 +166,7 @@ package struct Doctor {
         case nil where circles > 0:
             find(
                 "location", .warning,
-                "\(PlainText.count(circles, "circle is", "circles are")) not monitored: location names no source",
+                "\(PlainText.count(circles, "circle is", "circles are")) not monitored: location has no source",
                 flags: .conditionUnsupported, remedy: "set location.source to gpsd or gpx")
         case .gpsd(let host, let port)? where circles > 0:
             if let failure = probes.connectFailure(host: host, port: port) {
@@ -196,9 +196,9 @@ package struct Doctor {
         case true?: find("clock", .ok, "the wall clock is synchronised")
         case false?:
             find(
-                "clock", .warning, "the wall clock has not been set: dates may be wrong, the order of events is right",
+                "clock", .warning, "the wall clock was not set: dates can be wrong, but the order of events is right",
                 flags: .clockUnsynchronized, remedy: "sudo timedatectl set-ntp true; timedatectl timesync-status")
-        case nil: find("clock", .warning, "the kernel does not tell whether the wall clock has been set")
+        case nil: find("clock", .warning, "the kernel does not report whether the wall clock was set")
         }
         examineDirectory("output.directory", output.directory, retained: output.retainSize)
         examineDirectory("output.state_directory", output.stateDirectory, retained: nil)
@@ -219,8 +219,8 @@ package struct Doctor {
         if directory.isInlineF2FS {
             find(
                 "disk", .warning,
-                "\(path) (\(setting)) is on f2fs that keeps small files in their inodes: a power cut can take what fdatasync "
-                    + "said was on the disk",
+                "\(path) (\(setting)) is on f2fs with small files in their inodes: after a power cut, data can be missing that "
+                    + "fdatasync reported as written",
                 remedy:
                     "sudo mount -o remount,noinline_data $(findmnt -n -o TARGET -T \(path)), and the same in /etc/fstab"
             )
@@ -229,16 +229,16 @@ package struct Doctor {
         if free < Self.freeMin {
             find(
                 "disk", .wrong, "\(path) has \(Self.size(free)) left", flags: .persistenceUnavailable,
-                remedy: "make room (sudo journalctl --vacuum-size=100M; sudo apt clean), or lower output.retain_size")
+                remedy: "free space (sudo journalctl --vacuum-size=100M; sudo apt clean), or lower output.retain_size")
         } else if let retained, free < retained {
             find(
                 "disk", .warning,
-                "\(path) has \(Self.size(free)) left, and output.retain_size may take \(Self.size(retained))",
-                remedy: "lower output.retain_size, or make room; what is there already counts towards it")
+                "\(path) has \(Self.size(free)) left, and output.retain_size allows \(Self.size(retained))",
+                remedy: "lower output.retain_size, or free space; existing event files count towards it")
         } else {
             find(
                 "disk", .ok,
-                "\(path) \(directory.exists ? "can be written to" : "will be made"), with \(Self.size(free)) left")
+                "\(path) \(directory.exists ? "can be written to" : "will be created"), with \(Self.size(free)) left")
         }
     }
 
@@ -248,7 +248,7 @@ package struct Doctor {
         case (1 << 30)...: "\(octets >> 30) GiB"
         case (1 << 20)...: "\(octets >> 20) MiB"
         case (1 << 10)...: "\(octets >> 10) KiB"
-        default: "\(max(octets, 0)) octets"
+        default: "\(max(octets, 0)) bytes"
         }
     }
 
@@ -257,9 +257,10 @@ package struct Doctor {
         if let failure = probes.connectFailure(host: mqtt.host, port: mqtt.port) {
             find(
                 "broker", .wrong, "the broker can't be reached: \(failure)",
-                remedy: "compare mqtt.host and mqtt.port with the broker's; events wait in the files meanwhile")
+                remedy: "check mqtt.host and mqtt.port; until the broker can be reached, events wait in the event files"
+            )
         } else {
-            find("broker", .ok, "the broker takes connections at \(mqtt.host):\(mqtt.port)")
+            find("broker", .ok, "the broker accepts connections at \(mqtt.host):\(mqtt.port)")
         }
         let files = [
             ("mqtt.password_file", mqtt.passwordFile), ("mqtt.tls.ca_file", mqtt.tls?.caFile),
@@ -285,12 +286,12 @@ package struct Doctor {
         if let occupant = daemon.occupant {
             return find(
                 "daemon", .wrong, "output.status_socket is \(output.statusSocket), which is \(occupant)",
-                remedy: "name a path where nothing is; the gateway removes nothing but a socket that nobody listens at")
+                remedy: "use a path that does not exist; the gateway removes only a socket that no process listens on")
         }
         if daemon.isForbidden {
             return find(
-                "daemon", .warning, "this user may not ask the gateway at \(output.statusSocket)",
-                remedy: "sudo beacon-gateway doctor, or once: sudo usermod -aG beacon-gateway $USER, and log in again")
+                "daemon", .warning, "this user has no permission to ask the gateway at \(output.statusSocket)",
+                remedy: "sudo beacon-gateway doctor, or once: sudo usermod -aG beacon-gateway $USER, and a new login")
         }
         guard daemon.isRunning else {
             return find(
@@ -301,7 +302,7 @@ package struct Doctor {
         }
         if let trouble = daemon.brokerTrouble {
             let (what, remedy) = trouble.cut(at: "; ")
-            find("broker", .wrong, "the gateway says: \(what)", remedy: remedy ?? "beacon-gateway status")
+            find("broker", .wrong, "the gateway reports: \(what)", remedy: remedy ?? "beacon-gateway status")
         }
         for reversed in daemon.reversedUUIDs {
             find("conditions", .warning, reversed.summary, remedy: reversed.remedy)
@@ -313,7 +314,7 @@ package struct Doctor {
             let flag = Diagnostics(rawValue: 1 << UInt32(bit))
             guard diagnostics.contains(flag) else { continue }
             let (state, summary, remedy) = Self.words(for: flag)
-            find("daemon", state, "the gateway says \(name): \(summary)", flags: flag, remedy: remedy)
+            find("daemon", state, "the gateway reports \(name): \(summary)", flags: flag, remedy: remedy)
         }
     }
 
@@ -322,25 +323,29 @@ package struct Doctor {
         switch flag {
         case .insufficientlyInUse, .serviceSessionRequired:
             (
-                .wrong, "explicit service sessions are demanded and none is held",
-                "hold one, or demand none"
+                .wrong, "explicit service sessions are required, and none is held",
+                "hold one, or do not require sessions"
             )
         case .scannerUnavailable:
             (
-                .wrong, "an adapter that should listen does not",
+                .wrong, "an adapter that should scan does not",
                 "beacon-gateway status; sudo journalctl -u beacon-gateway -n 50"
             )
         case .accuracyLimited:
             (
-                .warning, "reports are thinned out",
-                "give it CAP_NET_ADMIN (the unit that ships has it) and scanner.backend auto or management"
+                .warning, "the adapter does not deliver all reports",
+                "give the gateway CAP_NET_ADMIN (the installed unit has it), and set scanner.backend to auto or management"
             )
         case .trackingLimitExceeded:
             (
-                .warning, "more beacons under conditions than are followed",
-                "name those that count (beacons), raise monitor.max_beacons or max_new_beacons, or narrow the conditions"
+                .warning, "more beacons match the conditions than can be monitored",
+                "name the important ones (beacons), raise monitor.max_beacons or max_new_beacons, or narrow the conditions"
             )
-        case .locationUnavailable: (.wrong, "circles are monitored and there is no fix", "cgps, and a view of the sky")
+        case .locationUnavailable:
+            (
+                .wrong, "circles are monitored and there is no fix",
+                "cgps shows the satellites; the antenna must see the sky"
+            )
         case .conditionLimitExceeded, .conditionUnsupported, .clockUnsynchronized:
             (.warning, "see above", "beacon-gateway status")
         default: (.wrong, "see above", "beacon-gateway status")
@@ -365,23 +370,25 @@ package struct Doctor {
         case nil: find("kernel", .ok, "the kernel has Bluetooth")
         case .permissionDenied?, .notPermitted?:
             find(
-                "kernel", .wrong, "this process may not open a Bluetooth socket: something filters its system calls",
+                "kernel", .wrong,
+                "this process has no permission to open a Bluetooth socket: its system calls are filtered",
                 flags: .authorizationDenied,
                 remedy:
-                    "under systemd: RestrictAddressFamilies=AF_BLUETOOTH AF_UNIX AF_INET AF_INET6; in a container: allow it"
+                    "under systemd: RestrictAddressFamilies=AF_BLUETOOTH AF_UNIX AF_INET AF_INET6; in a container: allow this address family"
             )
         case .addressFamilyNotSupported?:
             find(
-                "kernel", .wrong, "the kernel has no Bluetooth, or this is not the machine's own network namespace",
+                "kernel", .wrong,
+                "the kernel has no Bluetooth, or this process is not in the machine's own network namespace",
                 flags: .serviceUnavailable,
                 remedy: """
-                    sudo modprobe bluetooth; where there is no such module: sudo apt install \
-                    linux-image-$(dpkg --print-architecture), whose kernel has it (those for clouds do not); in a container: \
+                    sudo modprobe bluetooth; if there is no such module: sudo apt install \
+                    linux-image-$(dpkg --print-architecture), which has it (kernels for clouds do not); in a container: \
                     use the host's network
                     """)
         case let failure?:
             find(
-                "kernel", .wrong, "no Bluetooth socket: \(failure)", flags: .serviceUnavailable,
+                "kernel", .wrong, "a Bluetooth socket can't be opened: \(failure)", flags: .serviceUnavailable,
                 remedy: "sudo dmesg | grep -i bluetooth")
         }
     }
@@ -391,7 +398,7 @@ package struct Doctor {
             find(
                 "rfkill", .wrong, "a hardware switch blocks \(item.name)",
                 flags: [.authorizationDeniedGlobally, .authorizationRestricted],
-                remedy: "switch Bluetooth on at the machine: a slider, a key with Fn, or the firmware's setup")
+                remedy: "switch Bluetooth on with the machine's switch, a key with Fn, or the setup of the firmware")
         }
         for item in switches where item.isSoftBlocked {
             find(
@@ -406,18 +413,18 @@ package struct Doctor {
     private mutating func examineAdapters(_ adapters: [DoctorFacts.Adapter], _ rights: DoctorFacts.Rights) {
         if adapters.isEmpty {
             find(
-                "adapter", .wrong, "no Bluetooth adapter is there", flags: .serviceUnavailable,
+                "adapter", .wrong, "this machine has no Bluetooth adapter", flags: .serviceUnavailable,
                 remedy: """
-                    plug one in; for one that is there: sudo dmesg | grep -i -e bluetooth -e firmware; on a Raspberry Pi \
-                    take dtoverlay=disable-bt out of /boot/firmware/config.txt
+                    plug one in; if one is plugged in: sudo dmesg | grep -i -e bluetooth -e firmware; on a Raspberry Pi \
+                    remove dtoverlay=disable-bt from /boot/firmware/config.txt
                     """)
         }
         let wanted = scanner.adapters
         for entry in wanted where !adapters.isEmpty && !adapters.contains(where: { $0.mayBe(entry) }) {
             let those = adapters.map { adapter in adapter.address.map { "\(adapter.name) (\($0))" } ?? adapter.name }
             find(
-                "adapter", .wrong, "\(entry), which scanner.adapters names, is not there", flags: .scannerUnavailable,
-                remedy: "plug it in, or name others: there are \(those.joined(separator: ", "))")
+                "adapter", .wrong, "\(entry) of scanner.adapters does not exist", flags: .scannerUnavailable,
+                remedy: "plug it in, or use one of \(those.joined(separator: ", "))")
         }
         for adapter in adapters where wanted.isEmpty || wanted.contains(where: adapter.mayBe) {
             examine(adapter, rights)
@@ -432,13 +439,14 @@ package struct Doctor {
             find(
                 "adapter", powersItself ? .warning : .wrong, "\(name) is switched off",
                 flags: powersItself ? [] : .authorizationRequestInProgress,
-                remedy: "bluetoothctl power on; for good: AutoEnable=true under [Policy] in /etc/bluetooth/main.conf")
-        case true?: find("adapter", .ok, "\(name) is there and switched on")
-        case nil: find("adapter", .ok, "\(name) is there")
+                remedy: "bluetoothctl power on; permanently: AutoEnable=true under [Policy] in /etc/bluetooth/main.conf"
+            )
+        case true?: find("adapter", .ok, "\(name) is switched on")
+        case nil: find("adapter", .ok, "\(name) exists")
         }
         if let path = adapter.autosuspend {
             find(
-                "adapter", .warning, "\(name) may be suspended by USB between two advertisements",
+                "adapter", .warning, "USB can suspend \(name) between two advertisements",
                 remedy: "install the udev rules (make install), or: echo on | sudo tee \(path)")
         }
     }
@@ -453,7 +461,7 @@ package struct Doctor {
         }
         let unneeded =
             state == .ok
-            ? "; the \(scanner.backend == .auto ? "best" : "chosen") backend does without" : ""
+            ? "; the \(scanner.backend == .auto ? "best" : "chosen") backend does not need it" : ""
         if let failure = bus.failure {
             let isDenied = failure == .permissionDenied || failure == .notPermitted
             find(
@@ -462,11 +470,11 @@ package struct Doctor {
                 remedy: state == .ok ? nil : "sudo apt install dbus; sudo systemctl start dbus.socket")
         } else if let refusal = bus.refusal {
             find(
-                "dbus", state, "the system bus does not let \(rights.user) talk to bluetoothd: \(refusal)\(unneeded)",
+                "dbus", state, "the system bus does not allow \(rights.user) to call bluetoothd: \(refusal)\(unneeded)",
                 flags: state == .ok ? [] : .authorizationDenied,
                 remedy: state == .ok
                     ? nil
-                    : "install the D-Bus policy (make install), or run as its user: sudo -u beacon-gateway beacon-gateway doctor"
+                    : "install the D-Bus policy (make install), or run as the service's user: sudo -u beacon-gateway beacon-gateway doctor"
             )
         } else {
             find("dbus", .ok, "the system bus answers")
@@ -497,15 +505,15 @@ package struct Doctor {
         if bluetooth.socketFailure == nil, rights.hasRawNetwork { open.append("hci") }
         let who = "\(rights.user)"
         let asService =
-            "the service has the right: sudo systemctl start beacon-gateway; to look at its rights, run doctor with sudo"
+            "the service has this right: sudo systemctl start beacon-gateway; to check the service's rights, run doctor with sudo"
         switch backend {
         case .management where !rights.hasNetworkAdministration:
             find(
-                "rights", .wrong, "scanner.backend management needs CAP_NET_ADMIN, which \(who) lacks",
+                "rights", .wrong, "scanner.backend management needs CAP_NET_ADMIN, which \(who) does not have",
                 flags: .authorizationDenied, remedy: asService)
         case .hci where !rights.hasRawNetwork:
             find(
-                "rights", .wrong, "scanner.backend hci needs CAP_NET_RAW, which \(who) lacks",
+                "rights", .wrong, "scanner.backend hci needs CAP_NET_RAW, which \(who) does not have",
                 flags: .authorizationDenied,
                 remedy:
                     "sudo systemctl edit beacon-gateway, with AmbientCapabilities=CAP_NET_RAW CAP_NET_ADMIN and the same for CapabilityBoundingSet under [Service]"
@@ -513,19 +521,19 @@ package struct Doctor {
         case .auto where open.isEmpty:
             let isDenied = bluetooth.socketFailure == nil && !rights.hasNetworkAdministration && !rights.hasRawNetwork
             find(
-                "rights", .wrong, "no way of hearing is open to \(who)", flags: isDenied ? .authorizationDenied : [],
-                remedy: isDenied ? asService : "mend what is said above first")
+                "rights", .wrong, "\(who) can use no backend", flags: isDenied ? .authorizationDenied : [],
+                remedy: isDenied ? asService : "fix the problems above first")
         case .auto where open == ["dbus"]:
             find(
                 "rights", .warning,
-                "\(who) may use dbus alone, over which a controller that filters duplicates gives one report per beacon and 10 s",
+                "\(who) can use only dbus; a controller that filters duplicates delivers one report per beacon and 10 s over it",
                 flags: .accuracyLimited, remedy: asService)
         default:
             find(
                 "rights", .ok,
                 open.isEmpty
-                    ? "\(who) has what scanner.backend \(backend.rawValue) asks for"
-                    : "open to \(who): \(open.joined(separator: ", "))")
+                    ? "\(who) has the rights that scanner.backend \(backend.rawValue) needs"
+                    : "\(who) can use \(open.joined(separator: ", "))")
         }
     }
 

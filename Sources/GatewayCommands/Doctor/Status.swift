@@ -37,7 +37,7 @@ package struct Status: Sendable {
                 throw ExitFailure(mistakes.code, "\(mistakes)\nno gateway answers at \(socket)")
             }
             status.note =
-                "\(path) has mistakes, and can't be what this gateway runs with: `beacon-gateway check \(path)` lists them"
+                "\(path) has errors, so this gateway runs with an older version of it; `beacon-gateway check \(path)` lists the errors"
             return status
         }
     }
@@ -59,8 +59,8 @@ package struct Status: Sendable {
         case .busy:
             throw ExitFailure(
                 .serviceUnavailable,
-                "a gateway runs and is too busy to answer at \(socket): others ask it all the time, or it hangs; "
-                    + "see who does (ss -xp src \(socket)), and its log")
+                "a gateway runs, but it is too busy to answer at \(socket): it hangs, or other programs ask it all the time; "
+                    + "list them with ss -xp src \(socket), and read its log")
         case .octets(let octets):
             let end = octets.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? octets.endIndex
             var page = octets[end...]
@@ -72,14 +72,14 @@ package struct Status: Sendable {
             else { throw strange(socket, "is not the status of a gateway") }
             return Status(
                 json: harmless(text, size: end), page: PlainText.safe(lines: String(decoding: page, as: UTF8.self)))
-        case .tooLong: throw strange(socket, "has more than \(octetsMax >> 20) MiB")
+        case .tooLong: throw strange(socket, "is longer than \(octetsMax >> 20) MiB")
         }
     }
 
     private static func strange(_ socket: String, _ what: String) -> ExitFailure {
         ExitFailure(
             .dataInvalid,
-            "the answer at \(socket) \(what): see which program listens there (ss -xlp src \(socket)), and name the "
+            "the answer at \(socket) \(what): find the program that listens there with ss -xlp src \(socket), and set the "
                 + "socket of the gateway (output.status_socket, or --socket)")
     }
 
@@ -175,7 +175,7 @@ package struct Status: Sendable {
         do throws(EventLogError) {
             state = try LastState.read(from: FilePath(configuration.output.stateDirectory))
         } catch {
-            throw ExitFailure(.serviceUnavailable, "\(remark); and what the last one left can't be read: \(error)")
+            throw ExitFailure(.serviceUnavailable, "\(remark). The stored state can't be read: \(error)")
         }
         guard let state else { throw ExitFailure(.serviceUnavailable, remark) }
         let json = LineBuffer.lineForTerminals { json in
@@ -195,11 +195,11 @@ package struct Status: Sendable {
                 json.write("sequence", state.sequence)
             }
         }
-        var lines = ["not running; the last one stood at line \(state.sequence)", "conditions"]
+        var lines = ["not running; the last line is \(state.sequence)", "conditions"]
         for event in state.events {
             lines.append("  \(event.identifier): \(event.state) since \(event.date.lineText)")
         }
-        if state.events.isEmpty { lines.append("  none has had an event") }
+        if state.events.isEmpty { lines.append("  no condition has had an event") }
         return Status(
             json: json, page: PlainText.safe(lines: lines.joined(separator: "\n") + "\n"), remark: remark)
     }

@@ -68,7 +68,8 @@ package struct Erasing {
     /// - Throws: ``ExitFailure``; what was done until then is done, and doing it again goes on.
     package func run() throws(ExitFailure) -> Outcome {
         guard SmallFile.isDirectory(options.directory) else {
-            throw ExitFailure(.inputMissing, "\(options.directory) is no folder; name the folder of event files")
+            throw ExitFailure(
+                .inputMissing, "\(options.directory) is not a folder; give the folder with the event files")
         }
         // A dry run too: it fails if the files can't be read.
         try FolderOwner.become(ownerOf: options.directory)
@@ -95,7 +96,7 @@ package struct Erasing {
         }
         let notReached =
             keepsFold
-            ? ["not reached: what serve keeps in \(options.cacheDirectory?.string ?? ""), until it runs next"] : []
+            ? ["not erased: the cache of serve in \(options.cacheDirectory?.string ?? ""), until serve runs again"] : []
         return Outcome(
             counts: erasure.counts, files: erasure.files,
             words: report(erasure, state: state, running: running) + notReached)
@@ -212,42 +213,44 @@ package struct Erasing {
             lines.append(nothingFound)
         } else {
             lines.append(
-                "\(done(counts.erased, "line of its own", "lines of its own")) erased, "
-                    + "\(done(counts.cleared, "line of others", "lines of others")) cleared of it, in "
+                "\(done(counts.erased, "line of this beacon", "lines of this beacon")) erased, "
+                    + "\(done(counts.cleared, "other line", "other lines")) changed, in "
                     + PlainText.count(erasure.files, "rewritten file")
                     + (counts.damaged > 0
-                        ? "; it was named in \(PlainText.count(counts.damaged, "damaged place")) too" : ""))
+                        ? "; it was also named in \(PlainText.count(counts.damaged, "damaged place"))" : ""))
         }
         if running != nil {
             lines.append(
                 options.request.before == nil
-                    ? "the gateway has forgotten it; heard again, it is new"
-                    : "the gateway keeps what it knows of the beacon since then")
+                    ? "the gateway has forgotten it; if it is received again, it is new"
+                    : "the gateway keeps the beacon's data since then")
         } else if state.contains("state.json") {
-            lines.append("state.json \(options.isDryRun ? "tells of it" : "does not tell of it any more")")
+            lines.append("state.json \(options.isDryRun ? "names it" : "does not name it any more")")
         }
         for name in state where name != "state.json" && name != Self.presentStates {
             lines.append("\(name) \(options.isDryRun ? "names it and would be" : "named it and was") deleted")
         }
         for identifier in options.conditions {
             lines.append(
-                "the configuration monitors this very beacon as “\(identifier)”: what is heard from now on is written "
-                    + "again; take the condition out, reload, and erase once more")
+                "the configuration monitors exactly this beacon as “\(identifier)”, so new lines name it; remove the "
+                    + "condition, reload the gateway, and erase again")
         }
         if state.contains(Self.presentStates), !options.isDryRun {
             lines.append(
-                "\(Self.presentStates) names it until a gateway has run that the broker let take its retained messages back"
+                "\(Self.presentStates) names it until a gateway has deleted its retained messages at the broker"
             )
         }
         if options.isFolderAlone {
             lines.append(
-                "not reached: the state of a gateway that writes to this folder, and the cache of its serve; for these, run "
+                "not erased: the state of a gateway that writes to this folder, and the cache of serve; for these, run "
                     + "erase without a folder")
         }
-        if options.isShipped { lines.append("not reached: what was shipped to the broker, and whoever read it there") }
-        lines.append("not reached: copies and backups of the folder, and the log of a site that collected its lines")
-        lines.append("not reached: the system log, where messages can name beacons until they are deleted")
-        lines.append("not reached: captures that beacon-gateway record wrote, and reports in files; delete them")
+        if options.isShipped {
+            lines.append("not erased: lines that were published to the broker, and the copies of subscribers")
+        }
+        lines.append("not erased: copies and backups of the folder, and the log of a site that collected its lines")
+        lines.append("not erased: the system log; its messages can name beacons until they are deleted")
+        lines.append("not erased: captures of beacon-gateway record, and reports in files; delete them")
         return lines
     }
 }

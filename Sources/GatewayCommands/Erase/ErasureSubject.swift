@@ -29,12 +29,12 @@ package enum ErasureSubject {
             // Reports take the numbers.
             throw ExitFailure(
                 .usage,
-                "\(text) is the name of \(beacon) and the numbers of another beacon: "
-                    + (numbers.uuid == nil ? "give UUID/MAJOR/MINOR" : "change that name"))
+                "\(text) is the name of \(beacon), and also the numbers of another beacon: "
+                    + (numbers.uuid == nil ? "use UUID/MAJOR/MINOR" : "change that name"))
         }
         if named.count > 1 {
             let all = named.map { "\($0.beacon)" }.joined(separator: ", ")
-            throw ExitFailure(.usage, "\(text) is what \(named.count) beacons are called: name one of \(all)")
+            throw ExitFailure(.usage, "\(named.count) beacons have the name \(text); use one of \(all)")
         }
         guard let (uuid, major, minor) = numbers else {
             // Erased lines cannot be restored, so a part of a name is not completed.
@@ -43,8 +43,8 @@ package enum ErasureSubject {
             let names = similar.prefix(8).map(\.name).joined(separator: ", ")
             throw ExitFailure(
                 .usage,
-                "\(text) is no beacon; expected UUID/MAJOR/MINOR, MAJOR/MINOR, or a name that the configuration gives one"
-                    + (names.isEmpty ? "" : "; names must be whole and exact: \(names)"))
+                "\(text) is not a beacon; use UUID/MAJOR/MINOR, MAJOR/MINOR, or a name in the configuration"
+                    + (names.isEmpty ? "" : "; a name must be complete and exact: \(names)"))
         }
         if let uuid { return BeaconIdentity(uuid: uuid, major: major, minor: minor) }
         let uuids = configuration.map { beaconUUIDs(of: $0) } ?? []
@@ -52,8 +52,8 @@ package enum ErasureSubject {
             if let seen = try seen(major, minor) { return try beacon(text, major, minor, of: seen) }
             let why =
                 configuration == nil
-                ? "no configuration was read that would tell its UUID" : "the conditions name \(uuids.count) UUIDs"
-            throw ExitFailure(.usage, "\(text): \(why); say UUID/\(text)")
+                ? "its UUID is not known without a configuration" : "the conditions have \(uuids.count) UUIDs"
+            throw ExitFailure(.usage, "\(text): \(why); use UUID/\(text)")
         }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }
@@ -72,7 +72,7 @@ package enum ErasureSubject {
         guard uuids.count == 1 else {
             let beacons = uuids.map { "\(BeaconIdentity(uuid: $0, major: major, minor: minor))" }
             let all = beacons.sorted().prefix(8).joined(separator: ", ")
-            throw ExitFailure(.usage, "\(text): the files name \(uuids.count) such beacons: name one of \(all)")
+            throw ExitFailure(.usage, "\(text): the files have \(uuids.count) such beacons; use one of \(all)")
         }
         return BeaconIdentity(uuid: uuid, major: major, minor: minor)
     }

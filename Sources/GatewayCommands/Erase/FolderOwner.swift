@@ -31,7 +31,7 @@ enum FolderOwner {
         guard unsafe setgroups(1, &group) == 0, setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
             throw ExitFailure(
                 .noPermission,
-                "this process can't go on as the owner of \(directory), user \(status.st_uid): "
+                "this process can't continue as the owner of \(directory), user \(status.st_uid): "
                     + "\(Errno(rawValue: errno)); run it as that user")
         }
     }

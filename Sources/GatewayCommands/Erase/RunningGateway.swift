@@ -45,7 +45,8 @@ struct RunningGateway {
             try? ErasureOrder.remove(from: stateDirectory)
             throw ExitFailure(
                 failure == .notPermitted ? .noPermission : .serviceUnavailable,
-                "the gateway, process \(process), can't be told: \(failure); run this as its user, or as root")
+                "the gateway (process \(process)) can't be notified: \(failure); run the command as its user, or as root"
+            )
         }
         let answer = try answer()
         do throws(EventLogError) { try ErasureOrder.remove(from: stateDirectory) } catch { throw ExitFailure(error) }
@@ -55,7 +56,7 @@ struct RunningGateway {
         case .wanted, nil:
             throw ExitFailure(
                 .serviceUnavailable,
-                "the gateway, process \(process), has not answered within \(Self.patience.components.seconds) s: see its "
+                "the gateway (process \(process)) has not answered within \(Self.patience.components.seconds) s; read its "
                     + "log, and try again")
         }
     }

@@ -50,10 +50,10 @@ package final class Publishing {
     ) throws(ExitFailure) {
         let configuration = try ConfigurationFile.load(options.configuration, isReplay: false)
         guard let mqtt = configuration.mqtt else {
-            throw ExitFailure(.configurationInvalid, "\(options.configuration) names no broker: add mqtt")
+            throw ExitFailure(.configurationInvalid, "\(options.configuration) has no broker; add the section mqtt")
         }
         guard SmallFile.isDirectory(options.directory) else {
-            throw ExitFailure(.inputMissing, "\(options.directory) is no folder of event files")
+            throw ExitFailure(.inputMissing, "\(options.directory) is not a folder with event files")
         }
         for exposure in mqtt.exposures { log(.brokerExposed, exposure) }
         let name: String
@@ -75,7 +75,7 @@ package final class Publishing {
     package func run() throws(ExitFailure) {
         let executable = Companions.path(PublisherProcess.program)
         guard SmallFile.exists(FilePath(executable)) else {
-            throw ExitFailure(.failed, "\(executable) is not there: install beacon-gateway again")
+            throw ExitFailure(.failed, "\(executable) does not exist; reinstall beacon-gateway")
         }
         let process = PublisherProcess(
             executable, isForever: false, settings: { [unowned self] in settings(start: $0) }, on: loop,
@@ -97,7 +97,7 @@ package final class Publishing {
         log(
             .linesShipped,
             PlainText.count(acknowledged + status.acknowledged, "line was", "lines were")
-                + " published; the broker has all up to \(status.shipped)")
+                + " published; the broker has all lines up to \(status.shipped)")
     }
 
     /// One that is started again goes on where the checkpoint stands, and not at the beginning.

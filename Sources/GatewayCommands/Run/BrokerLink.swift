@@ -176,9 +176,9 @@ extension BrokerLink {
         let status = process.status
         let now = loop.now
         var lines = ["broker"]
-        let next = status.nextAttempt.map { ", the next attempt in \((max($0 - now, .zero)).inWords)" } ?? ""
+        let next = status.nextAttempt.map { ", next attempt in \((max($0 - now, .zero)).inWords)" } ?? ""
         lines.append("  \(mqtt.host):\(mqtt.port): \(status.state.rawValue) for \((now - status.since).inWords)\(next)")
-        lines.append("  shipped up to line \(status.shipped), \(max(0, durable - status.shipped)) wait")
+        lines.append("  published up to line \(status.shipped), \(max(0, durable - status.shipped)) waiting")
         for trouble in [status.trouble, status.limitation, status.localTrouble, process.trouble] {
             if let trouble { lines.append("  \(trouble)") }
         }

@@ -31,7 +31,7 @@ struct CapabilityKeeper {
         do throws(Errno) {
             try process.drop(needs.capabilities)
         } catch {
-            log(.capabilityNotDropped, "the capabilities can't be given up: \(error)")
+            log(.capabilityNotDropped, "the capabilities can't be dropped: \(error)")
         }
         for need in needs.needs { log(.capabilityKept, "keeps \(need.capability.name): \(need.why)") }
     }
@@ -42,7 +42,7 @@ struct CapabilityKeeper {
         let present = process.present()
         for way in status.ways where way.isOpen {
             guard let capability = way.capabilityToBegin, !present.contains(capability) else { continue }
-            return "\(way.backend.rawValue) can't be opened anew, since \(capability.name) was given up"
+            return "\(way.backend.rawValue) can't be opened again, because \(capability.name) was dropped"
         }
         return nil
     }

@@ -33,14 +33,14 @@ struct CapabilityNeeds: Equatable {
                     return
                 }
                 reasons[.networkAdministration, default: []].append(
-                    "management, which is tried again, binds its socket")
+                    "management is tried again and must bind its socket")
             case .dbus: break
             case .hci:
                 // Without the one the other is of no use to it.
                 guard present.contains(.rawNetwork) else { continue }
-                let when = used == .hci ? "" : ", where bluetoothd goes away,"
-                reasons[.rawNetwork, default: []].append("hci\(when) opens the channel of each adapter that comes")
-                reasons[.networkAdministration, default: []].append("hci\(when) switches adapters on, and resets them")
+                let when = used == .hci ? "" : ", if bluetoothd stops,"
+                reasons[.rawNetwork, default: []].append("hci\(when) opens the channel of each new adapter")
+                reasons[.networkAdministration, default: []].append("hci\(when) switches adapters on and resets them")
             }
         }
         needs = Capabilities.Capability.allCases.filter { present.contains($0) }.compactMap { capability in

@@ -30,7 +30,7 @@ struct ConfigurationChange {
         if let name = new.gatewayName, name != gateway { refused.append("gateway.name") }
         if new.output != old.output { refused.append("output") }
         if new.mqtt != old.mqtt { refused.append("mqtt") }
-        if old.monitors.map(\.name) != new.monitors.map(\.name) { refused.append("the monitors' names") }
+        if old.monitors.map(\.name) != new.monitors.map(\.name) { refused.append("the names of monitors") }
         let remedy = "it takes effect with `systemctl restart beacon-gateway`"
         refusals = refused.map { "\($0) changed in the file; \(remedy)" }
         scanningStays = reason != nil
@@ -68,7 +68,7 @@ struct ConfigurationChange {
     func words(for file: String) -> [String] {
         var lines: [String] = []
         if old.beacons != wanted.beacons {
-            lines.append("named beacons: \(wanted.beacons.count), before \(old.beacons.count)")
+            lines.append("named beacons: \(wanted.beacons.count), before: \(old.beacons.count)")
         }
         let before = Self.conditions(of: old)
         let after = Self.conditions(of: wanted)
@@ -78,7 +78,7 @@ struct ConfigurationChange {
             before[identifier].map { !$0.isSame(as: condition) } ?? false
         }
         if added.isEmpty, removed.isEmpty, changed.isEmpty {
-            lines.append("\(file) was applied; no condition is different")
+            lines.append("\(file) was applied; no condition has changed")
         } else {
             lines.append(
                 """

@@ -118,7 +118,7 @@ package final class Daemon {
         do throws(Errno) {
             try SignalWatch.hold(signals)
         } catch {
-            throw ExitFailure(.failed, "signals can't be held: \(error)")
+            throw ExitFailure(.failed, "signals can't be blocked: \(error)")
         }
     }
 
@@ -166,7 +166,7 @@ extension Daemon {
         finish()
         if let failure { throw failure }
         let lines = PlainText.count(monitor.journal.counters.lines, "line was", "lines were")
-        log(.gatewayEnds, "ended; \(lines) written")
+        log(.gatewayEnds, "stopped; \(lines) written")
     }
 
     /// Takes all received reports, and closes everything.
@@ -229,7 +229,7 @@ extension Daemon {
         case SIGHUP: reload()
         case SIGUSR1: if !answerErasure() { monitor.journal.rotate() }
         default:
-            let reason = signal == SIGINT ? "interrupted" : "asked to end"
+            let reason = signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM"
             log(.gatewayEnds, reason)
             life.end(because: reason)
             loop.stop()
@@ -343,7 +343,7 @@ extension Daemon: ScanHandler {
             try scanning.start(self)
             scanning.logShortfalls()
         } catch {
-            log(.configurationRefused, "\(error); what ran before goes on")
+            log(.configurationRefused, "\(error); the gateway continues with the old scanner settings")
             configuration.scanner = old
             scanning.reload(configuration)
             do throws(ScannerError) {
@@ -364,7 +364,9 @@ extension Daemon {
             do throws(ExitFailure) {
                 apply(try ConfigurationFile.loadWithNames(path, isReplay: false))
             } catch {
-                log(.configurationRefused, "\(path) was not applied, and what runs stays:\n\(error.message)")
+                log(
+                    .configurationRefused,
+                    "\(path) was not applied; the gateway continues with the old configuration:\n\(error.message)")
             }
         }
     }
@@ -383,14 +385,16 @@ extension Daemon {
                 try monitor.replaceEngine(
                     wanted, from: nil, scanning.adapters, because: "the configuration was reloaded", at: now)
             } catch {
-                return log(.configurationRefused, "\(path) was not applied, and what runs stays: \(error)")
+                return log(
+                    .configurationRefused,
+                    "\(path) was not applied; the gateway continues with the old configuration: \(error)")
             }
         } else {
             do throws(MonitorError) {
                 try monitor.apply(wanted, at: now)
             } catch {
                 // Every bound was checked when the file was read.
-                log(.configurationRefused, "\(path) was applied in part: \(error)")
+                log(.configurationRefused, "\(path) was partly applied: \(error)")
             }
         }
         configuration = wanted
@@ -414,15 +418,16 @@ extension Daemon {
             let now = drained()
             let answer = monitor.forget(request, configuration, scanning.adapters, at: now)
             switch answer {
-            case .refused(let reason): log(.beaconNotForgotten, "a beacon was to be forgotten, and is not: \(reason)")
+            case .refused(let reason):
+                log(.beaconNotForgotten, "the request of `erase` to forget a beacon failed: \(reason)")
             case .done(let last):
                 eraseAtBroker(request, upTo: last)
-                log(.beaconForgotten, "a beacon was forgotten, as `erase` asked")
+                log(.beaconForgotten, "a beacon was forgotten at the request of `erase`")
             case .wanted: break
             }
             try answer.write(in: directory)
         } catch {
-            log(.beaconNotForgotten, "what `erase` asked for can't be done: \(error)")
+            log(.beaconNotForgotten, "the request of `erase` failed: \(error)")
         }
         return true
     }
@@ -434,7 +439,7 @@ extension Daemon {
         do throws(EventLogError) {
             try ForgottenBeacon(request.beacon, upTo: last).add(in: FilePath(configuration.output.stateDirectory))
         } catch {
-            log(.beaconNotForgotten, "the broker keeps what it retains of a beacon that was forgotten: \(error)")
+            log(.beaconNotForgotten, "the broker keeps retained messages of a forgotten beacon: \(error)")
         }
         broker.reload()
     }
@@ -518,7 +523,7 @@ extension Daemon {
             "\(backend.rawValue)\(status.map { $0.reason.isEmpty ? "" : ": \($0.reason)" } ?? "")"
         }
         return """
-            gateway \(gateway): \(PlainText.count(conditions, "condition")); hears by \(way ?? "no way yet"); \
+            gateway \(gateway): \(PlainText.count(conditions, "condition")); scans by \(way ?? "no backend yet"); \
             writes to \(configuration.output.directory) from line \(monitor.journal.sequence + 1) on
             """
     }

@@ -174,9 +174,10 @@ final class GatewayMonitor {
         if let loggedTrouble {
             log(
                 .linesNotKept,
-                "\(loggedTrouble); monitoring goes on, and lines \(journal.linesWait ? "wait in memory" : "are kept")")
+                "\(loggedTrouble); monitoring continues, and lines \(journal.linesWait ? "wait in memory" : "are written")"
+            )
         } else {
-            log(.linesKeptAgain, "lines and records are kept again")
+            log(.linesKeptAgain, "lines and records are stored again")
         }
         return true
     }
@@ -206,7 +207,8 @@ final class GatewayMonitor {
         case .trackingLimitExceeded(let identifier, .held):
             log(
                 .beaconsDoNotFit,
-                "beacons under \(identifier) do not fit; max_beacons is \(live.engine.settings.maxBeacons)")
+                "not all beacons under \(identifier) can be monitored; max_beacons is \(live.engine.settings.maxBeacons)"
+            )
         case .trackingLimitExceeded(let identifier, .new):
             log(
                 .newBeaconsHeldBack,
@@ -298,7 +300,7 @@ extension GatewayMonitor {
             do throws(MonitorError) {
                 try replaceEngine(configuration, from: snapshot, adapters, because: "a beacon was forgotten", at: now)
             } catch {
-                return .refused("its state can't be taken over: \(error)")
+                return .refused("the state can't be transferred: \(error)")
             }
         }
         recorder.forget(request.beacon)

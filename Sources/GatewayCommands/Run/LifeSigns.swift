@@ -40,8 +40,8 @@ struct LifeSigns {
         } catch {
             previous = nil
             remark =
-                "\(directory.appending(AliveFile.name).string) can't be read: \(error); until when the run before was "
-                + "alive is not known"
+                "\(directory.appending(AliveFile.name).string) can't be read: \(error); the end of the run before is "
+                + "not known"
         }
     }
 
@@ -74,7 +74,7 @@ struct LifeSigns {
 
     /// That the gateway stops, for the last line.
     func stopped(at time: Instant, clockOffset: ClockOffset) -> GatewayChange {
-        GatewayChange(.stopped(reason: ending ?? "it was asked to end"), at: time, clockOffset: clockOffset)
+        GatewayChange(.stopped(reason: ending ?? "stopped by SIGTERM"), at: time, clockOffset: clockOffset)
     }
 
     /// Writes the file where it is time, or where `isLast`.
@@ -94,7 +94,7 @@ struct LifeSigns {
             guard trouble != error else { return nil }
             trouble = error
             return
-                "\(file.path.string) can't be written: \(error); reports will know of this gateway up to its last line"
+                "\(file.path.string) can't be written: \(error); reports know the state of this gateway only up to its last line"
         }
     }
 }

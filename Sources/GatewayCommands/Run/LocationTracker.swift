@@ -84,7 +84,8 @@ final class LocationTracker: LocationHandler {
         case .gpx(let track):
             guard let file = GPXFile.read(at: track.file)?.file else {
                 throw ExitFailure(
-                    .inputMissing, "location.file \(track.file) can't be read, or is no GPX file; circles have no fix")
+                    .inputMissing,
+                    "location.file \(track.file) can't be read, or is not a GPX file; circles have no fix")
             }
             for damage in file.damages.prefix(10) { log(.locationRemark, "\(track.file):\(damage)") }
             var options = GPXOptions()
@@ -104,7 +105,7 @@ final class LocationTracker: LocationHandler {
         standing?.lastFix = fix
         if let trouble = standing?.trouble {
             standing?.trouble = nil
-            log(.locationFound, "there is a fix again, after: \(trouble)")
+            log(.locationFound, "fixes arrive again, after: \(trouble)")
         }
         tell(.fix(fix))
     }

@@ -108,7 +108,7 @@ final class ScanControl {
     func logShortfalls() {
         guard let backend = status?.backend, let demand = service.demand else { return }
         for shortfall in Backends.shortfalls(of: backend, for: demand) {
-            log(.scannerLimited, "scanner.mode: by \(backend.rawValue), \(shortfall)")
+            log(.scannerLimited, "scanner.mode: with \(backend.rawValue), \(shortfall)")
         }
     }
 

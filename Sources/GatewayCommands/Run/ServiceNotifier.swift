@@ -54,10 +54,12 @@ package final class ServiceNotifier {
         if let text = environment("NOTIFY_SOCKET"), !text.isEmpty {
             address = Address(text)
             if address == nil {
-                problem = "NOTIFY_SOCKET is neither a path nor an abstract socket that fits in 107 octets: \(text)"
+                problem = "NOTIFY_SOCKET must be a path or an abstract socket of at most 107 bytes: \(text)"
             } else {
                 let descriptor = Self.makeSocket()
-                if descriptor < 0 { problem = "no socket for NOTIFY_SOCKET: \(Errno(rawValue: errno))" }
+                if descriptor < 0 {
+                    problem = "the socket for NOTIFY_SOCKET can't be opened: \(Errno(rawValue: errno))"
+                }
                 socket = descriptor < 0 ? nil : FileDescriptor(rawValue: descriptor)
             }
         }

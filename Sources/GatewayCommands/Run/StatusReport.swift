@@ -202,7 +202,7 @@ struct StatusReport {
         lines.append("adapters")
         if scanning.adapters.isEmpty { lines.append("  none") }
         for entry in configuration.scanner.adapters where !scanning.hasAdapter(entry) {
-            lines.append("  \(entry), which scanner.adapters names, is not there")
+            lines.append("  \(entry) of scanner.adapters does not exist")
         }
         for adapter in scanning.adapters {
             let last = adapter.lastReport.map { ", the last \((now - $0).inWords) ago" } ?? ""
@@ -235,12 +235,12 @@ struct StatusReport {
             output
               \(configuration.output.directory): line \(journal.sequence), \
             \(journal.durableSequence == journal.sequence ? "all durable" : "durable up to \(journal.durableSequence)")
-              \(journal.waiting) octets wait, \(PlainText.count(journal.counters.dropped, "line was", "lines were")) dropped; \
-            in 24 hours \(day.bytes) octets and \(day.synchronizations) synchronisations
+              \(journal.waiting) bytes waiting, \(PlainText.count(journal.counters.dropped, "line was", "lines were")) dropped; \
+            in 24 hours: \(day.bytes) bytes and \(day.synchronizations) synchronisations
             """)
         if journal.counters.deletedEarly > 0 {
             let files = PlainText.count(journal.counters.deletedEarly, "file was", "files were")
-            lines.append("  \(files) deleted for their size before `retain` was over")
+            lines.append("  \(files) deleted before `retain` had passed, because of the size")
         }
         if let trouble = journal.trouble { lines.append("  \(trouble)") }
         if let broker { lines.append(broker.page(durable: journal.durableSequence)) }
@@ -272,19 +272,19 @@ struct StatusReport {
         let accuracy = Int(min(last.horizontalAccuracy, 1e9))
         return
             "location\n  \(location.name): \(PlainText.count(monitor.fixes, "fix", "fixes")), the last \((now - last.time).inWords) ago, "
-            + "good to \(accuracy) m\(trouble)"
+            + "accuracy \(accuracy) m\(trouble)"
     }
 
     /// Whom the limits kept out (rules P2, P4, P5); absent where nobody was.
     private var beaconsText: String? {
         let counters = monitor.counters
         guard counters.untrackedBeacons + counters.displacedBeacons + counters.refusedBeacons > 0 else { return nil }
-        let left = monitor.engine.newBeaconsLeft.map { "; \($0) without a name may enter now" } ?? ""
+        let left = monitor.engine.newBeaconsLeft.map { "; \($0) unnamed ones can enter now" } ?? ""
         return """
             beacons
-              \(PlainText.count(counters.untrackedBeacons, "time")) one did not fit, \
+              \(PlainText.count(counters.untrackedBeacons, "time")) one got no place, \
             \(PlainText.count(counters.displacedBeacons, "time")) one lost its place to a named one, \
-            \(PlainText.count(counters.refusedBeacons, "time")) one without a name was kept from entering\(left)
+            \(PlainText.count(counters.refusedBeacons, "time")) the entry of an unnamed one was refused\(left)
             """
     }
 }

@@ -93,7 +93,7 @@ final class StatusServer {
         do throws(Errno) {
             watch = try loop.watch(listener.descriptor, for: .read) { [unowned self] _ in accept() }
         } catch {
-            throw ExitFailure(.failed, "the status socket can't be waited for: \(error)")
+            throw ExitFailure(.failed, "the process can't wait for the status socket: \(error)")
         }
         timer = loop.makeTimer { [unowned self] now in look(at: now) }
     }
@@ -256,15 +256,15 @@ extension ExitFailure {
         switch failure {
         case .answered:
             self.init(
-                .cannotCreate, "\(path) is answered by another gateway; output.status_socket tells them apart")
+                .cannotCreate, "another gateway answers at \(path); set another output.status_socket")
         case .occupied(let what):
             self.init(
                 .cannotCreate,
-                "\(path) is \(what) and stays as it is; have output.status_socket name a path where nothing is")
+                "\(path) is \(what), and is not replaced; set output.status_socket to a path that does not exist")
         case .system(let error):
             self.init(
                 error == .permissionDenied ? .noPermission : .cannotCreate,
-                "the status socket \(path) can't be made: \(error); see output.status_socket")
+                "the status socket \(path) can't be created: \(error); check output.status_socket")
         }
     }
 }

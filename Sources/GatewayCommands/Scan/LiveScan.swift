@@ -122,7 +122,7 @@ package final class LiveScan: ScanHandler {
         } catch {
             // Whoever read has gone, which is how a pipe's reader says that it has enough.
             if error != .brokenPipe, failure == nil {
-                failure = ExitFailure(.cannotWrite, "standard output can't be written on: \(error)")
+                failure = ExitFailure(.cannotWrite, "standard output can't be written to: \(error)")
             }
         }
         // The last words on a terminal are gone with its screen.
@@ -130,11 +130,11 @@ package final class LiveScan: ScanHandler {
         let unlisted = beacons.unlisted + advertisers.unlisted
         if unlisted > 0 {
             let reports = PlainText.count(unlisted, "report was", "reports were")
-            log(.reportsNotListed, "\(reports) of more than can be listed")
+            log(.reportsNotListed, "\(reports) of beacons or advertisers that exceed the list")
         }
         if skippedPages > 0, terminal == nil {
             let seconds = PlainText.count(skippedPages, "second was", "seconds were")
-            log(.reportsNotListed, "\(seconds) left out, since the output was not read")
+            log(.reportsNotListed, "\(seconds) skipped, because the output was not read")
         }
     }
 
@@ -222,7 +222,7 @@ package final class LiveScan: ScanHandler {
             return ([date + "  " + title(at: now), page.heading] + page.lines + ["", ""]).joined(separator: "\n")
         }
         let (columns, rows) = terminal.size
-        let footing = lastWords.isEmpty ? "q ends" : "q ends    \(lastWords)"
+        let footing = lastWords.isEmpty ? "q quits" : "q quits    \(lastWords)"
         return ScanTerminal.picture(
             page(at: now, width: columns).fitted(
                 title: title(at: now), footing: footing, columns: columns, rows: rows))

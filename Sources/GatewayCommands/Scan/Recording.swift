@@ -54,11 +54,11 @@ package final class Recording: ScanHandler {
         package var words: String {
             var words =
                 "\(PlainText.count(reports, "report")) with \(PlainText.count(sightings, "iBeacon")) in "
-                + "\(duration.inWords), \(octets) octets"
+                + "\(duration.inWords), \(octets) bytes"
             if lost > 0 { words += "; the kernel dropped \(PlainText.count(lost, "message"))" }
             if dropped > 0 {
                 let left = PlainText.count(dropped, "report was", "reports were")
-                words += "; \(left) left out, since the output was not read"
+                words += "; \(left) skipped, because the output was not read"
             }
             return words
         }
@@ -231,8 +231,8 @@ package final class Recording: ScanHandler {
     }
 
     private func fail(_ error: Errno) {
-        let what = error == .timedOut ? "nobody takes what is written" : "\(error)"
-        fail(ExitFailure(.cannotWrite, "\(output.name) can't be written on: \(what)"))
+        let what = error == .timedOut ? "no program reads it" : "\(error)"
+        fail(ExitFailure(.cannotWrite, "\(output.name) can't be written to: \(what)"))
     }
 
     private func fail(_ failure: ExitFailure) {

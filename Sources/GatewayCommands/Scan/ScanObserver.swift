@@ -47,7 +47,7 @@ package struct ObserverOptions: Sendable {
         do throws(ExitFailure) {
             return (try ConfigurationFile.loadWithNames(ConfigurationFile.defaultPath, isReplay: false), nil)
         } catch {
-            return (plain, "no names are shown: \(error.message)")
+            return (plain, "beacons are shown without names: \(error.message)")
         }
     }
 
@@ -128,7 +128,7 @@ final class ObservingScanner: AdvertisingScanner {
     func take(_ step: WatchdogStep, on adapter: Int) -> WatchdogStep.Outcome {
         switch step {
         case .widen, .restartScan: scanner.take(step, on: adapter)
-        case .powerCycle, .reset: .skipped(reason: "that is left to the gateway")
+        case .powerCycle, .reset: .skipped(reason: "only the gateway does this")
         }
     }
 

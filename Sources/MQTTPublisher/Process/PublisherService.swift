@@ -100,7 +100,7 @@ package final class PublisherService {
             switch error {
             case .held(let holder): return wait(for: holder, options)
             // No other process can publish from this checkpoint either.
-            case .missing(let error): note("\(path) can't be made: \(error); lines are shipped without it")
+            case .missing(let error): note("\(path) can't be created: \(error); lines are published without it")
             case .notALock(let reason): return fail("\(path) can't be locked: \(reason); nothing is shipped")
             case .unopened(let error), .failed(let error):
                 return fail("\(path) can't be locked: \(error); nothing is shipped")

@@ -11,11 +11,11 @@ import Testing
         let wanted = DoctorFacts.Adapter(name: "hci1", address: DeviceAddress(0x00AA_0100_0001, kind: .public))
         var doctor = try examine(settings) { $0.bluetoothFacts.adapters = [other, wanted] }
         #expect(doctor.finding("adapter", .wrong) == nil)
-        #expect(doctor.findings.filter { $0.check == "adapter" }.map(\.summary) == ["hci1 is there"])
+        #expect(doctor.findings.filter { $0.check == "adapter" }.map(\.summary) == ["hci1 exists"])
         doctor = try examine(settings) { $0.bluetoothFacts.adapters = [other] }
         let finding = try #require(doctor.finding("adapter", .wrong))
-        #expect(finding.summary == "00:AA:01:00:00:01, which scanner.adapters names, is not there")
-        #expect(finding.remedy?.hasSuffix("there are hci0 (00:AA:01:00:00:02)") ?? false)
+        #expect(finding.summary == "00:AA:01:00:00:01 of scanner.adapters does not exist")
+        #expect(finding.remedy?.hasSuffix("use one of hci0 (00:AA:01:00:00:02)") ?? false)
         // Of one whose address nobody tells it is not known that it is another.
         doctor = try examine(settings) { $0.bluetoothFacts.adapters[0].address = nil }
         #expect(doctor.finding("adapter", .wrong) == nil)

@@ -65,7 +65,7 @@ import Testing
         #expect(doctor.finding("adapter", .wrong)?.flags == .serviceUnavailable)
         doctor = try examine("scanner: {adapters: [hci1]}")
         #expect(doctor.finding("adapter", .wrong)?.flags == .scannerUnavailable)
-        #expect(doctor.finding("adapter", .wrong)?.remedy?.hasSuffix("there are hci0") ?? false)
+        #expect(doctor.finding("adapter", .wrong)?.remedy?.hasSuffix("use one of hci0") ?? false)
         #expect(doctor.finding("adapter", .ok) == nil)
     }
 
@@ -85,7 +85,8 @@ import Testing
         let away: (inout ScriptedProbes) -> Void = { $0.busFacts.isDaemonRunning = false }
         var doctor = try examine("", away)
         #expect(!doctor.isSomethingWrong)
-        #expect(doctor.finding("bluetoothd", .ok)?.summary == "bluetoothd does not run; the best backend does without")
+        #expect(
+            doctor.finding("bluetoothd", .ok)?.summary == "bluetoothd does not run; the best backend does not need it")
         doctor = try examine("scanner: {backend: dbus}", away)
         #expect(doctor.finding("bluetoothd", .wrong)?.flags == .serviceUnavailable)
         #expect(doctor.finding("bluetoothd", .wrong)?.remedy == "sudo systemctl enable --now bluetooth")
@@ -260,7 +261,7 @@ import Testing
         probes.sample = nil
         let made = try #require(remedy("/nonexistent.yaml", isDefault: true))
         let text = try #require(made.split(separator: ": ", maxSplits: 1).last)
-        #expect(made.hasPrefix("create it, with a condition at least: ") && !made.contains("/"))
+        #expect(made.hasPrefix("create it with at least one condition: ") && !made.contains("/"))
         #expect(throws: Never.self) { try Configuration.parse(Array(text.utf8), file: "g.yaml").get() }
         #expect(remedy("/nonexistent.yaml", isDefault: false) == "name a file that exists with --config")
         let track = try examine(

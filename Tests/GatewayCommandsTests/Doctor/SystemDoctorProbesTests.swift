@@ -128,7 +128,7 @@ import Testing
         facts = DoctorFacts.Daemon(isRunning: false)
         facts.isForbidden = true
         #expect(try finding().state == .warning)
-        #expect(try finding().summary.hasPrefix("this user may not ask the gateway at "))
+        #expect(try finding().summary.hasPrefix("this user has no permission to ask the gateway at "))
     }
 
     @Test func `a status socket where somebody listens, and one where nobody does`() throws {

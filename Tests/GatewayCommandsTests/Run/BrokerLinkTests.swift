@@ -87,7 +87,7 @@ import Testing
         #expect(link.released == 0)
         let page = link.page(durable: 7)
         #expect(page.hasPrefix("broker\n  127.0.0.1:1883: "))
-        #expect(page.contains("shipped up to line 0, 7 wait"))
+        #expect(page.contains("published up to line 0, 7 waiting"))
         #expect(page.contains("/nowhere/publisher"), "\(page)")
         desk.end()
         try desk.turn(after: .seconds(120))

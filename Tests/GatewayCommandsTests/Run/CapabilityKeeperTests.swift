@@ -62,6 +62,6 @@ import Testing
         process.error = .notPermitted
         var keeper = keeper()
         keeper.update(status(.management, [way(.management, true)]))
-        #expect(process.lines == ["the capabilities can't be given up: \(Errno.notPermitted)"])
+        #expect(process.lines == ["the capabilities can't be dropped: \(Errno.notPermitted)"])
     }
 }

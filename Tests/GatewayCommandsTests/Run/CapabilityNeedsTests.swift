@@ -48,8 +48,8 @@ import Testing
         let needs = CapabilityNeeds([way(.hci, true)], used: .hci, present: Self.both)
         #expect(
             needs.needs == [
-                .init(capability: .networkAdministration, why: "hci switches adapters on, and resets them"),
-                .init(capability: .rawNetwork, why: "hci opens the channel of each adapter that comes"),
+                .init(capability: .networkAdministration, why: "hci switches adapters on and resets them"),
+                .init(capability: .rawNetwork, why: "hci opens the channel of each new adapter"),
             ])
         // Nobody is said to keep what he never had.
         #expect(CapabilityNeeds([way(.hci, true)], used: .hci, present: []).needs.isEmpty)

@@ -28,7 +28,7 @@ import Testing
         let change = try change(try configuration(), try configuration())
         #expect(change.refusals.isEmpty)
         #expect(!change.needsNewEngine && !change.restartsScanning && !change.restartsLocation)
-        #expect(change.words(for: "c.yaml") == ["c.yaml was applied; no condition is different"])
+        #expect(change.words(for: "c.yaml") == ["c.yaml was applied; no condition has changed"])
     }
 
     @Test func `what a running gateway can't change is refused, each by its name, and stays`() throws {
@@ -46,7 +46,7 @@ import Testing
                 """.utf8), file: "c.yaml"
         ).get()
         let change = try change(old, new)
-        let refused = ["gateway.name", "output", "mqtt", "the monitors' names"]
+        let refused = ["gateway.name", "output", "mqtt", "the names of monitors"]
         #expect(
             change.refusals
                 == refused.map {

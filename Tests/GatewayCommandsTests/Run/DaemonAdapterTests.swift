@@ -89,7 +89,7 @@ import Testing
         #expect(world.state == .satisfied)
         let page = world.daemon.report.page
         #expect(page.contains("\n  hci1 00:AA:01:00:00:01: listening for "), "\(page)")
-        #expect(page.contains("\n  00:AA:01:00:00:09, which scanner.adapters names, is not there\n"), "\(page)")
+        #expect(page.contains("\n  00:AA:01:00:00:09 of scanner.adapters does not exist\n"), "\(page)")
         #expect(!page.contains("hci0"))
         world.end()
     }

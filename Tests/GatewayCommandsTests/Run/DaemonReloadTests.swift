@@ -43,8 +43,8 @@ import Testing
             #expect(
                 world.log.contains(
                     """
-                    warning: \(setting) changed in the file; management can't be opened anew, since CAP_NET_ADMIN was \
-                    given up: it takes effect with `systemctl restart beacon-gateway`
+                    warning: \(setting) changed in the file; management can't be opened again, because CAP_NET_ADMIN was \
+                    dropped: it takes effect with `systemctl restart beacon-gateway`
                     """), "\(world.log)")
         }
         #expect(world.scannersMade == 1 && world.scanner.stops == 0)

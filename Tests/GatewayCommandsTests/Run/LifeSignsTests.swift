@@ -86,9 +86,9 @@ import Testing
 
     @Test func `the reason that is told first is why it stopped`() throws {
         var signs = try signs()
-        signs.end(because: "asked to end")
+        signs.end(because: "stopped by SIGTERM")
         signs.end(because: "something that came of it")
-        #expect(signs.stopped(at: at(1), clockOffset: offset).kind == .stopped(reason: "asked to end"))
+        #expect(signs.stopped(at: at(1), clockOffset: offset).kind == .stopped(reason: "stopped by SIGTERM"))
     }
 
     @Test(arguments: [

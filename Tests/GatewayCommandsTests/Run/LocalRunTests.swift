@@ -49,7 +49,7 @@ import Testing
         #expect(check.text.contains("warnings: 1"))
         let ending = try Gateway.run("run", "--config", file)
         #expect(ending.status == 73, "\(ending.errors)")
-        #expect(ending.errors.contains("is a file and stays as it is"), "\(ending.errors)")
+        #expect(ending.errors.contains("is a file, and is not replaced"), "\(ending.errors)")
         #expect(try contents(of: world.path("status.sock")) == Array("precious".utf8))
     }
 
@@ -125,7 +125,7 @@ import Testing
         }
         let mounted = try #require(ReadOnly(world.path("state")))
         let gateway = try RunningGateway(world, configuration: file)
-        if !hasRunBefore { try gateway.log.line(with: "gateway.lock can't be made: Read-only file system") }
+        if !hasRunBefore { try gateway.log.line(with: "gateway.lock can't be created: Read-only file system") }
         try gateway.log.line(with: "hci0 is listening")
         world.advertise()
         try gateway.until("staff is satisfied") { status in
@@ -135,7 +135,7 @@ import Testing
         }
         #expect(
             gateway.log.lines.contains {
-                $0.contains("records can't be kept") && $0.hasSuffix("monitoring goes on, and lines are kept")
+                $0.contains("records can't be kept") && $0.hasSuffix("monitoring continues, and lines are written")
             }, "\(gateway.log.lines)")
         #expect(!gateway.log.lines.contains { $0.contains("wait in memory") })
         let status = try gateway.status()

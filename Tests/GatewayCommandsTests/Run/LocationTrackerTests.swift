@@ -41,7 +41,7 @@ import Testing
 
     @Test func `a track that can't be read is said, and stands in the status`() throws {
         tracker.start(try configuration("{source: gpx, file: /nowhere.gpx}"))
-        let trouble = "location.file /nowhere.gpx can't be read, or is no GPX file; circles have no fix"
+        let trouble = "location.file /nowhere.gpx can't be read, or is not a GPX file; circles have no fix"
         #expect(told.lines == [trouble])
         #expect(tracker.standing == LocationTracker.Standing(name: "gpx", lastFix: nil, trouble: trouble))
     }
@@ -56,7 +56,7 @@ import Testing
         tracker.located(fix)
         #expect(told.news.last == .fix(fix))
         #expect(tracker.standing?.trouble == nil && tracker.standing?.lastFix == fix)
-        #expect(told.lines.last == "there is a fix again, after: gpsd is gone")
+        #expect(told.lines.last == "fixes arrive again, after: gpsd is gone")
     }
 
     @Test func `a reload ends what was known, and begins anew`() throws {

@@ -30,22 +30,22 @@ import Testing
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         reports.stand("waits for a Bluetooth adapter", isListening: false)
         #expect(heard() == ["STATUS=waits for a Bluetooth adapter"])
-        reports.stand("listens on hci0", isListening: true)
-        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+        reports.stand("scans on hci0", isListening: true)
+        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
         reports.stand("waits for an adapter to scan", isListening: false)
-        reports.stand("listens on hci0", isListening: true)
-        #expect(heard() == ["STATUS=waits for an adapter to scan", "STATUS=listens on hci0"])
+        reports.stand("scans on hci0", isListening: true)
+        #expect(heard() == ["STATUS=waits for an adapter to scan", "STATUS=scans on hci0"])
         // Operators are told of waiting; that it listens the adapter's own line says.
         #expect(said.lines == ["waits for a Bluetooth adapter", "waits for an adapter to scan"])
     }
 
     @Test func `a reload begins, ends with READY whatever came of it, and says how it stands`() {
-        reports.stand("listens on hci0", isListening: true)
+        reports.stand("scans on hci0", isListening: true)
         _ = heard()
         var order: [String] = []
         reports.reload { order = heard() }
         #expect(order.count == 1 && order[0].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
-        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
     @Test func `a reload while no adapter scans yet does not say that the gateway is ready`() {
@@ -55,8 +55,8 @@ import Testing
         reports.reload { isDone = true }
         #expect(isDone)
         #expect(heard() == [])
-        reports.stand("listens on hci0", isListening: true)
-        #expect(heard() == ["READY=1\nSTATUS=listens on hci0"])
+        reports.stand("scans on hci0", isListening: true)
+        #expect(heard() == ["READY=1\nSTATUS=scans on hci0"])
     }
 
     @Test func `it lives, and ends`() {

@@ -72,7 +72,7 @@ import Testing
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
         _ = try world.write("g.yaml", world.configuration(conditions: "- {identifier: staff, uuid: nonsense}"))
         gateway.signal(SIGHUP)
-        try gateway.log.line(with: "was not applied, and what runs stays")
+        try gateway.log.line(with: "was not applied; the gateway continues with the old configuration")
         // `status` reads the file too, to know whom to ask.
         _ = try world.write("g.yaml", world.configuration(conditions: staff))
         #expect(state(try gateway.status(), of: "visitors") == "unknown")
@@ -117,7 +117,7 @@ import Testing
         world.advertise("C0:00:00:00:00:01", minor: 1)
         try gateway.until("staff is satisfied") { state($0, of: "staff") == "satisfied" }
         world.advertise("C0:00:00:00:00:02", minor: 2)
-        try gateway.until("one did not fit") { untracked($0) == 1 }
+        try gateway.until("one got no place") { untracked($0) == 1 }
         for seconds in [90, 120] {
             _ = try world.write(
                 "g.yaml",
@@ -126,7 +126,7 @@ import Testing
             try gateway.log.line(with: "was applied")
             #expect(untracked(try gateway.status()) == 1)
         }
-        #expect(try Gateway.run("status", "--config", file).text.contains("1 time one did not fit"))
+        #expect(try Gateway.run("status", "--config", file).text.contains("1 time one got no place"))
         #expect(gateway.end() == 0)
     }
 
@@ -254,6 +254,6 @@ import Testing
         let ending = try Gateway.runWithoutBluetooth(["run", "--config", world.write("g.yaml", text)])
         #expect([69, 77].contains(ending.status), "\(ending.errors)")
         #expect(ending.errors.contains("this kernel gives no Bluetooth sockets: "), "\(ending.errors)")
-        #expect(ending.errors.contains("what mends it: beacon-gateway doctor"), "\(ending.errors)")
+        #expect(ending.errors.contains("to find the remedy, run beacon-gateway doctor"), "\(ending.errors)")
     }
 }

@@ -37,10 +37,10 @@ import Testing
     @Test func `a reload and a rotation that come while it reads its files do not end it, and are done`() throws {
         let (world, file) = try world()
         let gateway = try RunningGateway(world, configuration: file)
-        try gateway.log.line(with: "and what was written before")
+        try gateway.log.line(with: "and the stored state")
         gateway.signal(SIGUSR1)
         gateway.signal(SIGHUP)
-        try gateway.log.line(with: "was applied; no condition is different")
+        try gateway.log.line(with: "was applied; no condition has changed")
         try gateway.log.line(with: "hci0 is listening")
         #expect(gateway.end() == 0)
     }
@@ -48,9 +48,9 @@ import Testing
     @Test func `SIGTERM while it reads its files is an orderly end`() throws {
         let (world, file) = try world()
         let gateway = try RunningGateway(world, configuration: file)
-        try gateway.log.line(with: "and what was written before")
+        try gateway.log.line(with: "and the stored state")
         #expect(gateway.end() == 0)
-        try gateway.log.line(with: "asked to end")
+        try gateway.log.line(with: "stopped by SIGTERM")
         // What it read stands in a state file again.
         #expect(FileManager.default.fileExists(atPath: world.path("state/state.json")))
     }

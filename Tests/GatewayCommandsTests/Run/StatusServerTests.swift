@@ -206,7 +206,7 @@ private final class Desk {
         let loop = try EventLoop()
         let failure = #expect(throws: ExitFailure.self) { _ = try StatusServer(at: path, on: loop) { "" } }
         #expect(failure?.code == .cannotCreate)
-        #expect(failure?.message.hasPrefix("\(path) is a file and stays as it is; have output.status_socket") == true)
+        #expect(failure?.message.hasPrefix("\(path) is a file, and is not replaced; set output.status_socket") == true)
         #expect(try contents(of: path) == Array("precious".utf8))
         try FileManager.default.removeItem(atPath: path)
         // Nor what a link shows, nor the link.
@@ -272,7 +272,7 @@ private final class Desk {
         }
         let busy = try answer(["", "{\"type\":\"sta", ""])
         #expect(busy.status == 69)
-        #expect(busy.errors.contains("a gateway runs and is too busy to answer"), "\(busy.errors)")
+        #expect(busy.errors.contains("a gateway runs, but it is too busy to answer"), "\(busy.errors)")
         let whole = try answer(["{\"type\":\"sta", "{\"type\":\"status\"}\npage\n\n"])
         #expect(whole.status == 0)
         #expect(whole.text == "{\"type\":\"status\"}\n")
@@ -285,12 +285,12 @@ private final class Desk {
             let ending = try answer([strange])
             #expect(ending.status == 65 && ending.text.isEmpty, "\(strange)")
             #expect(
-                ending.errors.hasPrefix("the answer at \(socket) is not the status of a gateway: see which program"),
+                ending.errors.hasPrefix("the answer at \(socket) is not the status of a gateway: find the program"),
                 "\(ending.errors)")
         }
         let flood = try answer([String(repeating: "x", count: 70 << 20)])
         #expect(flood.status == 65 && flood.text.isEmpty)
-        #expect(flood.errors.hasPrefix("the answer at \(socket) has more than 64 MiB: "), "\(flood.errors)")
+        #expect(flood.errors.hasPrefix("the answer at \(socket) is longer than 64 MiB: "), "\(flood.errors)")
         withExtendedLifetime(listener) {}
     }
 

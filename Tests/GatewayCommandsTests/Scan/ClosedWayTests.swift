@@ -16,7 +16,7 @@ import Testing
                 no way of hearing is open:
                   management, hci: no sockets
                   dbus: no bus
-                what mends it: beacon-gateway doctor
+                to find the remedy, run beacon-gateway doctor
                 """)
         #expect(ExitFailure(ScannerError(.denied, "not you")).code == .noPermission)
     }

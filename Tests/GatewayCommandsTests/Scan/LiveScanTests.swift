@@ -109,10 +109,10 @@ final class PseudoTerminal {
         #expect(text.hasSuffix(Self.screenGiven))
         let page = try #require(pages.first)
         #expect(page.count == 10)
-        #expect(page[0].hasPrefix("listens on hci0 by management; 2 beacons, "))
+        #expect(page[0].hasPrefix("scans on hci0 by management; 2 beacons, "))
         #expect(page[3].hasPrefix("F7826DA6..     1     2  -50.0 immediate"))
         #expect(page[4].hasPrefix("F7826DA6..     1     1  -70.0 near"))
-        #expect(page[9].hasPrefix("q ends"))
+        #expect(page[9].hasPrefix("q quits"))
         #expect(terminal.settings.c_lflag == before.c_lflag)
         #expect(before.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO))
     }
@@ -128,7 +128,7 @@ final class PseudoTerminal {
             { $0.uuids = [badge(1).uuid.byteReversed] }, terminal: terminal, output: terminal.slave,
             log: { if $0 == .uuidReversed { said.append($1) } }, more: { _, _ in })
         #expect(said == [words])
-        #expect(terminal.pages().pages.last?.last == "q ends    \(words)")
+        #expect(terminal.pages().pages.last?.last == "q quits    \(words)")
         let pipe = try FileDescriptor.pipe()
         said = []
         _ = try run(
@@ -179,7 +179,7 @@ final class PseudoTerminal {
         #expect(!text.contains("\u{1B}"))
         let lines = text.split(separator: "\n")
         try #require(lines.count == 4)
-        #expect(lines[0].contains("Z  listens on hci0 by management; 2 beacons, "))
+        #expect(lines[0].contains("Z  scans on hci0 by management; 2 beacons, "))
         #expect(lines[1].hasPrefix("UUID "))
         #expect(lines[2].hasPrefix("\(Log.uuid)     1     2"))
     }
@@ -237,7 +237,7 @@ final class PseudoTerminal {
         let outcomes = WatchdogStep.allCases.map { observing.take($0, on: 0) }
         #expect(scanner.steps == [.widen, .restartScan])
         #expect(outcomes[0] == .taken && outcomes[1] == .taken)
-        #expect(outcomes[2] == .skipped(reason: "that is left to the gateway"))
+        #expect(outcomes[2] == .skipped(reason: "only the gateway does this"))
         #expect(outcomes[3] == outcomes[2])
     }
 }

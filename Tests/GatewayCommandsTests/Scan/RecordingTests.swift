@@ -320,7 +320,7 @@ func comparable(_ lines: [String]) throws -> [String] {
             }
         }
         #expect(failure.code == .cannotWrite)
-        #expect(failure.message == "/dev/full can't be written on: No space left on device")
+        #expect(failure.message == "/dev/full can't be written to: No space left on device")
     }
 
     @Test func `where nothing can be heard with, a file that is there stays as it is, and none is made`() throws {
@@ -340,7 +340,7 @@ func comparable(_ lines: [String]) throws -> [String] {
     @Test func `64, 73: what can't be a recording's file`() throws {
         let format = try Gateway.run("record", scratch.path("a.txt"))
         #expect(format.status == 64)
-        #expect(format.errors.contains("does not tell a format"))
+        #expect(format.errors.contains("has no ending that selects a format"))
         let folder = try Gateway.run("record", scratch.path("no/a.btsnoop"))
         #expect(folder.status == 73)
         #expect(folder.errors.contains("can't be written"))
@@ -354,7 +354,7 @@ func comparable(_ lines: [String]) throws -> [String] {
             #expect(ending.status == 69)
             let lines = ending.errors.split(separator: "\n")
             #expect(lines.contains { $0.contains("this kernel gives no Bluetooth sockets: ") }, "\(ending.errors)")
-            #expect(lines.last == "what mends it: beacon-gateway doctor")
+            #expect(lines.last == "to find the remedy, run beacon-gateway doctor")
             #expect(lines.count <= 5 && lines.allSatisfy { $0.count < 200 }, "\(ending.errors)")
             #expect(ending.output.isEmpty)
         }

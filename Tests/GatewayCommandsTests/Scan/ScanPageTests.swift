@@ -74,10 +74,10 @@ import Testing
                 ScanPage(names.map { advertiser($0) }),
             ]
             for page in pages {
-                let lines = page.fitted(title: "listens", footing: "q ends", columns: columns, rows: rows)
+                let lines = page.fitted(title: "listens", footing: "q quits", columns: columns, rows: rows)
                 #expect(lines.count == rows)
                 #expect(lines.allSatisfy { ScanText.width($0) <= columns })
-                if rows > 1, columns > 5 { #expect(lines.last == "q ends") }
+                if rows > 1, columns > 5 { #expect(lines.last == "q quits") }
             }
         }
     }

@@ -71,7 +71,7 @@ def sandbox(run):
     blocked = run.guest.until("beacon-gateway status", MOMENT, lambda result: "block" in result.output)
     run.demand("block" in blocked.output, "it does not say that the radio is blocked: " + blocked.output[:300])
     run.guest.must("for each in /sys/class/rfkill/*; do echo 0 >$each/soft; done")
-    run.guest.until("beacon-gateway status", MOMENT, lambda result: "listens on hci0" in result.output)
+    run.guest.until("beacon-gateway status", MOMENT, lambda result: "scans on hci0" in result.output)
     run.listens()
     run.guest.off()
 

@@ -141,16 +141,16 @@ class Run:
         """Waits until the unit is active; demands that it says why, and that `status` says the same."""
         self.guest.until("systemctl is-active " + UNIT, seconds)
         # Whoever finds nothing on the air for a moment says so, and listens again.
-        self.guest.until("systemctl show -P StatusText " + UNIT, seconds, lambda result: "listens on hci0" in result.output)
+        self.guest.until("systemctl show -P StatusText " + UNIT, seconds, lambda result: "scans on hci0" in result.output)
         shown = self.show("ActiveState", "SubState", "StatusText")
         self.demand(shown["ActiveState"] == "active", "it is %s (%s), not active: %s" % (
             shown["ActiveState"], shown["SubState"], shown["StatusText"]))
-        self.demand("listens on hci0" in shown["StatusText"], "systemctl status says: " + shown["StatusText"])
+        self.demand("scans on hci0" in shown["StatusText"], "systemctl status says: " + shown["StatusText"])
         found = self.status()
         if self.demand(found is not None, "status gets no answer"):
             self.demand(found["state"] == "listening", "status says that it is " + found["state"])
         said = self.guest.run("beacon-gateway status").output
-        self.demand("listens on hci0" in said, "status says: " + said[:300])
+        self.demand("scans on hci0" in said, "status says: " + said[:300])
 
     def waits(self):
         """Demands that it waits for an adapter, and that `systemctl status` says so."""
