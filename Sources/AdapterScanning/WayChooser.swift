@@ -71,7 +71,7 @@ struct WayChooser: Sendable {
         }
         let reasons = lines.map { "\n  \($0.names): \($0.reason)" }.joined()
         return ScannerError(
-            best.kind, "no way of hearing is open:\(reasons)",
+            best.kind, "no backend can be used:\(reasons)",
             remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n"))
     }
 }
@@ -206,7 +206,7 @@ extension WayChooser {
 
     private func reason(for index: Int) -> String {
         let better = ways.indices.prefix(index)
-        guard !better.isEmpty else { return ways.count == 1 ? "the configuration names it" : "the best there is" }
+        guard !better.isEmpty else { return ways.count == 1 ? "set in the configuration" : "the best backend" }
         return better.map { place in
             let way = ways[place]
             let why =
@@ -220,7 +220,7 @@ extension WayChooser {
     /// How a way stands, for operators.
     func standing(of index: Int) -> String {
         let way = ways[index]
-        if let failure = way.failure { return "closed: \(failure.description)" }
+        if let failure = way.failure { return "not available: \(failure.description)" }
         guard way.isBegun else { return "not needed" }
         let waits = way.obstacles.map(\.words).sorted().joined(separator: ", ")
         return (used == index ? "in use" : "standing by") + (waits.isEmpty ? "" : ": \(waits)")
@@ -231,12 +231,12 @@ extension ScanObstacle {
     /// What it is, for operators.
     package var words: String {
         switch self {
-        case .denied: "this user is refused"
+        case .denied: "this user has no permission"
         case .blocked: "rfkill blocks Bluetooth"
         case .blockedByHardware: "a hardware switch blocks Bluetooth"
-        case .waiting: "bluetoothd or an adapter's power is waited for"
-        case .unavailable: "bluetoothd does not run, or no adapter is there"
-        case .thinned: "reports are thinned out"
+        case .waiting: "waiting for bluetoothd, or for an adapter to power on"
+        case .unavailable: "bluetoothd does not run, or there is no adapter"
+        case .thinned: "not all reports are delivered"
         }
     }
 }

@@ -68,11 +68,11 @@ package enum Backends {
         switch backend {
         case .management:
             if demand.isActive {
-                shortfalls.append("the kernel's monitors scan passively, so no advertiser is asked for scan responses")
+                shortfalls.append("the kernel's monitors scan passively, so scan responses are not requested")
             }
         case .dbus:
             if !demand.dutyCycle.isContinuous {
-                shortfalls.append("bluetoothd decides how much of the time is listened, so no power is saved")
+                shortfalls.append("bluetoothd sets the duty cycle, so no power is saved")
             }
         case .hci: break
         }

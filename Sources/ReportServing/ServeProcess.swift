@@ -106,7 +106,7 @@ package enum ServeProcess {
         let left = identity.ends - BootClock.wall / 1_000_000_000
         guard left < 14 * 86_400 else { return }
         log.write(
-            .certificateEnds,
+            .certificateExpires,
             "the certificate in \(tls.certificateFile) "
                 + (left < 0
                     ? "has ended: browsers refuse it"

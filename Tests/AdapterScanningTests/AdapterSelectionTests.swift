@@ -70,7 +70,7 @@ private let second = DeviceAddress(0x00AA_0100_0002, kind: .public)
         // Nothing that was known of the one before is said of this one.
         let adapter = try #require(world.supervisor.status.adapters.first)
         #expect(adapter.address == second && adapter.reports == 0 && adapter.lastReport == nil)
-        #expect(world.log.contains("warning: hci0 is gone: hci0 is \(second) now, and was \(first)"))
+        #expect(world.log.contains("warning: hci0 is gone: hci0 is now \(second), and was \(first)"))
         // The same again is no news.
         appear(world, 0, second)
         #expect(world.handler.changes() == [])

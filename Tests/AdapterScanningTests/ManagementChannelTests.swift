@@ -96,7 +96,7 @@ import Testing
         let recorder = Recorder()
         let error = #expect(throws: ScannerError.self) { try scanner.start(recorder) }
         #expect(error?.kind == .unavailable)
-        #expect(error?.description == "waiting for Bluetooth: \(Errno.notPermitted)")
+        #expect(error?.description == "the process can't wait for Bluetooth: \(Errno.notPermitted)")
         #expect(loop.watchCount == 0)
         #expect(kernel.commands() == nil)
         try loop.turn(waits: false)

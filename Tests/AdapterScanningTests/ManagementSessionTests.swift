@@ -196,7 +196,7 @@ import Testing
         #expect(
             world.told.first
                 == .stopped(
-                    adapter: 0, since: world.now, reason: "all monitors were removed; a bluetoothd starts"))
+                    adapter: 0, since: world.now, reason: "all monitors were removed, because a bluetoothd starts"))
         #expect(world.records == 1)
         // It may have set up the scan window anew.
         #expect(world.commands == [.readConfiguration])
@@ -222,7 +222,8 @@ import Testing
         #expect(world.told == [])
         world.receive(.monitorRemoved(1))
         #expect(world.commands == [.addMonitor(.beacons)])
-        #expect(world.told.first == .stopped(adapter: 0, since: world.now, reason: "somebody removed its monitor"))
+        #expect(
+            world.told.first == .stopped(adapter: 0, since: world.now, reason: "another program removed its monitor"))
     }
 
     @Test func `unplugged and plugged: it stops, disappears, and comes back with everything asked anew`() {

@@ -46,7 +46,7 @@ import Testing
         radio.other(.setScanEnable(false, filtersDuplicates: false, isExtended: false))
         try see("somebody's monitor comes and goes", radio)
         #expect(radio.sent == [])
-        #expect(radio.told.contains(.listening(adapter: 0, reason: "somebody else scans")))
+        #expect(radio.told.contains(.listening(adapter: 0, reason: "another program scans")))
         #expect(radio.driver.scan == .none)
         radio.isScanning = false
         radio.advance(by: .milliseconds(300))

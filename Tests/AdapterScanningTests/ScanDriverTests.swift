@@ -111,7 +111,7 @@ import Testing
         #expect(radio.driver.scan == .others(nil, filtersDuplicates: nil))
         #expect(!radio.driver.isListening)
         #expect(radio.report())
-        #expect(radio.told == [.listening(adapter: 0, reason: "somebody else scans")])
+        #expect(radio.told == [.listening(adapter: 0, reason: "another program scans")])
         #expect(radio.driver.isThinned)
         radio.advance(by: .milliseconds(10_500) - .nanoseconds(1))
         #expect(radio.sent == [])

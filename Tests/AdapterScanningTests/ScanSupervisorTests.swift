@@ -34,7 +34,7 @@ private func listening(_ scanner: ScriptedScanner) {
         try world.supervisor.start(world.handler)
         #expect(world.supervisor.status.backend == .dbus)
         #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
-        #expect(world.log.contains("notice: listening by dbus: management: this user lacks CAP_NET_ADMIN"))
+        #expect(world.log.contains("notice: scanning by dbus: management: this user lacks CAP_NET_ADMIN"))
         #expect(world.supervisor.status.ways.map(\.standing).first == "closed: this user lacks CAP_NET_ADMIN")
         // Rights do not come back: nobody wakes to ask for them again.
         world.scanners[.dbus]?.report()
@@ -51,7 +51,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(error?.kind == .denied)
         #expect(
             error?.reason == """
-                no way of hearing is open:
+                no backend can be used:
                   management, hci: this user lacks CAP_NET_ADMIN
                   dbus: there is no system bus
                 """)
@@ -67,7 +67,7 @@ private func listening(_ scanner: ScriptedScanner) {
         let error = #expect(throws: ScannerError.self) { try world.supervisor.start(world.handler) }
         #expect(
             error?.description == """
-                no way of hearing is open:
+                no backend can be used:
                   management, hci: this user lacks CAP_NET_ADMIN
                   dbus: there is no system bus
                 Start it as root
@@ -305,7 +305,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.exitTimeoutsTooShort == 1)
         let line = try #require(world.log.first { $0.contains("exit_timeout") })
         #expect(line.hasPrefix("warning: beacon F7826DA6-4FA2-4E98-8024-BC5B71E0893E 0/7 is heard too rarely"))
-        #expect(line.contains("exit_timeout 30 s: of 100 gaps half are up to 20.4 s"))
+        #expect(line.contains("exit_timeout 30 s: of 100 gaps, half are at most 20.4 s"))
         #expect(line.contains("set exit_timeout to 40.9 s at least"))
     }
 

@@ -36,20 +36,20 @@ private func world(
         #expect(adapter.watchdogCounters.recoveries == 1)
         #expect(adapter.watchdogCounters.taken(.powerCycle) == 1)
         #expect(
-            world.log.last == "notice: hci0 hears again after 15 s of silence; the last step was to reset the adapter")
+            world.log.last == "notice: hci0 receives again after 15 s of silence; the last step: reset the adapter")
     }
 
     @Test func `a step that can't be taken is said with the reason, and the next follows at once`() throws {
         let world = try world {
             listening($0)
-            $0.outcomes[.widen] = .skipped(reason: "everything is listened for already")
+            $0.outcomes[.widen] = .skipped(reason: "all reports are received already")
         }
         try world.go(to: 5)
         #expect(world.scanners[.management]?.steps == ["restartScan hci0"])
-        #expect(world.log.contains("notice: hci0: not to listen for more: everything is listened for already"))
+        #expect(world.log.contains("notice: hci0: skipped step: widen the scan: all reports are received already"))
         let adapter = try #require(world.supervisor.status.adapters.first)
         #expect(adapter.watchdogCounters.skipped(.widen) == 1)
-        #expect(adapter.lastSkipped == "listen for more: everything is listened for already")
+        #expect(adapter.lastSkipped == "widen the scan: all reports are received already")
     }
 
     @Test func `a step that a scanner knows to help is taken at once, with the reason in the log`() throws {
@@ -61,7 +61,7 @@ private func world(
         try world.go(to: 1.001)
         #expect(scanner.steps == ["powerCycle hci0"])
         #expect(world.log.contains("warning: hci0: discovery is refused"))
-        #expect(world.log.last == "notice: hci0: to switch the adapter off and on")
+        #expect(world.log.last == "notice: hci0: step: switch the adapter off and on")
         #expect(world.supervisor.status.adapters.first?.watchdog == .climbing(.powerCycle))
         #expect(world.supervisor.status.adapters.first?.watchdogCounters.taken(.powerCycle) == 1)
     }
@@ -260,7 +260,9 @@ private func world(
         }
         #expect(world.handler.changes() == ["stopped hci0 10 since 0"])
         #expect(
-            world.log.contains { $0.hasPrefix("warning: hci0 counts as deaf: the canary has not been heard for 10 s") })
+            world.log.contains {
+                $0.hasPrefix("warning: hci0 counts as deaf: the canary has not been received for 10 s")
+            })
     }
 
     @Test func `a scan that is begun anew does not make hear again whoever is deaf for the canary`() throws {

@@ -21,16 +21,17 @@ import Testing
     @Test func `at warning and above stands what an operator must see: that it is not heard, kept, shipped or applied`()
     {
         let errors: Set<MessageKind> = [
-            .cannotRun, .adapterStaysSilent, .configurationRefused, .locationUnavailable, .linesNotKept,
+            .cannotRun, .adapterStaysSilent, .configurationRejected, .locationUnavailable, .linesNotStored,
             .beaconNotForgotten,
         ]
         let warnings: Set<MessageKind> = [
-            .recovered, .capabilityNotDropped, .adapterGone, .adapterNotListening, .adapterSilent, .adapterNeedsStep,
+            .recovered, .capabilityNotDropped, .adapterGone, .adapterNotScanning, .adapterSilent, .adapterNeedsStep,
             .reportsLost, .canarySilent, .duplicatesFiltered, .beaconTooRare, .scannerEnded, .scannerLimited,
-            .hearingObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsHeldBack,
+            .scanningObstructed, .configurationPostponed, .conditionNotMonitored, .beaconsDoNotFit, .newBeaconsRefused,
             .uuidReversed,
-            .locationRemark, .eventFilesRemark, .aliveNotTold, .brokerTrouble, .brokerExposed, .reportsNotListed,
-            .reportsNotTaken, .servingNotReloaded, .certificateEnds, .eventFilesNotRead,
+            .locationDataInvalid, .eventFilesChanged, .aliveNotWritten, .brokerError, .brokerExposed,
+            .reportsNotListed,
+            .reportsNotTaken, .servingNotReloaded, .certificateExpires, .eventFilesNotRead,
         ]
         #expect(Set(MessageKind.allCases.filter { $0.level == .error }) == errors)
         #expect(Set(MessageKind.allCases.filter { $0.level == .warning }) == warnings)

@@ -61,13 +61,13 @@ import Testing
 
     @Test func `an entry of the journal has its priority, its program and the identifier of its kind`() throws {
         let world = try World()
-        world.log(stream: world.stream).write(.adapterNotListening, "hci0 is stalled")
+        world.log(stream: world.stream).write(.adapterNotScanning, "hci0 is stalled")
         let entry = try #require(world.entry())
         #expect(
             String(decoding: entry, as: UTF8.self) == """
                 PRIORITY=4
                 SYSLOG_IDENTIFIER=beacon-gateway
-                MESSAGE_ID=\(MessageKind.adapterNotListening.identifier)
+                MESSAGE_ID=\(MessageKind.adapterNotScanning.identifier)
                 MESSAGE=hci0 is stalled
 
                 """)
@@ -76,12 +76,12 @@ import Testing
 
     @Test func `a text of several lines is one entry, and can't add a field`() throws {
         let world = try World()
-        world.log(stream: world.stream).write(.configurationRefused, "two mistakes\nPRIORITY=7")
+        world.log(stream: world.stream).write(.configurationRejected, "two mistakes\nPRIORITY=7")
         let entry = try #require(world.entry())
         let head = """
             PRIORITY=3
             SYSLOG_IDENTIFIER=beacon-gateway
-            MESSAGE_ID=\(MessageKind.configurationRefused.identifier)
+            MESSAGE_ID=\(MessageKind.configurationRejected.identifier)
             MESSAGE
 
             """
@@ -92,7 +92,7 @@ import Testing
 
     @Test func `what a radio or a broker sent does a terminal no harm out of the journal either`() throws {
         let world = try World()
-        world.log(stream: world.stream).write(.brokerTrouble, "mqtt: \u{1B}[31mred")
+        world.log(stream: world.stream).write(.brokerError, "mqtt: \u{1B}[31mred")
         #expect(String(decoding: try #require(world.entry()), as: UTF8.self).hasSuffix("MESSAGE=mqtt: _[31mred\n"))
     }
 
@@ -100,8 +100,8 @@ import Testing
     func `where standard error is not the journal's own stream it gets lines`(stream: String?) throws {
         let world = try World()
         let log = world.log(stream: stream)
-        log.write(.adapterNotListening, "hci0 is stalled")
-        log.write(.adapterListens, "hci0 is listening")
+        log.write(.adapterNotScanning, "hci0 is stalled")
+        log.write(.adapterScans, "hci0 is listening")
         log.end("it can't run")
         #expect(world.entry() == nil)
         #expect(try world.lines == "warning: hci0 is stalled\nhci0 is listening\nit can't run\n")
@@ -111,7 +111,7 @@ import Testing
         let world = try World()
         try FileManager.default.removeItem(atPath: world.path)
         let log = world.log(stream: world.stream)
-        log.write(.configurationRefused, "two\nlines")
+        log.write(.configurationRejected, "two\nlines")
         log.end("it can't run")
         #expect(try world.lines == "<3>two\n<3>lines\n<3>it can't run\n")
     }
@@ -129,7 +129,7 @@ import Testing
         for kind in MessageKind.allCases where kind.level > .notice { log.write(kind, "nothing") }
         #expect(world.entry() == nil)
         #expect(try world.lines.isEmpty)
-        world.log(atLeast: .debug, stream: world.stream).write(.managerNotTold, "something")
+        world.log(atLeast: .debug, stream: world.stream).write(.managerNotNotified, "something")
         #expect(world.entry() != nil)
     }
 }

@@ -51,7 +51,7 @@ package enum SystemBus {
                     note(
                         BusFailure(
                             name: "org.freedesktop.DBus.Error.AuthFailed",
-                            text: "the bus closed the connection before it said anything"))
+                            text: "the bus closed the connection without an answer"))
                 }
                 return true
             }

@@ -285,7 +285,7 @@ extension DBusAdapter {
             request(.stopDiscovery, into: &actions)
         default: break
         }
-        updateListening("bluetoothd did not begin to discover", at: now, into: &actions)
+        updateListening("bluetoothd did not start discovery", at: now, into: &actions)
     }
 }
 
@@ -310,7 +310,7 @@ extension DBusAdapter {
         unstick()
         guard case .started = phase else { return }
         let listened = isListening ? now - listeningSince : .zero
-        updateListening("bluetoothd stopped discovering", at: now, into: &actions)
+        updateListening("bluetoothd stopped discovery", at: now, into: &actions)
         if listened >= Self.steadyAfter { backOff.reset() }
         retry(at: now)
     }
@@ -321,7 +321,7 @@ extension DBusAdapter {
         if case .started = phase, offersMonitors, monitor == .none {
             stopDiscovery("an advertisement monitor is registered first", at: now, into: &actions)
         }
-        updateListening("bluetoothd discovers for us", at: now, into: &actions)
+        updateListening("bluetoothd runs discovery", at: now, into: &actions)
     }
 
     /// Goes the way to hearing from its start.
@@ -416,7 +416,7 @@ extension DBusAdapter {
         // Where power can't be switched, it ends by itself: nothing is asked of the watchdog that it can't do. Else it is
         // asked each time: it may have had something in its way.
         guard orphan.isPossible(at: now), mayPowerCycle, !isPowerDenied else { return }
-        let reason = "the kernel still discovers for the bluetoothd that is gone, and refuses this one's discovery"
+        let reason = "the kernel still runs the discovery of the bluetoothd before, and refuses a new one"
         actions.append(.change(.needs(adapter: index, step: .powerCycle, reason: reason)))
     }
 
@@ -510,14 +510,14 @@ extension DBusAdapter {
         }
         guard offersMonitors else {
             return .skipped(
-                reason: "discovery tells of every advertiser already, and bluetoothd offers no advertisement monitors")
+                reason: "discovery reports every advertiser already, and bluetoothd has no advertisement monitors")
         }
         guard monitor != .active else {
-            return .skipped(reason: "discovery tells of every advertiser already, and the monitor is active")
+            return .skipped(reason: "discovery reports every advertiser already, and the monitor is active")
         }
         monitor = .none
         switch phase {
-        case .started: stopDiscovery("listening is widened", at: now, into: &actions)
+        case .started: stopDiscovery("the scan is widened", at: now, into: &actions)
         case .retrying: begin(at: now, into: &actions)
         // Every other phase registers the monitor before it listens.
         default: break
@@ -528,13 +528,13 @@ extension DBusAdapter {
     private mutating func restart(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
         // Stopping is already being repeated. A skipped step lets the watchdog take the next one, which helps.
         guard !isStuck else {
-            return .skipped(reason: "discovery can't be stopped; that is tried again and again")
+            return .skipped(reason: "discovery can't be stopped; the attempts continue")
         }
         switch phase {
-        case .started: stopDiscovery("discovery is begun anew", at: now, into: &actions)
+        case .started: stopDiscovery("discovery is restarted", at: now, into: &actions)
         case .retrying, .off: begin(at: now, into: &actions)
         case .monitoring, .unable:
-            return .skipped(reason: "this adapter does not discover; the monitor scans by itself")
+            return .skipped(reason: "this adapter runs no discovery, because the monitor scans")
         default: return .skipped(reason: "discovery is being started already")
         }
         return .taken
@@ -543,7 +543,8 @@ extension DBusAdapter {
     private mutating func powerCycle(at now: Instant, into actions: inout [DBusAction]) -> WatchdogStep.Outcome {
         guard mayPowerCycle else { return .skipped(reason: "switching the adapter off and on is not allowed") }
         guard !isPowerDenied else {
-            return .skipped(reason: "the policy of the system bus does not let this user switch the adapter off and on")
+            return .skipped(
+                reason: "the policy of the system bus does not allow this user to switch the adapter off and on")
         }
         phase = .switchingOff
         updateListening("the adapter is switched off and on", at: now, into: &actions)

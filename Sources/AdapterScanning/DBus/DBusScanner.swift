@@ -225,7 +225,7 @@ package final class DBusScanner: AdvertisingScanner {
             session.statistics.unanswered &+= 1
             session.answered(
                 request,
-                failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time"),
+                failure: BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer arrived in time"),
                 at: now, into: &actions)
         }
     }
@@ -258,7 +258,7 @@ package final class DBusScanner: AdvertisingScanner {
             if options.waitsForService { return }
             throw ScannerError(
                 .unavailable,
-                "nobody on the system bus is org.bluez",
+                "org.bluez is not on the system bus",
                 remedy:
                     "Install bluetoothd with `apt install bluez` and start it with `systemctl enable --now bluetooth`")
         }
@@ -282,18 +282,18 @@ package final class DBusScanner: AdvertisingScanner {
                 .denied,
                 atBus
                     ? "the system bus at \(address) refuses this user (\(text))"
-                    : "the policy of the system bus does not let this user talk to bluetoothd (\(text))",
+                    : "the policy of the system bus does not allow this user to call bluetoothd (\(text))",
                 remedy: atBus
-                    ? "See its policy in /etc/dbus-1"
-                    : "Allow send_destination=\"org.bluez\" for it in a file of /etc/dbus-1/system.d, or start as a user who "
-                        + "may")
+                    ? "Check its policy in /etc/dbus-1"
+                    : "Allow send_destination=\"org.bluez\" for this user in a file of /etc/dbus-1/system.d, or run as "
+                        + "a user who has the permission")
         }
         return ScannerError(
             .unavailable,
             "the system bus can't be reached: \(Self.withoutName(text))",
             remedy:
-                "Install the bus with `apt install dbus bluez` and start it with `systemctl start dbus`, or name another "
-                + "one than \(address) in DBUS_SYSTEM_BUS_ADDRESS")
+                "Install the bus with `apt install dbus bluez` and start it with `systemctl start dbus`, or set "
+                + "DBUS_SYSTEM_BUS_ADDRESS, if its address is not \(address)")
     }
 
     /// Opens a connection, if it can be opened now.
@@ -344,7 +344,8 @@ package final class DBusScanner: AdvertisingScanner {
             perform { $0.answered(request, failure: failure, at: $1, into: &$2) }
             return true
         }
-        let malformed = BusFailure(name: "org.freedesktop.DBus.Error.InvalidArgs", text: "the answer has another form")
+        let malformed = BusFailure(
+            name: "org.freedesktop.DBus.Error.InvalidArgs", text: "the answer has an unexpected form")
         switch request {
         case .owner:
             var arguments = message.arguments

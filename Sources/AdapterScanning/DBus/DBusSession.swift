@@ -184,9 +184,9 @@ extension DBusSession {
         } else if stage == .joining {
             lastFailure = BusFailure(
                 name: "org.freedesktop.DBus.Error.AuthFailed",
-                text: "the bus closed the connection before it said anything")
+                text: "the bus closed the connection without an answer")
         }
-        lose(reason: "the connection to the system bus is gone", bluetoothdEnded: false, at: now, into: &actions)
+        lose(reason: "the connection to the system bus was lost", bluetoothdEnded: false, at: now, into: &actions)
         stage = .away
         connectAt = now + connectBackOff.next()
         tellObstacles(at: now, into: &actions)
@@ -331,7 +331,7 @@ extension DBusSession {
     private mutating func ownerIs(_ name: String?, at now: Instant, into actions: inout [DBusAction]) {
         guard stage != .away else { return }
         if let name, name == owner { return }
-        if owner != nil { lose(reason: "bluetoothd is gone", bluetoothdEnded: true, at: now, into: &actions) }
+        if owner != nil { lose(reason: "bluetoothd has stopped", bluetoothdEnded: true, at: now, into: &actions) }
         owner = name
         if name == nil {
             stage = .ownerless

@@ -138,7 +138,7 @@ final class BluetoothSocket {
         let answer = answer(
             to: .readSupportedCommands, of: ManagementMessage.none, left: &left, buffer: &buffer)
         guard case .reply(_, _, .commands(let commands)) = answer else {
-            throw ScannerError(.unavailable, "the kernel's Bluetooth management does not answer; look at dmesg")
+            throw ScannerError(.unavailable, "the kernel's Bluetooth management does not answer; check dmesg")
         }
         return commands
     }
@@ -201,20 +201,20 @@ extension ScannerError {
         case .addressFamilyNotSupported, .protocolNotSupported:
             ScannerError(
                 .unavailable,
-                "this kernel gives no Bluetooth sockets: \(error)",
+                "this kernel has no Bluetooth sockets: \(error)",
                 remedy:
                     "Load its module (modprobe bluetooth) or use a kernel that has one (Debian: linux-image-amd64, not the "
-                    + "-cloud one); in a container, use the host's network; in a systemd unit, let "
-                    + "RestrictAddressFamilies= name AF_BLUETOOTH")
+                    + "-cloud one); in a container, use the host's network; in a systemd unit, add "
+                    + "AF_BLUETOOTH to RestrictAddressFamilies=")
         case .notPermitted, .permissionDenied:
             ScannerError(
                 .denied,
                 "the kernel refuses a Bluetooth socket (\(what)): \(error)",
                 remedy:
-                    "Give the program the capability that it takes, or look at what confines it (seccomp, SELinux, AppArmor)"
+                    "Give the program the capability, or check what restricts it (seccomp, SELinux, AppArmor)"
             )
         default:
-            ScannerError(.unavailable, "opening a Bluetooth socket (\(what)): \(error)")
+            ScannerError(.unavailable, "a Bluetooth socket (\(what)) can't be opened: \(error)")
         }
     }
 }

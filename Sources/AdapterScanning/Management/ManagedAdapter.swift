@@ -184,14 +184,14 @@ extension ManagedAdapter {
             prove(at: now, into: &actions)
         } else if proof.isDoubtful(at: now) {
             proof.expect(at: now)
-            updateListening(at: now, "somebody began to discover at the same moment", into: &actions)
+            updateListening(at: now, "another program started discovery at the same moment", into: &actions)
         }
     }
 
     /// Takes the report that the machine is about to sleep, or awake again.
     mutating func update(isSuspended: Bool, at now: Instant, into actions: inout [ManagementAction]) {
         self.isSuspended = isSuspended
-        updateListening(at: now, "the machine goes to sleep", into: &actions)
+        updateListening(at: now, "the machine is being suspended", into: &actions)
     }
 
     /// Takes the report that a monitor is gone, or all of them if `handle` is 0.
@@ -324,7 +324,7 @@ extension ManagedAdapter {
             update(settings, at: now, "its settings changed", into: &actions)
         case (.addMonitor(let kind), .handle(let handle)): added(kind, handle, at: now, into: &actions)
         case (.removeMonitor(let handle), _):
-            removed(handle, "the watchdog begins the scan anew", at: now, into: &actions)
+            removed(handle, "the watchdog restarts the scan", at: now, into: &actions)
         default: turn.failed(at: now)
         }
     }
@@ -422,11 +422,12 @@ extension ManagedAdapter {
 extension ManagedAdapter {
     /// Starts a step of the watchdog, or returns the reason why it is skipped.
     mutating func take(_ step: WatchdogStep, at now: Instant) -> WatchdogStep.Outcome {
-        guard information != nil else { return .skipped(reason: "the kernel has told nothing of it yet") }
+        guard information != nil else { return .skipped(reason: "the kernel has not reported it yet") }
         switch step {
         case .widen:
             guard isOffloaded else {
-                return .skipped(reason: "the controller does not match patterns: all advertisements come already")
+                return .skipped(
+                    reason: "the controller does not filter by patterns: it delivers all advertisements already")
             }
             guard monitor != nil else { return .skipped(reason: "it has no monitor yet") }
             monitors.widen(at: now)
@@ -439,7 +440,9 @@ extension ManagedAdapter {
             power.startCycle()
         case .reset:
             return .skipped(
-                reason: "the management socket resets a controller only with the power; plug it out and in, or restart")
+                reason:
+                    "the management socket can reset a controller only by switching it off and on; unplug it and plug it in again, or restart"
+            )
         }
         return .taken
     }

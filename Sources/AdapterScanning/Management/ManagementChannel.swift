@@ -63,7 +63,7 @@ final class ManagementChannel {
             }
         } catch {
             rfkill?.stop()
-            throw ScannerError(.unavailable, "waiting for Bluetooth: \(error)")
+            throw ScannerError(.unavailable, "the process can't wait for Bluetooth: \(error)")
         }
         self.socket = socket
         self.rfkill = rfkill

@@ -183,7 +183,8 @@ package final class ManagementScanner: AdvertisingScanner, ManagementChannelOwne
 
     private func fail(_ error: Errno, at time: Instant) {
         end(
-            ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error); start it again"),
+            ScannerError(
+                .unavailable, "the kernel's Bluetooth management can't be read: \(error); restart the program"),
             at: time)
     }
 

@@ -167,7 +167,9 @@ extension ManagementSession {
             adapters[place].update(settings, at: now, reason, into: &actions)
         case .discovering(let isOn): adapters[place].update(isDiscovering: isOn, at: now, into: &actions)
         case .monitorRemoved(let handle):
-            let who = handle == 0 ? "all monitors were removed; a bluetoothd starts" : "somebody removed its monitor"
+            let who =
+                handle == 0
+                ? "all monitors were removed, because a bluetoothd starts" : "another program removed its monitor"
             adapters[place].removed(handle, who, at: now, into: &actions)
         case .suspended(let state):
             if state != 0 { adapters[place].update(isSuspended: true, at: now, into: &actions) }
@@ -242,12 +244,12 @@ extension ManagementSession {
 extension ScannerError {
     static let kernelTooOld = ScannerError(
         .unavailable,
-        "this kernel's Bluetooth knows no advertisement monitors (Add Advertisement Patterns Monitor); Linux 5.10 and "
-            + "later do",
+        "this kernel has no advertisement monitors (Add Advertisement Patterns Monitor); Linux 5.10 and later "
+            + "have them",
         remedy: "Use a newer kernel, or set scanner.backend to dbus")
     static let managementDenied = ScannerError(
         .denied,
-        "the kernel's Bluetooth management is closed to this user: it takes CAP_NET_ADMIN when the socket is opened",
+        "this user has no access to the kernel's Bluetooth management: CAP_NET_ADMIN is needed when the socket is opened",
         remedy: "Start it with AmbientCapabilities=CAP_NET_ADMIN in the systemd unit, or once: "
             + "setcap cap_net_admin+ep on the program; or set scanner.backend to dbus")
 }

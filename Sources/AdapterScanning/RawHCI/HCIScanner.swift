@@ -135,16 +135,18 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         let now = loop.now
         defer { channel.perform(at: now) }
         switch step {
-        case .widen: return .skipped(reason: "the raw channel hears all kinds already")
+        case .widen: return .skipped(reason: "the raw channel receives all kinds of reports already")
         case .restartScan:
             guard line.driver.isOn else { return .skipped(reason: "it is off") }
-            guard !line.driver.isKeptFromScan else { return .skipped(reason: "somebody else's scan is left alone") }
+            guard !line.driver.isKeptFromScan else {
+                return .skipped(reason: "another program scans, and its scan is not changed")
+            }
             var actions: [ScanDriver.Action] = []
             line.driver.restart(at: now, into: &actions)
             perform(actions, on: line, at: now)
             return .taken
         case .powerCycle:
-            guard mayPower else { return .skipped(reason: "switching it takes CAP_NET_ADMIN at the start") }
+            guard mayPower else { return .skipped(reason: "switching it off and on needs CAP_NET_ADMIN at the start") }
             return channel.session.take(.powerCycle, on: adapter, at: now)
         case .reset: return reset(line)
         }
@@ -212,7 +214,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
         case .tooLong: counted.malformed &+= 1
         case .failed(let error):
             end(
-                ScannerError(.unavailable, "receiving from the kernel's Bluetooth management: \(error)"), at: time)
+                ScannerError(.unavailable, "the kernel's Bluetooth management can't be read: \(error)"), at: time)
         }
     }
 
@@ -368,14 +370,14 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
     // Not by the ioctl HCIDEVRESET: it waits for a controller that hangs, 10 s (measured). The command alone does the same;
     // a controller that was reset has forgotten what the kernel wants of it, and switching it off and on tells it anew.
     private func reset(_ line: HCILine) -> WatchdogStep.Outcome {
-        guard mayPower else { return .skipped(reason: "switching it on again takes CAP_NET_ADMIN at the start") }
+        guard mayPower else { return .skipped(reason: "switching it on again needs CAP_NET_ADMIN at the start") }
         let outcome = channel.session.take(.powerCycle, on: line.adapter, at: loop.now)
         guard outcome == .taken else { return outcome }
         do {
             try line.queue.socket.send(HCICommand.reset.packet)
             counted.commands &+= 1
         } catch {
-            return .skipped(reason: "resetting it: \(error)")
+            return .skipped(reason: "it can't be reset: \(error)")
         }
         return .taken
     }
@@ -416,7 +418,7 @@ package final class HCIScanner: AdvertisingScanner, ManagementChannelOwner {
 extension ScannerError {
     static let rawDenied = ScannerError(
         .denied,
-        "the raw HCI channel is closed to this user: it takes CAP_NET_RAW",
+        "this user has no access to the raw HCI channel: CAP_NET_RAW is needed",
         remedy: "Start it with AmbientCapabilities=CAP_NET_RAW in the systemd unit, or once: "
             + "setcap cap_net_raw+ep on the program; or set scanner.backend to dbus")
 }

@@ -210,7 +210,7 @@ struct ScanDriver: Sendable {
             mustEnd = false
             scan = .others(othersParameters ?? parametersOfOurs, filtersDuplicates: filters)
             beginAt = leavesOthersAlone || isHarmless(filters) ? nil : takeOverTime(at: now)
-            updateListening(at: now, "somebody else scans, for known devices alone", into: &actions)
+            updateListening(at: now, "another program scans, but only for known devices", into: &actions)
         case .setScanEnable(false, _, _): ended(at: now, into: &actions)
         case .readSupportedCommands, .other: break
         }
@@ -223,7 +223,7 @@ struct ScanDriver: Sendable {
         scan = .none
         mustEnd = false
         beginAt = now + quietTime
-        updateListening(at: now, "somebody else ended the scan", into: &actions)
+        updateListening(at: now, "another program stopped the scan", into: &actions)
     }
 
     // A discovery is active and ends by itself; a passive scan that hears all is as good as ours.
@@ -258,7 +258,7 @@ struct ScanDriver: Sendable {
             // Refused where there was nothing to end.
             mustEnd = false
             scan = .none
-            updateListening(at: now, "its scan begins anew", into: &actions)
+            updateListening(at: now, "its scan is restarted", into: &actions)
         case (.setScanEnable(true, _, _), 0):
             backOff.reset()
             beginAt = nil
@@ -309,10 +309,10 @@ struct ScanDriver: Sendable {
         case .ours: hears = true
         case .others(let parameters?, _):
             hears = parameters.acceptsAll
-            words = "somebody else scans"
+            words = "another program scans"
         case .others(nil, _):
             hears = proven || isListening
-            words = "somebody else scans"
+            words = "another program scans"
         }
         hears = hears && isOn
         guard hears != isListening else { return }

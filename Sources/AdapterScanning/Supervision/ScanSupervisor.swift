@@ -229,10 +229,10 @@ package final class ScanSupervisor {
         watches[place].unproven = .zero
         watches[place].proofDue = nil
         guard let recovery = watches[place].ladder.heard(at: time) else { return }
-        let after = recovery.step.map { "; the last step was to \($0.words)" } ?? ""
+        let after = recovery.step.map { "; the last step: \($0.words)" } ?? ""
         log(
-            .adapterHearsAgain,
-            "\(watches[place].name) hears again after \(recovery.silence.inSeconds) s of silence\(after)")
+            .adapterReceivesAgain,
+            "\(watches[place].name) receives again after \(recovery.silence.inSeconds) s of silence\(after)")
     }
 
     @inline(never)
@@ -240,8 +240,8 @@ package final class ScanSupervisor {
         guard let released = canary?.heard(on: adapter, at: time), !released.isEmpty else { return }
         for number in released {
             guard let place = place(of: number), watches[place].isScanning, !watches[place].isTold else { continue }
-            log(.canaryHeard, "\(watches[place].name): the canary is heard again")
-            tellListening(place, reason: "the canary is heard", at: time)
+            log(.canaryReceived, "\(watches[place].name): the canary is received again")
+            tellListening(place, reason: "the canary is received", at: time)
         }
     }
 
@@ -255,7 +255,7 @@ package final class ScanSupervisor {
         case .bearable(let cadence, let exitTimeout):
             log(
                 .beaconOftenEnough,
-                "beacon \(cadence.beacon.words) is heard often enough again for exit_timeout \(exitTimeout.inSeconds) s"
+                "beacon \(cadence.beacon) is received often enough again for exit_timeout \(exitTimeout.inSeconds) s"
             )
         case nil: break
         }
@@ -267,11 +267,11 @@ package final class ScanSupervisor {
             log(
                 .duplicatesFiltered,
                 """
-                \(name) gives one report per beacon and scan of 10.24 s: its controller filters duplicates, and exits are \
-                coarser; CAP_NET_ADMIN opens the management backend, which hears all
+                \(name) delivers one report per beacon and scan of 10.24 s: its controller filters duplicates, so exits are \
+                less exact; with CAP_NET_ADMIN, the management backend delivers all reports
                 """)
         } else {
-            log(.duplicatesHeard, "\(name) gives every report again")
+            log(.duplicatesReported, "\(name) delivers every report again")
         }
         tellObstacles(at: time)
     }
@@ -337,12 +337,12 @@ package final class ScanSupervisor {
             // What it tells while it starts belongs to it already.
             chooser.began(index, at: now)
             try source.scanner.start(source)
-            log(.scannerBegun, "\(backend.rawValue) has been begun")
+            log(.scannerStarted, "\(backend.rawValue) was started")
         } catch {
             sources[index]?.isEnded = true
             sources[index] = nil
             chooser.failed(index, error, at: now)
-            log(.scannerClosed, "\(backend.rawValue) is closed: \(error.description)")
+            log(.scannerClosed, "\(backend.rawValue) is not available: \(error.description)")
         }
     }
 
@@ -351,10 +351,10 @@ package final class ScanSupervisor {
         let before = sources.compactMap { $0 }.first { $0.isUsed }
         if let before {
             overall.changesOfWay &+= 1
-            stopAll(reason: "changing from \(before.scanner.backend.rawValue) to \(name)", at: now)
+            stopAll(reason: "the backend changes from \(before.scanner.backend.rawValue) to \(name)", at: now)
             before.isUsed = false
         }
-        log(.scannerUsed, "listening by \(name): \(because)")
+        log(.scannerUsed, "scanning by \(name): \(because)")
         overall.reason = because
         overall.since = now
         for place in watches.indices where watches[place].isPresent { watches[place].isUnconfirmed = true }
@@ -374,7 +374,7 @@ package final class ScanSupervisor {
         guard let due = confirmationDue, due <= now else { return }
         confirmationDue = nil
         for place in watches.indices where watches[place].isUnconfirmed {
-            disappeared(place, reason: "the present way does not know it", at: now)
+            disappeared(place, reason: "the present backend does not have it", at: now)
         }
     }
 
@@ -385,10 +385,12 @@ package final class ScanSupervisor {
         for deafness in deaf {
             guard let place = place(of: deafness.adapter) else { continue }
             let silence = (now - deafness.since).inSeconds
-            let what = canary?.isProven ?? false ? "the canary has been silent" : "the canary has not been heard"
+            let what =
+                canary?.isProven ?? false
+                ? "the canary has not been received again" : "the canary has not been received"
             log(
                 .canarySilent,
-                "\(watches[place].name) counts as deaf: \(what) for \(silence) s; what else it hears is kept back")
+                "\(watches[place].name) counts as deaf: \(what) for \(silence) s; its other reports are not used")
             let reason = "\(what) for \(silence) s"
             if watches[place].isTold { tellStopped(place, since: deafness.since, reason: reason, at: now) }
         }
@@ -399,16 +401,16 @@ package final class ScanSupervisor {
         watches[place].proofDue = nil
         guard watches[place].isTold, !watches[place].isProven else { return }
         let since = watches[place].toldAt
-        tellStopped(place, since: since, reason: "nothing was heard since it began to listen anew", at: now)
+        tellStopped(place, since: since, reason: "no report was received since it restarted scanning", at: now)
     }
 
     private func perform(_ action: WatchdogLadder.Action, on place: Int, at now: Instant) {
         let name = watches[place].name
         switch action {
         case .fellSilent(let since):
-            log(.adapterSilent, "\(name) has given no report for \((now - since).inSeconds) s")
+            log(.adapterSilent, "\(name) has delivered no report for \((now - since).inSeconds) s")
         case .exhausted:
-            log(.adapterStaysSilent, "\(name) stays silent after all steps; they are tried again and again")
+            log(.adapterStaysSilent, "\(name) still delivers no report after all steps; they are repeated")
         case .take(let step):
             take(step, on: place, at: now)
         }
@@ -419,13 +421,13 @@ package final class ScanSupervisor {
         let source = chooser.used.flatMap { sources[$0] }
         // The tries at the top go on for as long as the silence does, and stand in the status.
         let kind: MessageKind = watches[place].ladder.state == .retrying ? .adapterStepRepeated : .adapterStep
-        switch source?.scanner.take(step, on: number) ?? .skipped(reason: "no way of hearing is open") {
+        switch source?.scanner.take(step, on: number) ?? .skipped(reason: "no backend is available") {
         case .taken:
-            log(kind, "\(name): to \(step.words)")
+            log(kind, "\(name): step: \(step.words)")
         case .skipped(let reason):
             watches[place].ladder.skipped(step, at: now)
             watches[place].status.lastSkipped = "\(step.words): \(reason)"
-            log(kind, "\(name): not to \(step.words): \(reason)")
+            log(kind, "\(name): skipped step: \(step.words): \(reason)")
         }
     }
 
@@ -443,8 +445,8 @@ package final class ScanSupervisor {
     }
 
     private func ended(_ source: ScanSource, _ error: ScannerError, at time: Instant) {
-        log(.scannerEnded, "\(source.scanner.backend.rawValue) has ended: \(error.description)")
-        if source.isUsed { stopAll(reason: "\(source.scanner.backend.rawValue) ended", at: time) }
+        log(.scannerEnded, "\(source.scanner.backend.rawValue) has stopped: \(error.description)")
+        if source.isUsed { stopAll(reason: "\(source.scanner.backend.rawValue) has stopped", at: time) }
         source.isEnded = true
         source.isUsed = false
         sources[source.index] = nil
@@ -459,7 +461,7 @@ package final class ScanSupervisor {
         case .appeared(let adapter, let controller, let address):
             if let place = place(of: adapter) { appeared(place, controller, address, at: time) }
         case .disappeared(let adapter):
-            if let place = place(of: adapter) { disappeared(place, reason: "it is no longer there", at: time) }
+            if let place = place(of: adapter) { disappeared(place, reason: "it no longer exists", at: time) }
         case .listening(let adapter, let reason):
             if let place = place(of: adapter) { listening(place, reason: reason, at: time) }
         case .stopped(let adapter, let since, let reason):
@@ -489,7 +491,7 @@ package final class ScanSupervisor {
         holdUp(place, at: time)
         guard isNews else { return }
         watches[place].note(reason: "it appeared", at: time)
-        log(.adapterAppeared, "\(watches[place].name) is there: \(controller)")
+        log(.adapterAppeared, "\(watches[place].name) appeared: \(controller)")
         handler?.changed(
             .appeared(adapter: watches[place].number, controller: controller, address: address), at: time)
     }
@@ -497,7 +499,7 @@ package final class ScanSupervisor {
     /// The name is another controller's now (rule L7): nothing that is known of the one that had it holds for this one.
     private func another(_ place: Int, _ known: DeviceAddress, _ address: DeviceAddress, at time: Instant) {
         let number = watches[place].number
-        disappeared(place, reason: "hci\(number) is \(address) now, and was \(known)", at: time)
+        disappeared(place, reason: "hci\(number) is now \(address), and was \(known)", at: time)
         cadence.interrupted(number, at: time)
         canary?.forget(number)
         watches[place] = AdapterWatch(number: number, deafAfter: options.deafAfter, now: time)
@@ -523,9 +525,10 @@ package final class ScanSupervisor {
         watches[place].ladder.listening(at: time)
         guard !watches[place].isTold else { return }
         if isDoubted(place) {
-            watches[place].note(reason: "it scans, and nothing proves yet that it hears", at: time)
+            watches[place].note(reason: "it scans, but has not delivered a report yet", at: time)
             log(
-                .adapterUnproven, "\(watches[place].name) scans (\(reason)); it counts as listening once a report comes"
+                .adapterUnconfirmed,
+                "\(watches[place].name) was started (\(reason)); it counts as scanning from its next report on"
             )
         } else {
             tellListening(place, reason: reason, at: time)
@@ -572,7 +575,7 @@ package final class ScanSupervisor {
         interrupted(place, at: time)
         guard watches[place].isTold else { return }
         let messages = PlainText.count(count, "message was", "messages were")
-        log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not listening meanwhile")
+        log(.reportsLost, "\(watches[place].name): \(messages) lost; the adapter counts as not scanning in that time")
         // It has not listened longer than that, whatever its scanner received before.
         let since = min(max(since, watches[place].toldAt), time)
         handler?.changed(.lost(adapter: watches[place].number, count: count, since: since), at: time)
@@ -593,7 +596,7 @@ package final class ScanSupervisor {
             watches[place].proofDue = time + (deafAfter - watches[place].unproven)
         }
         watches[place].note(reason: reason, at: time)
-        log(.adapterListens, "\(watches[place].name) listens: \(reason)")
+        log(.adapterScans, "\(watches[place].name) scans: \(reason)")
         handler?.changed(.listening(adapter: watches[place].number, reason: reason), at: time)
     }
 
@@ -607,7 +610,7 @@ package final class ScanSupervisor {
         watches[place].proofDue = nil
         interrupted(place, at: time)
         watches[place].note(reason: reason, at: time)
-        log(.adapterNotListening, "\(watches[place].name) does not listen: \(reason)")
+        log(.adapterNotScanning, "\(watches[place].name) does not scan: \(reason)")
         handler?.changed(.stopped(adapter: watches[place].number, since: since, reason: reason), at: time)
     }
 
@@ -627,9 +630,9 @@ package final class ScanSupervisor {
         guard present != obstacles else { return }
         let words = present.map(\.words).sorted().joined(separator: ", ")
         if present.isEmpty {
-            log(.hearingUnobstructed, "nothing stands in the way any more")
+            log(.scanningUnobstructed, "there is no obstacle to scanning any more")
         } else {
-            log(.hearingObstructed, words)
+            log(.scanningObstructed, words)
         }
         obstacles = present
         for place in watches.indices { holdUp(place, at: time) }
@@ -655,7 +658,9 @@ package final class ScanSupervisor {
     func resumed(_ stretch: SuspendDetector.Stretch) {
         overall.suspensions &+= 1
         overall.suspended += stretch.suspended
-        log(.machineSlept, "the machine was suspended for \(stretch.suspended.inSeconds) s; nothing listened meanwhile")
+        log(
+            .machineSuspended,
+            "the machine was suspended for \(stretch.suspended.inSeconds) s; no adapter scanned in that time")
         canary?.resumed(at: stretch.end)
         for place in watches.indices {
             watches[place].ladder.resumed(at: stretch.end)
@@ -663,7 +668,7 @@ package final class ScanSupervisor {
             tellStopped(place, since: stretch.start, reason: "the machine was suspended", at: stretch.start)
             interrupted(place, at: stretch.end)
             if watches[place].isScanning, !isDoubted(place) {
-                tellListening(place, reason: "the machine runs again", at: stretch.end)
+                tellListening(place, reason: "the machine was resumed", at: stretch.end)
             }
         }
         actSoon()
@@ -671,25 +676,21 @@ package final class ScanSupervisor {
 }
 
 extension Cadence {
-    /// What is wrong where an exit timeout is too short, with figures, for operators.
+    /// The warning about an exit timeout that is too short, with figures, for operators.
     package func warning(exitTimeout: Duration) -> String {
         """
-        beacon \(beacon.words) is heard too rarely for exit_timeout \(exitTimeout.inSeconds) s: of \(gaps) gaps half are up to \
-        \(median.inSeconds) s, 99 of 100 up to \(p99.inSeconds) s, the longest \(longest.inSeconds) s; \
-        set exit_timeout to \(bearable.inSeconds) s at least, or have the beacon advertise more often
+        beacon \(beacon) is received too rarely for exit_timeout \(exitTimeout.inSeconds) s: of \(gaps) gaps, half are at most \
+        \(median.inSeconds) s, 99 of 100 at most \(p99.inSeconds) s, and the longest is \(longest.inSeconds) s; \
+        set exit_timeout to at least \(bearable.inSeconds) s, or make the beacon advertise more often
         """
     }
 }
 
-extension BeaconIdentity {
-    var words: String { "\(uuid) \(numbers)" }
-}
-
 extension WatchdogStep {
-    /// What it does, as in “to …”, for operators.
+    /// The action, for operators.
     package var words: String {
         switch self {
-        case .widen: "listen for more"
+        case .widen: "widen the scan"
         case .restartScan: "restart the scan"
         case .powerCycle: "switch the adapter off and on"
         case .reset: "reset the adapter"

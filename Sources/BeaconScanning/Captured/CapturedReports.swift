@@ -26,7 +26,7 @@ struct CapturedReports: ~Copyable {
         guard reader.hasTimes else {
             throw HearingError(
                 .captureUnreadable,
-                "\(path) has no times, so nobody can say from it who came when; record one that has")
+                "\(path) has no times, so it gives no events; use a capture with times")
         }
         return reader
     }

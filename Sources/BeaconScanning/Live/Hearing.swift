@@ -115,7 +115,7 @@ final class Hearing: ScanHandler {
         let before = supervisor?.status.adapters ?? []
         supervisor?.stop()
         supervisor = nil
-        let reason = wanted == nil ? "no session asks for it" : "other scanning is asked for"
+        let reason = wanted == nil ? "no session needs scanning" : "the sessions need other scan settings"
         for adapter in before where adapter.activity != .absent {
             changed(.stopped(adapter: adapter.number, since: now, reason: reason), at: now)
         }
@@ -157,7 +157,7 @@ final class Hearing: ScanHandler {
 
     private func lose(_ entries: ContiguousArray<FrameBatch.Entry>) {
         if !losses.areUnderWay {
-            options.log(.reportsNotTaken, "the program does not take what is heard; reports are dropped until it does")
+            options.log(.reportsNotTaken, "the program does not take the reports; they are dropped until it does")
         }
         for (change, time) in losses.lost(entries) { tell(.change(change, at: time)) }
     }
@@ -166,7 +166,7 @@ final class Hearing: ScanHandler {
         guard !handOver.add(news) else { return }
         end(
             HearingError(
-                .failed, "\(HandOver.newsMax) changes of the adapters wait, and the program takes none of them"))
+                .failed, "\(HandOver.newsMax) changes of adapters are waiting, and the program does not take them"))
     }
 
     private func end(_ error: HearingError) {

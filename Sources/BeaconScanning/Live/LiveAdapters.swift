@@ -61,8 +61,8 @@ package struct LiveAdapters: Sendable {
         case .lost(let number, let count, let since):
             // Its next report proves that it listens again (rule T5). Reports of others that are later than the loss may have
             // been handled already; they do not make this one late.
-            let messages = PlainText.count(count, "message was lost on its way", "messages were lost on their way")
-            let reason = count > 0 ? messages : "messages were lost on their way"
+            let messages = PlainText.count(count, "message was lost", "messages were lost")
+            let reason = count > 0 ? messages : "messages were lost"
             stopped(number, since: since, reason: reason, at: max(time, engine.now), in: &engine, into: &actions)
         case .needs, .obstacles, .ended: break
         }

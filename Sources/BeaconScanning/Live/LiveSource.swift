@@ -27,7 +27,7 @@ final class LiveSource: SightingSource {
             handOver = try HandOver(demand: registry.demand)
             thread = try OwnThread(named: "beacon-hearing") { [options, handOver] in Hearing.run(options, handOver) }
         } catch {
-            throw HearingError(.failed, "the process can't hear beside what it does: \(error)")
+            throw HearingError(.failed, "the process can't scan in the background: \(error)")
         }
         current.withLock { $0 = handOver }
         await withTaskCancellationHandler {

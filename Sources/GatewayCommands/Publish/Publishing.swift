@@ -95,7 +95,7 @@ package final class Publishing {
         let status = process.status
         if let failure = status.failure { throw ExitFailure(.failed, failure) }
         log(
-            .linesShipped,
+            .linesPublished,
             PlainText.count(acknowledged + status.acknowledged, "line was", "lines were")
                 + " published; the broker has all lines up to \(status.shipped)")
     }
@@ -113,7 +113,7 @@ package final class Publishing {
         switch news {
         case .remark(let remark):
             progress.end()
-            log(remark.isTrouble ? .brokerTrouble : .brokerNews, remark.text)
+            log(remark.isTrouble ? .brokerError : .brokerAvailable, remark.text)
         case .connection: break
         case .ended: loop.stop()
         }

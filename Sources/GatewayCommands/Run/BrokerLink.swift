@@ -122,7 +122,7 @@ final class BrokerLink {
 
     private func hear(_ news: PublisherProcess.News) {
         switch news {
-        case .remark(let remark): log(remark.isTrouble ? .brokerTrouble : .brokerNews, "mqtt: \(remark.text)")
+        case .remark(let remark): log(remark.isTrouble ? .brokerError : .brokerAvailable, "mqtt: \(remark.text)")
         // What waited said that there is no connection.
         case .connection(isThere: true):
             guard hadItsChance, let statusTimer else { return }

@@ -166,7 +166,7 @@ extension Daemon {
         finish()
         if let failure { throw failure }
         let lines = PlainText.count(monitor.journal.counters.lines, "line was", "lines were")
-        log(.gatewayEnds, "stopped; \(lines) written")
+        log(.gatewayStops, "stopped; \(lines) written")
     }
 
     /// Takes all received reports, and closes everything.
@@ -230,7 +230,7 @@ extension Daemon {
         case SIGUSR1: if !answerErasure() { monitor.journal.rotate() }
         default:
             let reason = signal == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM"
-            log(.gatewayEnds, reason)
+            log(.gatewayStops, reason)
             life.end(because: reason)
             loop.stop()
         }
@@ -294,7 +294,7 @@ extension Daemon {
     private func reportLife(at now: Instant, isLast: Bool = false) {
         let remark = life.tell(
             at: now, clockOffset: monitor.clockOffset, after: monitor.journal.durableSequence, isLast: isLast)
-        if let remark { log(.aliveNotTold, remark) }
+        if let remark { log(.aliveNotWritten, remark) }
     }
 
     private func observeClock() {
@@ -343,7 +343,7 @@ extension Daemon: ScanHandler {
             try scanning.start(self)
             scanning.logShortfalls()
         } catch {
-            log(.configurationRefused, "\(error); the gateway continues with the old scanner settings")
+            log(.configurationRejected, "\(error); the gateway continues with the old scanner settings")
             configuration.scanner = old
             scanning.reload(configuration)
             do throws(ScannerError) {
@@ -365,7 +365,7 @@ extension Daemon {
                 apply(try ConfigurationFile.loadWithNames(path, isReplay: false))
             } catch {
                 log(
-                    .configurationRefused,
+                    .configurationRejected,
                     "\(path) was not applied; the gateway continues with the old configuration:\n\(error.message)")
             }
         }
@@ -386,7 +386,7 @@ extension Daemon {
                     wanted, from: nil, scanning.adapters, because: "the configuration was reloaded", at: now)
             } catch {
                 return log(
-                    .configurationRefused,
+                    .configurationRejected,
                     "\(path) was not applied; the gateway continues with the old configuration: \(error)")
             }
         } else {
@@ -394,7 +394,7 @@ extension Daemon {
                 try monitor.apply(wanted, at: now)
             } catch {
                 // Every bound was checked when the file was read.
-                log(.configurationRefused, "\(path) was partly applied: \(error)")
+                log(.configurationRejected, "\(path) was partly applied: \(error)")
             }
         }
         configuration = wanted

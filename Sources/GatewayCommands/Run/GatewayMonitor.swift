@@ -173,11 +173,11 @@ final class GatewayMonitor {
         loggedTrouble = journal.trouble
         if let loggedTrouble {
             log(
-                .linesNotKept,
+                .linesNotStored,
                 "\(loggedTrouble); monitoring continues, and lines \(journal.linesWait ? "wait in memory" : "are written")"
             )
         } else {
-            log(.linesKeptAgain, "lines and records are stored again")
+            log(.linesStoredAgain, "lines and records are stored again")
         }
         return true
     }
@@ -191,7 +191,7 @@ final class GatewayMonitor {
             }
             loggedReversed = found
         }
-        for remark in journal.drainRemarks() { log(.eventFilesRemark, remark) }
+        for remark in journal.drainRemarks() { log(.eventFilesChanged, remark) }
     }
 
     /// Writes the engine's state to the disk.
@@ -202,7 +202,7 @@ final class GatewayMonitor {
         case .adapter(let change):
             let reason = change.reason.map { ": \($0)" } ?? ""
             log(
-                change.state == .listening ? .adapterListens : .adapterNotListening,
+                change.state == .listening ? .adapterScans : .adapterNotScanning,
                 "\(change.adapter) is \(change.state)\(reason)")
         case .trackingLimitExceeded(let identifier, .held):
             log(
@@ -211,10 +211,10 @@ final class GatewayMonitor {
             )
         case .trackingLimitExceeded(let identifier, .new):
             log(
-                .newBeaconsHeldBack,
+                .newBeaconsRefused,
                 """
-                more new beacons under \(identifier) than max_new_beacons, \(live.engine.settings.maxNewBeacons), \
-                and one every 2 s let in: either name them (beacons), raise it, or somebody invents them
+                more new beacons under \(identifier) than max_new_beacons (\(live.engine.settings.maxNewBeacons)) and one every \
+                2 s allow: name them in beacons or raise the limit, unless they are forged
                 """)
         case .event(let event) where event.state == .unmonitored:
             log(.conditionNotMonitored, "\(event.identifier) is not monitored")

@@ -54,7 +54,7 @@ final class ManagerReports {
         do throws(Errno) {
             try body()
         } catch {
-            log(.managerNotTold, "systemd can't be notified: \(error)")
+            log(.managerNotNotified, "systemd can't be notified: \(error)")
         }
     }
 }

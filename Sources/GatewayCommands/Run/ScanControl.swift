@@ -132,7 +132,7 @@ final class ScanControl {
             exitTimeout: { [unowned self] beacon in exitTimeouts.shortest(for: beacon) },
             log: { [log] kind, text in
                 // The engine reports these two itself, also for sources that are not radios, and with the names in lines.
-                if kind != .adapterListens, kind != .adapterNotListening { log(kind, text) }
+                if kind != .adapterScans, kind != .adapterNotScanning { log(kind, text) }
             })
     }
 }

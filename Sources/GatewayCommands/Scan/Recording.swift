@@ -150,7 +150,7 @@ package final class Recording: ScanHandler {
             throw error
         }
         if let error = output.begin() { return fail(error) }
-        log(.recordingBegins, "\(supervisor.status.words); writes to \(output.name)")
+        log(.recordingStarts, "\(supervisor.status.words); writes to \(output.name)")
         guard let duration = options.duration else { return }
         let timer = loop.makeTimer { [unowned self] _ in loop.stop() }
         endTimer = timer

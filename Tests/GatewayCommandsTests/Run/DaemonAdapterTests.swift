@@ -74,7 +74,7 @@ import Testing
         #expect(world.engine.lateInputs == 0)
         world.end()
         let stop = try #require(try world.payloads("adapter").first { $0["state"] as? String == "off" })
-        #expect(stop["reason"] as? String == "99 messages were lost on their way")
+        #expect(stop["reason"] as? String == "99 messages were lost")
     }
 
     @Test func `L7: scanner.adapters with an address means that controller, and the page says which it is`() throws {

@@ -7,13 +7,13 @@ import Testing
 @Suite struct ClosedWayTests {
     @Test func `a machine without Bluetooth is told in short lines, and doctor is named`() {
         let error = ScannerError(
-            .unavailable, "no way of hearing is open:\n  management, hci: no sockets\n  dbus: no bus",
+            .unavailable, "no backend can be used:\n  management, hci: no sockets\n  dbus: no bus",
             remedy: String(repeating: "much to do ", count: 50))
         let failure = ExitFailure(error)
         #expect(failure.code == .serviceUnavailable)
         #expect(
             failure.message == """
-                no way of hearing is open:
+                no backend can be used:
                   management, hci: no sockets
                   dbus: no bus
                 to find the remedy, run beacon-gateway doctor

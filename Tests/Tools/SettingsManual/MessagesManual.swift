@@ -1,24 +1,30 @@
 import OperatorLogging
 
-/// What is made of the kinds of messages: a page, and the journal's catalog.
+/// The documents that list all kinds of messages: a page, and the journal's catalog.
 enum MessagesManual {
-    /// `docs/messages.md`.
+    /// The text of `docs/messages.md`.
     static var markdown: String {
         var text = """
-            <!-- Made of Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there. -->
+            <!-- Generated from Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there. -->
             # Messages
 
-            Under systemd each line of the log is an entry of the journal with fields of its own ([systemd.journal-fields(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.journal-fields.html)): `PRIORITY`, `SYSLOG_IDENTIFIER` (`beacon-gateway`, `beacon-gateway-serve`) and `MESSAGE_ID`, which tells what kind of message it is and never changes.
+            With this page you can find each kind of message of the gateway in the systemd journal, and look up its meaning.
 
             ```console
-            journalctl -u beacon-gateway -p warning           # what an operator must see, and nothing else
-            journalctl MESSAGE_ID=\(MessageKind.adapterNotListening.identifier)   # when an adapter did not listen, and why
-            journalctl -u beacon-gateway -x                   # each message with what it means, out of the catalog
+            $ journalctl -u beacon-gateway -o cat MESSAGE_ID=\(MessageKind.adapterNotScanning.identifier)
+            hci0 does not scan: it was unplugged
             ```
 
-            Where the journal can't take an entry, and where standard error goes elsewhere, the same is a line of standard error; in the journal it then has its priority alone. What is `info` or `debug` is said with `run --verbose`.
+            Under systemd, each message is an entry of the journal with fields ([systemd.journal-fields(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.journal-fields.html)): `PRIORITY`, `SYSLOG_IDENTIFIER` (`beacon-gateway` or `beacon-gateway-serve`) and `MESSAGE_ID`, the kind of the message. A `MESSAGE_ID` never changes.
 
-            | message | priority | what it tells | MESSAGE_ID |
+            ```console
+            journalctl -u beacon-gateway -p warning           # only messages that an operator must see
+            journalctl -u beacon-gateway -x                   # each message with its meaning, from the catalog
+            ```
+
+            If the journal can't receive an entry, or if standard error is not the journal, the message is a line of standard error. If this line reaches the journal, it has only its priority. Messages of the priorities `info` and `debug` are logged only with `run --verbose`.
+
+            | message | priority | meaning | MESSAGE_ID |
             |---|---|---|---|
 
             """
@@ -28,9 +34,9 @@ enum MessagesManual {
         return text
     }
 
-    /// `Config/beacon-gateway.catalog`: what `journalctl -x` adds (https://systemd.io/CATALOG/).
+    /// The text of `Config/beacon-gateway.catalog`, which `journalctl -x` prints with messages (https://systemd.io/CATALOG/).
     static var catalog: String {
-        var text = "# Made of Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there.\n"
+        var text = "# Generated from Sources/OperatorLogging/MessageKind.swift by `make manual`; change it there.\n"
         for kind in MessageKind.allCases {
             text += """
 
@@ -46,7 +52,7 @@ enum MessagesManual {
         return text
     }
 
-    /// `adapterNotListening` as “adapter not listening”.
+    /// `adapterNotScanning` as “adapter not scanning”.
     private static func words(_ kind: MessageKind) -> String {
         kind.rawValue.reduce(into: "") { text, letter in
             text += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"

@@ -1,5 +1,5 @@
 """What proves that an adapter hears: a canary that falls silent while others are heard, a controller that hears one beacon
-only, a beacon that is heard too rarely."""
+only, a beacon that is received too rarely."""
 from lab.checks import Clean, Implied, Said, States
 from lab.scenario import Beacon, Controller, Noise, Scenario
 
@@ -34,11 +34,11 @@ SCENARIOS = [
                  **dict.fromkeys(("staff", "staff 1/1"), "satisfied unknown satisfied"),
                  **dict.fromkeys(("forklift-7", "absent"), "unsatisfied unknown unsatisfied")})],
              seconds=29, settings={"outage_timeout": 7.0}),
-    Scenario("cadence", "a beacon is heard too rarely for the exit timeout: the gateway says so, of it alone", "management",
+    Scenario("cadence", "a beacon is received too rarely for the exit timeout: the gateway says so, of it alone", "management",
              [Controller([Noise(), BADGE, Beacon("rare", 3, 3, comes=1, every=0.8)])],
              [Implied(), Clean(),
               States({"staff": "satisfied", "staff 1/1": "satisfied", "staff 3/3": "satisfied", "forklift-7": "unsatisfied",
                       "absent": "unsatisfied"}),
-              Said(["3/3 is heard too rarely for exit_timeout 1.5 s"], never=["1/1 is heard too rarely"])],
+              Said(["3/3 is received too rarely for exit_timeout 1.5 s"], never=["1/1 is received too rarely"])],
              seconds=92, settings={"exit_timeout": 1.5, "deaf_after": 1.0, "outage_timeout": 60.0}),
 ]

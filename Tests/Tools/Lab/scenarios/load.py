@@ -47,7 +47,7 @@ def overflow(way, **options):
     scene = [Noise(), Beacon("badge", 1, 1, comes=0.5), Beacon("comes", 2, 0, comes=8), crowd(1000, 31)]
     return Scenario("overflow-" + way, "stopped for 20 s at 1000 reports/s: what is lost makes nobody leave",
                     controllers=[Controller(scene)],
-                    checks=[Clean(), Said(["lost; the adapter counts as not listening meanwhile"]), States({
+                    checks=[Clean(), Said(["lost; the adapter counts as not scanning in that time"]), States({
                         "staff 1/1": "satisfied", "staff 2/0": "satisfied"}, others=True), Entered("staff 2/0", 8)],
                     seconds=33, settings={"deaf_after": 30, "outage_timeout": 60},
                     actions=[act(6, "gateway", what="freeze"), act(26, "gateway", what="thaw")], **WAYS[way], **options)

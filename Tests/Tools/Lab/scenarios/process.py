@@ -23,7 +23,7 @@ def late(backend, controller=None, **options):
     return Scenario("late-adapter-" + backend, "no adapter is there at the start: it waits, and says so", backend,
                     [Controller([Noise(), BADGE, Beacon("forklift", 100, 7, comes=6)], **controller or {})],
                     [Implied(), States(HERE), Clean(), Back(5, "staff 1/1"),
-                     Said(["waits for a Bluetooth adapter", "hci0 is there", "hci0 is listening"])],
+                     Said(["waits for a Bluetooth adapter", "hci0 appeared", "hci0 is listening"])],
                     seconds=24 if backend == "dbus" else 18, before=[air(0, "unplug")], wait=0, actions=[air(5, "plug")],
                     **options)
 

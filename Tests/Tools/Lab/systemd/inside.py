@@ -125,7 +125,7 @@ def journal(run):
     # Nobody set this machine's clock, which is worth a warning on its own. What keeps it from hearing is one, too: here that
     # there is no adapter, and that the bluetoothd which comes with one takes it over for a moment.
     warned = [each for each in mine if int(each["PRIORITY"]) <= 4]
-    run.check(facts.warns(warned, "an ordinary start", (), ("hearing obstructed", "adapter not listening", "adapter needs step")))
+    run.check(facts.warns(warned, "an ordinary start", (), ("scanning obstructed", "adapter not scanning", "adapter needs step")))
     run.measured["warnings until it listens"] = len(warned)
     settled = run.now()
     time.sleep(20)
@@ -137,12 +137,12 @@ def journal(run):
     run.guest.run("systemctl reload " + UNIT)
     run.guest.must("systemctl stop lab-broker")
     run.guest.must("systemctl stop lab-controller")
-    wanted = ("configuration refused", "broker trouble", "adapter gone", "adapter not listening")
+    wanted = ("configuration rejected", "broker error", "adapter gone", "adapter not scanning")
     run.guest.until("journalctl -b -o json --no-pager -u " + UNIT, MOMENT, lambda result: not facts.warns(
         facts.journal(result.output), "", wanted, None))
     said = [each for each in run.journal("-p warning") if int(each["__MONOTONIC_TIMESTAMP"]) / 1e6 >= before]
     # Without an adapter something stands in the way, too.
-    run.check(facts.warns(said, "three troubles", wanted, ("hearing obstructed",)))
+    run.check(facts.warns(said, "three troubles", wanted, ("scanning obstructed",)))
     run.measured["warnings of three troubles"] = len(said)
     # Each kind can be asked for by itself, and the catalog has words for it.
     found = run.guest.must("journalctl -b --no-pager -x -n 1 MESSAGE_ID=" + facts.KINDS["adapter gone"])

@@ -157,7 +157,7 @@ class Told(unittest.TestCase):
     def test_what_is_missing_and_what_is_too_much_is_told(self):
         self.assertEqual(facts.warns([self.GONE], "now", ("adapter gone",), ()), [])
         self.assertTrue(facts.warns([], "now", ("adapter gone",), ()))
-        self.assertTrue(facts.warns([self.GONE], "now", (), ("broker trouble",)))
+        self.assertTrue(facts.warns([self.GONE], "now", (), ("broker error",)))
         self.assertEqual(facts.warns([self.GONE], "now", (), ("adapter gone",)), [])
         self.assertTrue(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), ()))
         self.assertEqual(facts.warns([self.GONE, {"MESSAGE": "something"}], "now", ("adapter gone",), None), [])
