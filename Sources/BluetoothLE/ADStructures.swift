@@ -32,7 +32,7 @@ extension ADStructureError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .truncated(let offset, let declaredLength, let available):
-            "the AD structure at octet \(offset) declares \(declaredLength) octets; \(available) are there"
+            "the AD structure at byte \(offset) declares \(declaredLength) bytes, but has \(available)"
         }
     }
 }

@@ -24,11 +24,11 @@ extension AdvertisingReportError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .eventTruncated(let declaredLength, let available):
-            "the HCI event announces \(declaredLength) octets of parameters; \(available) are there"
+            "the HCI event declares \(declaredLength) bytes of parameters, but has \(available)"
         case .reportCountInvalid(let count):
-            "the advertising report event announces \(count) reports"
+            "the advertising report event declares \(count) reports"
         case .reportTruncated(let offset, let needed, let available):
-            "the advertising report at octet \(offset) needs \(needed) octets; \(available) are left"
+            "the advertising report at byte \(offset) needs \(needed) bytes, but \(available) are left"
         }
     }
 }

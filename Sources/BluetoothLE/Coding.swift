@@ -6,7 +6,7 @@ extension ProximityUUID: Codable {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let uuid = ProximityUUID(text) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "“\(text)” is no UUID"))
+                .init(codingPath: decoder.codingPath, debugDescription: "“\(text)” is not a UUID"))
         }
         self = uuid
     }

@@ -28,7 +28,7 @@ extension LinkLayerError: CustomStringConvertible {
         case .badCRC:
             "the frame's CRC is wrong"
         case .pduTruncated(let offset, let needed, let available):
-            "the advertising PDU needs \(needed) octets at octet \(offset); \(available) are there"
+            "the advertising PDU needs \(needed) bytes at byte \(offset), but has \(available)"
         }
     }
 }

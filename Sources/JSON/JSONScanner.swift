@@ -34,9 +34,9 @@ package enum JSONScanner {
             case .comma: .malformed(place, "a comma or a closing bracket is expected")
             // Also at the end of a line that was cut off inside a string.
             case .control: .malformed(place, "a string ends in the middle of its line")
-            case .escape: .malformed(place, "an escape is none of JSON's")
-            case .digits: .malformed(place, "an escape is no four hexadecimal digits")
-            case .depth: .malformed(place, "it is nested more than 64 deep")
+            case .escape: .malformed(place, "an escape is invalid in JSON")
+            case .digits: .malformed(place, "an escape does not have four hexadecimal digits")
+            case .depth: .malformed(place, "it is nested more than 64 levels deep")
             }
         }
     }

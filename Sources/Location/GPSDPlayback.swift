@@ -47,7 +47,7 @@ final class GPSDPlayback: LocationPlayback {
             self.wake.withLock { $0 = wake }
             thread = try OwnThread(named: "beacon-location") { [self] in talk(wake) }
         } catch {
-            throw LocationError(description: "gpsd can't be listened to beside what the process does: \(error)")
+            throw LocationError(description: "gpsd can't be read in the background: \(error)")
         }
         await withTaskCancellationHandler {
             await mailbox.deliver(on: clock, to: monitor, feed)
@@ -59,7 +59,7 @@ final class GPSDPlayback: LocationPlayback {
         if await canJoin() { thread.join() }
         feed.set([])
         try Task.checkCancellation()
-        throw LocationError(description: "what listens to gpsd has ended: the process has no descriptors left")
+        throw LocationError(description: "reading gpsd has stopped: the process has no file descriptors left")
     }
 
     /// Has the thread end.
@@ -147,7 +147,7 @@ final class GPSDPlayback: LocationPlayback {
             state.drains = []
             return (false, wasTurning, waiting)
         }
-        guard !isStopped else { return .failure(TCPSocket.Problem(text: "it is no longer wanted")) }
+        guard !isStopped else { return .failure(TCPSocket.Problem(text: "it is not needed any more")) }
         for continuation in waiting { continuation.resume() }
         defer {
             state.withLock { state in

@@ -110,7 +110,7 @@ package struct GPSDSession: Sendable {
         case .connecting(let since) where since + Self.patience <= now:
             actions += disconnected("it does not answer", at: now)
         case .connected(let lastHeard, _) where lastHeard + Self.silenceMax <= now:
-            actions += disconnected("it has said nothing for \(Self.silenceMax.components.seconds) s", at: now)
+            actions += disconnected("it has sent nothing for \(Self.silenceMax.components.seconds) s", at: now)
         case .connected(let lastHeard, asked: false) where lastHeard + Self.silenceMax / 2 <= now:
             state = .connected(lastHeard: lastHeard, asked: true)
             actions.append(.send(Array("?VERSION;\n".utf8)))
@@ -128,7 +128,7 @@ package struct GPSDSession: Sendable {
         skipsLine = false
         pace = ReadingPace()
         connectedAt = now
-        why = "gpsd has told of no fix"
+        why = "gpsd has reported no fix"
         return [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))]
     }
 
@@ -145,8 +145,8 @@ package struct GPSDSession: Sendable {
         pace = ReadingPace()
         if isFlood, now - connectedAt >= Self.floodInterval { floodBackOff.reset() }
         state = .waiting(until: now + (isFlood ? floodBackOff.next() : backOff.next()))
-        why = "gpsd is away: \(problem)"
-        if problem != lastProblem { actions.append(.change(.remark("\(why); it is tried again"))) }
+        why = "gpsd can't be used: \(problem)"
+        if problem != lastProblem { actions.append(.change(.remark("\(why); trying again"))) }
         lastProblem = problem
         // Who is not connected has no fix for certain.
         if !isLost { actions += lose(at: now) }

@@ -190,7 +190,7 @@ package final class GPSDSource: LocationSource {
         let sent = unsafe octets.withUnsafeBytes { bytes in
             unsafe sendQuietly(socket.rawValue, bytes.baseAddress, bytes.count)
         }
-        if sent != octets.count { fail("it takes no requests") }
+        if sent != octets.count { fail("it accepts no requests") }
     }
 }
 

@@ -40,10 +40,10 @@ public struct GPXPlan: Sendable, Hashable {
         public var description: String {
             switch self {
             case .empty: "the file has no track, route or waypoint"
-            case .paceMissing: "the file has no times; say how fast it was travelled (pace, in metres a second)"
+            case .paceMissing: "the file has no times; set the speed (pace, in metres per second)"
             case .timesInvalid(let count):
                 "the file has \(count == 1 ? "1 time, which cannot" : "\(count) times, none of which can") be used"
-            case .paceInvalid(let pace): "a pace of \(pace) m/s; expected above 0"
+            case .paceInvalid(let pace): "pace is \(pace) m/s; must be above 0"
             }
         }
     }
@@ -94,7 +94,7 @@ public struct GPXPlan: Sendable, Hashable {
                 }
                 if let last = stretch.last, time <= last.time {
                     late += 1
-                    if late == 1 { note("a point is not later than the one before it, and is left out", point.line) }
+                    if late == 1 { note("a point is not later than the one before it, and is skipped", point.line) }
                     continue
                 }
                 if let last = stretch.last, time - last.time > Self.gapMax {
@@ -107,11 +107,11 @@ public struct GPXPlan: Sendable, Hashable {
         }
         if untimed > 0 {
             let points = untimed == 1 ? "1 point without a time is" : "\(untimed) points without a time are"
-            note("\(points) left out, since others have one", firstLine)
+            note("\(points) skipped, because others have one", firstLine)
         }
         if late > 1 {
             let points = late == 2 ? "1 more point that is" : "\(late - 1) more points that are"
-            note("\(points) not later than the one before \(late == 2 ? "is" : "are") left out", 0)
+            note("\(points) not later than the one before \(late == 2 ? "is" : "are") skipped", 0)
         }
         // Several tracks may stand in any order; where two are of one time only the first can be played.
         var overlapping = 0
@@ -129,7 +129,7 @@ public struct GPXPlan: Sendable, Hashable {
         }
         if overlapping > 0 {
             let points = overlapping == 1 ? "1 point lies" : "\(overlapping) points lie"
-            note("\(points) in the time of another track, and \(overlapping == 1 ? "is" : "are") left out", 0)
+            note("\(points) in the time of another track, and \(overlapping == 1 ? "is" : "are") skipped", 0)
         }
     }
 

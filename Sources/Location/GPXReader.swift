@@ -34,7 +34,7 @@ import Glibc
     public init() {
         unsafe parser = XML_ParserCreate(nil)
         guard let parser = unsafe parser else {
-            file.note("there is no memory for a reader", line: 0, column: 0)
+            file.note("there is not enough memory for a reader", line: 0, column: 0)
             isEnded = true
             return
         }
@@ -56,7 +56,7 @@ import Glibc
         unsafe XML_SetStartDoctypeDeclHandler(parser) { me, _, _, _, _ in
             guard let me = unsafe me else { return }
             unsafe Unmanaged<GPXReader>.fromOpaque(me).takeUnretainedValue()
-                .give(up: "a document type declaration; GPX has none, and nothing behind it is read")
+                .give(up: "a document type declaration, which GPX does not have; the rest is not read")
         }
     }
 
@@ -94,7 +94,7 @@ import Glibc
         }
         guard result != XML_STATUS_OK, !isEnded else { return }
         let words = unsafe XML_ErrorString(XML_GetErrorCode(parser)).map { unsafe String(cString: $0) }
-        note("\(words ?? "not XML"); what stands before it is used")
+        note("\(words ?? "not XML"); the part before it is used")
         isEnded = true
     }
 
@@ -186,7 +186,7 @@ import Glibc
         }
         guard let latitude, let longitude,
             let coordinate = try? Coordinate(latitude: latitude, longitude: longitude)
-        else { return note("a point without a latitude and a longitude in −90…90 and −180…180 is left out") }
+        else { return note("a point without a latitude in −90…90 and a longitude in −180…180 is skipped") }
         self.kind = kind
         var point = GPXPoint(coordinate)
         if let parser = unsafe parser { unsafe point.line = Int(clamping: XML_GetCurrentLineNumber(parser)) }
@@ -209,13 +209,13 @@ import Glibc
             if let altitude = Self.number(text) {
                 point?.altitude = altitude
             } else {
-                note("an elevation that is none")
+                note("an invalid elevation")
             }
         default:
             if let dilution = Self.number(text), dilution >= 0, dilution <= 1_000_000 {
                 point?.horizontalAccuracy = dilution * GPXPoint.accuracyUnlessSaid
             } else {
-                note("an hdop that is none")
+                note("an invalid hdop")
             }
         }
     }

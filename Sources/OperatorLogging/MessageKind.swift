@@ -130,7 +130,8 @@ package enum MessageKind: String, Sendable, Hashable, CaseIterable {
         case .adapterStep:
             Row(
                 .notice, "0a36b041c2a7432099ed4e13cda42f8b",
-                "A step that was taken for a silent adapter, or the reason why it was skipped.")
+                "A step that was taken or skipped for a silent adapter. For a skipped step, the message has the reason."
+            )
         case .adapterStepRepeated:
             Row(
                 .info, "fcb63dfa8054442f94ad94ea28a1ae40",

@@ -189,7 +189,7 @@ package final class PublisherProcess {
             pair?.flush()
             pair?.receive()
             if pair == nil { reap() }
-            if loop.now >= end - .seconds(1) { killChild("it took too long for its leave") }
+            if loop.now >= end - .seconds(1) { killChild("it took too long to stop") }
         }
     }
 
@@ -233,7 +233,7 @@ package final class PublisherProcess {
             self.pair = pair
             pair.take = { [unowned self] kind, octets in hear(kind, octets) }
             pair.ended = { [unowned self] end in
-                if end == .garbage { killChild("it said what no publisher says") }
+                if end == .garbage { killChild("it sent an invalid message") }
                 pairEnded()
             }
         } catch {
@@ -262,7 +262,7 @@ package final class PublisherProcess {
 
     private func checkLife(at now: Instant) {
         guard child != nil else { return }
-        if isStopping { return killChild("it took too long for its leave") }
+        if isStopping { return killChild("it took too long to stop") }
         guard let waiting = unanswered else { return ping(at: now) }
         // Where this process itself did not turn, since the machine was suspended, the child has not had its time.
         guard now < waiting.deadline + .seconds(5) else { return ping(at: now) }
@@ -314,9 +314,9 @@ package final class PublisherProcess {
         let next = backOff.next()
         endsInEpisode += 1
         // Where it could not go on it has said so itself.
-        trouble = status.failure ?? "the publisher's process ended: \(why); it is started again, and nothing is lost"
+        trouble = status.failure ?? "the publisher process ended: \(why); it is restarted, and nothing is lost"
         if endsInEpisode == 1, status.failure == nil {
-            let text = "the publisher's process\(id) ended: \(why); it is started again, lines wait in the files"
+            let text = "the publisher process\(id) ended: \(why); it is restarted, and lines wait in the files"
             take(.remark(PublisherRemark(isTrouble: true, text: text)))
         }
         status.state = .waiting
@@ -369,7 +369,8 @@ package final class PublisherProcess {
         let times = endsInEpisode == 1 ? "once" : "\(endsInEpisode) times"
         (endsInEpisode, trouble) = (0, nil)
         backOff.reset()
-        take(.remark(PublisherRemark(isTrouble: false, text: "the publisher's process runs on; it had ended \(times)")))
+        take(
+            .remark(PublisherRemark(isTrouble: false, text: "the publisher process runs again; it had ended \(times)")))
     }
 
     private func hear(_ said: PublisherStatus, at now: Instant) {

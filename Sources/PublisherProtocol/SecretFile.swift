@@ -24,11 +24,11 @@ package enum SecretFile {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         let mode = status.st_mode & 0o777
-        if mode & 0o002 != 0 { return "everybody may change \(path): sudo chmod o= \(path)" }
-        if mode & 0o004 != 0 { return "everybody may read \(path): sudo chmod o= \(path)" }
-        if mode & 0o020 != 0 { return "the group of \(path) may change it: sudo chmod g-w \(path)" }
+        if mode & 0o002 != 0 { return "all users can change \(path): sudo chmod o= \(path)" }
+        if mode & 0o004 != 0 { return "all users can read \(path): sudo chmod o= \(path)" }
+        if mode & 0o020 != 0 { return "the group of \(path) can change it: sudo chmod g-w \(path)" }
         if mode & 0o040 != 0, status.st_uid != 0 {
-            return "the group of \(path) may read it: chmod 600 \(path)"
+            return "the group of \(path) can read it: chmod 600 \(path)"
         }
         return nil
     }

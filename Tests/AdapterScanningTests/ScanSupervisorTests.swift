@@ -35,7 +35,7 @@ private func listening(_ scanner: ScriptedScanner) {
         #expect(world.supervisor.status.backend == .dbus)
         #expect(world.supervisor.status.reason == "management: this user lacks CAP_NET_ADMIN")
         #expect(world.log.contains("notice: scanning by dbus: management: this user lacks CAP_NET_ADMIN"))
-        #expect(world.supervisor.status.ways.map(\.standing).first == "closed: this user lacks CAP_NET_ADMIN")
+        #expect(world.supervisor.status.ways.map(\.standing).first == "not available: this user lacks CAP_NET_ADMIN")
         // Rights do not come back: nobody wakes to ask for them again.
         world.scanners[.dbus]?.report()
         for second in stride(from: 1.0, to: 200, by: 1) {
@@ -304,9 +304,9 @@ private func listening(_ scanner: ScriptedScanner) {
         }
         #expect(world.supervisor.status.exitTimeoutsTooShort == 1)
         let line = try #require(world.log.first { $0.contains("exit_timeout") })
-        #expect(line.hasPrefix("warning: beacon F7826DA6-4FA2-4E98-8024-BC5B71E0893E 0/7 is heard too rarely"))
+        #expect(line.hasPrefix("warning: beacon F7826DA6-4FA2-4E98-8024-BC5B71E0893E/0/7 is received too rarely"))
         #expect(line.contains("exit_timeout 30 s: of 100 gaps, half are at most 20.4 s"))
-        #expect(line.contains("set exit_timeout to 40.9 s at least"))
+        #expect(line.contains("set exit_timeout to at least 40.9 s"))
     }
 
     @Test func `reports that are thinned out become an obstacle that is none to listening`() throws {

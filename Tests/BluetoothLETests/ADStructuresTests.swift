@@ -62,7 +62,7 @@ import Testing
         #expect(expected.malformation == .adStructureTruncated)
         #expect(
             expected.description
-                == "the AD structure at octet \(offset) declares \(declared) octets; \(available) are there")
+                == "the AD structure at byte \(offset) declares \(declared) bytes, but has \(available)")
     }
 
     @Test func `B3: what stands before a malformed structure counts`() {

@@ -130,7 +130,7 @@ import Testing
         #expect(LinkLayerError.badCRC.malformation == .badCRC)
         let cut = LinkLayerError.pduTruncated(offset: 6, needed: 36, available: 35)
         #expect(cut.malformation == .pduTruncated)
-        #expect(cut.description == "the advertising PDU needs 36 octets at octet 6; 35 are there")
+        #expect(cut.description == "the advertising PDU needs 36 bytes at byte 6, but has 35")
     }
 
     struct AirFrame: Decodable, CustomTestStringConvertible {

@@ -141,7 +141,7 @@ func inputs(
             let losses = try convert(Array(log.utf8), to: format).losses
             #expect(
                 losses.map(\.description) == [
-                    "1 adapter does not listen at its first record; a replay of the result can have it listening then"
+                    "1 adapter does not scan at its first record; in a replay of the result, it can be scanning then"
                 ])
         }
         #expect(try convert(Array(log.utf8), to: .advertisementLog).losses == [])

@@ -46,7 +46,7 @@ import Testing
         let (number, remarks) = try restart(folder)
         #expect(number == 43)
         #expect(try folder.numbers.filter { $0 > 0 } == Array(2...43))
-        #expect(remarks.count == 1 && remarks[0].hasPrefix("\(name): octets 0 to "), "\(remarks)")
+        #expect(remarks.count == 1 && remarks[0].hasPrefix("\(name): bytes 0 to "), "\(remarks)")
         var follower = LineFollower(FilePath(folder.path + "/events"), from: LinePosition(sequence: 0))
         var (line, message, found): ([UInt8], LineMessage, [Int]) = ([], LineMessage(prefix: "p"), [])
         while try follower.next(into: &line, upTo: .max, &message) { found.append(message.sequence ?? 0) }
@@ -82,7 +82,7 @@ import Testing
         #expect(number > 10 && number < 40)
         #expect(try folder.numbers.filter { $0 > 0 } == Array(1...7) + [number])
         #expect(folder.segments.count == 2)
-        #expect(remarks.count == 1 && remarks[0].contains("numbers go on with \(number)"))
+        #expect(remarks.count == 1 && remarks[0].contains("numbers continue with \(number)"))
         // Killed before its first line is there, a start leaves the next one what it found.
         let other = try written(10)
         try damage(other, other.segments[0]) { $0[$0.count - 300] = 0 }
@@ -97,7 +97,7 @@ import Testing
         try FileManager.default.removeItem(atPath: folder.path + "/events/" + folder.segments.last!)
         let (number, remarks) = try restart(folder)
         #expect(number > 10_000 && number < 10_100)
-        #expect(remarks.contains { $0.contains("is missing") && $0.contains("numbers go on with \(number)") })
+        #expect(remarks.contains { $0.contains("is missing") && $0.contains("numbers continue with \(number)") })
         // Said once: the next start finds all as it was left.
         let (next, later) = try restart(folder)
         #expect(next == number + 1)

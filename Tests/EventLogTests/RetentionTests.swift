@@ -62,7 +62,7 @@ import Testing
         #expect(journal.counters.deletedSegments == 8 - kept.count)
         #expect(journal.counters.deletedUnshipped == 8 - kept.count - 1)
         let remarks = journal.drainRemarks()
-        #expect(remarks.contains { $0.contains(" with 1 line that was not shipped: ") })
+        #expect(remarks.contains { $0.contains(" with 1 line that was not published: ") })
         #expect(journal.drainRemarks().isEmpty)
     }
 

@@ -87,7 +87,7 @@ import Testing
         try makeDirectory()
         let path = directory.appending("gateway.lock").string
         #expect(mkfifo(path, 0o600) == 0)
-        #expect(try flaw() == "it is no plain file")
+        #expect(try flaw() == "it is not a regular file")
         unlink(path)
     }
 

@@ -125,7 +125,7 @@ import Testing
                     "g.yaml:9:9: conditions.uuid is 5; expected 32 hexadecimal digits, such as F7826DA6-4FA2-4E98-8024-BC5B71E0893E; these are 1",
                     "g.yaml:10:3: this condition has a uuid and a circle; make two conditions of it",
                     "g.yaml:11:3: this condition does not say what to monitor; give it a uuid, or a center and a radius",
-                    "g.yaml:11:15: conditions.identifier is “e⟨U+0007⟩”; it holds the control character U+7; expected 1 to 128 octets without /, +, # and control characters",
+                    "g.yaml:11:15: conditions.identifier is “e⟨U+0007⟩”; it has the control character U+7; expected 1 to 128 octets without /, +, # and control characters",
                     "g.yaml:12:10: conditions.minor needs a major; add the major, or take the minor out",
                     "g.yaml:13:3: an entry of conditions is a single value; expected a map, key: value",
                     "g.yaml:14:2: an entry of conditions has no value; give it one, or take the line out",

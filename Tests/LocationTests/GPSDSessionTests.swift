@@ -120,7 +120,7 @@ import Testing
         let actions = session.disconnected("it closed the connection", at: at(3))
         #expect(
             actions.contains(
-                .change(.unavailable(since: at(1), reason: "gpsd is away: it closed the connection"))))
+                .change(.unavailable(since: at(1), reason: "gpsd can't be used: it closed the connection"))))
         #expect(session.received(Self.position(#""eph":5"#), at: at(4)) == [])
     }
 
@@ -212,11 +212,11 @@ import Testing
     @Test func `a gpsd that sends more for 10 s is left alone, longer each time, and the fix is unknown meanwhile`() {
         var session = Self.connected()
         let actions = Self.flood(&session, times: 101, of: Self.position(#""eph":5"#))
-        let reason = "gpsd is away: it has sent more than 640 records, or 1280 KiB, a second for 10 s"
+        let reason = "gpsd can't be used: it has sent more than 640 records, or 1280 KiB, a second for 10 s"
         #expect(Self.fixes(actions).count == 100 * 64)
         #expect(
             actions.suffix(3) == [
-                .close, .change(.remark("\(reason); it is tried again")),
+                .close, .change(.remark("\(reason); trying again")),
                 .change(.unavailable(since: at(1) + .milliseconds(9900), reason: reason)),
             ])
         #expect(session.counters.floods == 1)

@@ -78,7 +78,7 @@ import Testing
         let losses = notes.reasons.count
         daemon?.end()
         try loop.turn(until: "its end is noticed") { notes.reasons.count > losses }
-        #expect(notes.reasons.last?.hasPrefix("gpsd is away") == true)
+        #expect(notes.reasons.last?.hasPrefix("gpsd can't be used") == true)
         daemon = try Daemon(port: held.number)
         let before = notes.fixes.count
         try loop.turn(until: "more fixes came") { notes.fixes.count > before + 5 }
@@ -190,7 +190,7 @@ import Testing
         setsockopt(peer, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         close(peer)
         try loop.turn(waits: false)
-        #expect(notes.reasons == ["gpsd is away: it closed the connection"])
+        #expect(notes.reasons == ["gpsd can't be used: it closed the connection"])
         #expect(notes.fixes.count == 64)
     }
 

@@ -70,7 +70,7 @@ import Testing
         let cut = try #require(Self.ride.range(of: "<trkseg><trkpt lat=\"48.22\""))
         let file = GPXReader.read(Array(Self.ride[..<cut.lowerBound].utf8))
         #expect(file.segments.map(\.count) == [2])
-        #expect(file.damages.map(\.description) == ["11:5: no element found; what stands before it is used"])
+        #expect(file.damages.map(\.description) == ["11:5: no element found; the part before it is used"])
         for size in stride(from: 0, to: text.count - 1, by: 13) {
             #expect(!GPXReader.read(Array(text.prefix(size))).damages.isEmpty)
         }

@@ -113,7 +113,7 @@ import Testing
         }
         world.options.version = version
         try world.run { publisher in
-            let said = try publisher.remark(with: "does not speak this version of MQTT")
+            let said = try publisher.remark(with: "does not support this version of MQTT")
             #expect(said.contains("mqtt.protocol"), "\(said)")
             try publisher.until("it has come that far") { world.broker.came.now.connects.count >= 3 }
         }
@@ -153,7 +153,7 @@ import Testing
         let (broker, files) = (world.broker, world.files)
         try world.run { publisher in
             #expect(world.waits(for: 40))
-            try publisher.remark(with: "the broker keeps no retained messages: lines are shipped")
+            try publisher.remark(with: "the broker does not support retained messages: lines are published")
             #expect(publisher.status.limitation?.contains("retained") == true)
             try files.append(10)
             #expect(world.waits(for: 50))

@@ -43,7 +43,7 @@ import Testing
         #expect(keeper.trouble(window)?.hasSuffix("at most 10 lines are sent until it can") == true)
         window.setAside(LinePosition(sequence: 10))
         #expect(
-            keeper.trouble(window)?.hasSuffix("10 lines were sent past it, and shipping has stopped until it can")
+            keeper.trouble(window)?.hasSuffix("10 lines were sent after it, and publishing has stopped until it can")
                 == true)
         files.failures = [:]
         try keeper.keep(&window)

@@ -33,7 +33,7 @@ import Testing
                 stem: "beacons/lobby", file: FilePath(folder.file("present.json")), state: present,
                 lastWritten: .max)
             publisher = try RunningPublisher(options)
-            try publisher.remark(with: "takes lines from 1 on")
+            try publisher.remark(with: "accepts lines from 1 on")
         }
 
         /// The engine's new lines come to stand in the files.

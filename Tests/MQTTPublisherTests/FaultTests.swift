@@ -109,7 +109,7 @@ import Testing
         try broker.start()
         var options = PublisherOptions(folder, port: proxy.port)
         let publisher = try RunningPublisher(options)
-        try publisher.remark(with: "takes lines from 1 on")
+        try publisher.remark(with: "accepts lines from 1 on")
         try files.append(count / 3)
         // Some are under way, some are acknowledged.
         try publisher.until("some are acknowledged") { proxy.acknowledged.count >= 100 }

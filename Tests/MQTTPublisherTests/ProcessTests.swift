@@ -41,8 +41,8 @@ import Testing
         #expect(Subscriber.distinct(subscriber.all) == Array(1...count), "seed \(seed)")
         #expect(world.process.starts >= kills + 1)
         // One remark when an episode starts, and one when it ends: after a process has run for a minute.
-        let begun = world.remarks.count { $0.contains("the publisher's process") && $0.contains("it is started again") }
-        let over = world.remarks.count { $0.contains("the publisher's process runs on") }
+        let begun = world.remarks.count { $0.contains("the publisher process") && $0.contains("it is restarted") }
+        let over = world.remarks.count { $0.contains("the publisher process runs again") }
         #expect(begun > 0 && (over...over + 1).contains(begun), "\(world.remarks)")
         #expect(try ShippingCheckpoint.read(FilePath(folder.file("mqtt.json")))?.position.sequence == count)
         print("kills, seed \(seed): \(kills), \(count) lines, \(subscriber.all.count - count) came twice")
@@ -148,13 +148,13 @@ import Testing
         try first.write(20)
         try first.until("it ships") { first.process.status.shipped == 20 }
         let second = try ShippingWorld(folder, files: first.files, port: broker.port)
-        try second.until("it waits") { second.process.status.localTrouble?.contains("its end is waited for") ?? false }
+        try second.until("it waits") { second.process.status.localTrouble?.contains("waiting until it ends") ?? false }
         #expect(second.process.status.localTrouble?.contains("process \(try first.runningProcess())") ?? false)
         #expect(second.process.status.version == nil)
         try first.stop()
         try second.write(20)
         try second.until("it ships") { second.process.status.shipped == 40 }
-        #expect(second.remarks.contains { $0.hasSuffix("is free") }, "\(second.remarks)")
+        #expect(second.remarks.contains { $0.hasSuffix("is available") }, "\(second.remarks)")
         try second.stop()
         #expect(subscriber.wait(for: 40))
         #expect(subscriber.all == Array(1...40))
@@ -181,7 +181,7 @@ import Testing
         try folder.write("mqtt.json", "{}")
         let world = try ShippingWorld(folder, port: broker.port)
         try world.until("it says so") {
-            world.remarks.contains { $0.contains("does not say how far lines were shipped") }
+            world.remarks.contains { $0.contains("does not contain the last published line") }
         }
         try world.until("it was tried again") { world.process.starts > 2 }
         #expect(world.remarks.count == 1, "\(world.remarks)")

@@ -72,7 +72,7 @@ final class PublisherMailbox: PublisherOwner, Sendable {
             var remarks = news.remarks
             if news.lostRemarks > 0 {
                 remarks.insert(
-                    PublisherRemark(isTrouble: true, text: "\(news.lostRemarks) remarks were dropped"), at: 0)
+                    PublisherRemark(isTrouble: true, text: "\(news.lostRemarks) messages were dropped"), at: 0)
             }
             news.remarks = []
             news.lostRemarks = 0

@@ -154,7 +154,7 @@ extension PublisherOptions {
         let broker = try Broker(folder)
         let subscriber = try Subscriber(broker)
         let publisher = try RunningPublisher(PublisherOptions(folder, port: broker.port))
-        try publisher.remark(with: "takes lines from 1 on (MQTT 5)")
+        try publisher.remark(with: "accepts lines from 1 on (MQTT 5)")
         for _ in 0..<10 {
             try files.append(33)
             #expect(subscriber.wait(for: files.sequence))
@@ -210,7 +210,7 @@ extension PublisherOptions {
         #expect(said.contains("Connection refused") && said.contains("compare mqtt.host and mqtt.port"), "\(said)")
         try files.append(10)
         try broker.start()
-        try publisher.remark(with: "takes lines from 1 on")
+        try publisher.remark(with: "accepts lines from 1 on")
         let subscriber = try Subscriber(broker)
         try files.append(10)
         #expect(subscriber.wait(for: 1))

@@ -27,7 +27,7 @@ import Testing
         #expect(!said.contains("hunter2"))
         // The password is read at each attempt: mended, it gets through by itself.
         try folder.write("password", "right\n")
-        try publisher.remark(with: "takes lines from 1 on")
+        try publisher.remark(with: "accepts lines from 1 on")
         try publisher.stop()
         #expect(publisher.status.shipped == 5)
     }
@@ -69,7 +69,7 @@ import Testing
         try folder.write("rights", "topic readwrite beacons/#\n")
         // Not started anew: mosquitto would give nothing to a session of before that has rights by a file and is away.
         broker.signal(SIGHUP)
-        try publisher.remark(with: "the broker takes line 11")
+        try publisher.remark(with: "the broker accepts line 11")
         #expect(subscriber.wait(for: 315))
         try publisher.stop()
         #expect(publisher.status.shipped == 315)
@@ -106,7 +106,7 @@ import Testing
         #expect(publisher.status.shipped == 20)
         try folder.write("rights", all)
         broker.signal(SIGHUP)
-        try publisher.remark(with: "the broker takes line 21")
+        try publisher.remark(with: "the broker accepts line 21")
         #expect(subscriber.wait(for: 120))
         try publisher.until("it has come that far") { publisher.status.shipped >= 120 }
         try publisher.stop()
@@ -130,7 +130,7 @@ import Testing
         try EventFiles(folder.file("events")).append(5)
         try EventFiles(other.file("events")).append(5)
         let first = try RunningPublisher(options)
-        try first.remark(with: "takes lines from 1 on")
+        try first.remark(with: "accepts lines from 1 on")
         options.directory = FilePath(other.file("events"))
         options.checkpoint = FilePath(other.file("mqtt.json"))
         let second = try RunningPublisher(options)
@@ -168,7 +168,7 @@ import Testing
         }
         #expect(try exposure(0o600) == nil)
         #expect(try exposure(0o400) == nil)
-        #expect(try exposure(0o644) == "everybody may read \(path): sudo chmod o= \(path)")
+        #expect(try exposure(0o644) == "all users can read \(path): sudo chmod o= \(path)")
         #expect(try exposure(0o602)?.contains("may change") == true)
         #expect(try exposure(0o660)?.contains("may change it") == true)
         // Root's may be read by a group.

@@ -88,7 +88,7 @@ import Testing
 
     @Test func `a missing client certificate is the broker's alert, with a hint`() throws {
         let world = try World(listener: "require_certificate true")
-        try world.refused(with: "no client certificate was offered", "set mqtt.tls.certificate_file and key_file")
+        try world.refused(with: "no client certificate was sent", "set mqtt.tls.certificate_file and key_file")
     }
 
     @Test func `a client certificate lets in`() throws {
@@ -131,13 +131,13 @@ import Testing
         world.options.tls?.certificateFile = world.certificates.path("server.pem")
         try world.refused(with: "absent.key (mqtt.tls.key_file) can't be used: No such file or directory")
         world.options.tls?.keyFile = world.folder.file("empty.pem")
-        try world.refused(with: "empty.pem (mqtt.tls.key_file) can't be used: there is no key in it (PEM)")
+        try world.refused(with: "empty.pem (mqtt.tls.key_file) can't be used: it has no key (PEM)")
         world.options.tls?.certificateFile = world.folder.file("empty.pem")
         try world.refused(
-            with: "empty.pem (mqtt.tls.certificate_file) can't be used: there is no certificate in it (PEM)")
+            with: "empty.pem (mqtt.tls.certificate_file) can't be used: it has no certificate (PEM)")
         world.options.tls?.certificateFile = world.certificates.path("server.pem")
         world.options.tls?.keyFile = world.certificates.path("ca.key")
-        try world.refused(with: "ca.key (mqtt.tls.key_file) can't be used: it is not the key to ")
+        try world.refused(with: "ca.key (mqtt.tls.key_file) can't be used: it is not the key of ")
     }
 
     @Test(arguments: ["-aes256", "-traditional"])
@@ -161,7 +161,7 @@ import Testing
         var options = PublisherOptions(folder, port: broker.port)
         options.tls = PublisherOptions.TLS()
         let publisher = try RunningPublisher(options)
-        let said = try publisher.remark(with: "as one does that speaks no TLS there")
+        let said = try publisher.remark(with: "probably because it has no TLS at this port")
         #expect(said.contains("mqtt.tls: false"), "\(said)")
         try publisher.stop()
     }
@@ -177,7 +177,7 @@ import Testing
         var options = PublisherOptions(folder, port: broker.port)
         options.tls = PublisherOptions.TLS()
         let publisher = try RunningPublisher(options)
-        let said = try publisher.remark(with: "no TLS is spoken at mqtt.port")
+        let said = try publisher.remark(with: "mqtt.port does not use TLS")
         #expect(said.contains("mqtt.tls: false"), "\(said)")
         try publisher.stop()
     }
@@ -227,7 +227,7 @@ import Testing
     func `a broker whose TLS is too old is said to be that, and not to want a certificate`(version: String) throws {
         let (server, options, folder) = try server(version, "-cipher", "ALL:@SECLEVEL=0")
         let publisher = try RunningPublisher(options)
-        let said = try publisher.remark(with: "speaks no TLS that is safe")
+        let said = try publisher.remark(with: "the broker's TLS is not secure")
         #expect(said.contains("TLS 1.2 or 1.3") && !said.contains("certificate"), "\(said)")
         try publisher.stop()
         server.end(SIGKILL)

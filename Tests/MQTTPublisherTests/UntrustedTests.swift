@@ -147,7 +147,7 @@ import Testing
         try world.write(20)
         try world.until("it was met often") { broker.came.now.connections >= 5 }
         #expect(world.process.status.shipped == 0)
-        #expect(world.remarks.count { $0.contains("the publisher's process") } <= 1, "\(world.remarks)")
+        #expect(world.remarks.count { $0.contains("the publisher process") } <= 1, "\(world.remarks)")
         // A good one in its place gets all of it.
         let good = try Broker(folder)
         let subscriber = try Subscriber(good, topic: "beacons/lobby/event/#")

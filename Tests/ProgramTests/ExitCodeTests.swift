@@ -36,11 +36,13 @@ import Testing
 
     @Test func `65: what is no capture`() throws {
         try check("replay", "-", status: 65, says: "standard input is empty")
-        try check("replay", "-", status: 65, says: "none of what is read", input: Array("hello\n".utf8))
-        try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md begins with 23 20")
+        try check("replay", "-", status: 65, says: "not a supported format", input: Array("hello\n".utf8))
+        try check("replay", Fixtures.path("README.md"), status: 65, says: "README.md starts with 23 20")
         // What Android hands its log out in.
         let zip = try scratch.write("bugreport.zip", Array("PK\u{3}\u{4}\u{14}\0\0\0\u{8}\0".utf8))
-        try check("replay", zip, status: 65, says: "is a zip, which is not read; of an Android bug report: unzip -p ")
+        try check(
+            "replay", zip, status: 65,
+            says: "is a zip archive, which is not supported; for an Android bug report: unzip -p ")
         // One of several is enough, and nothing is written.
         let ending = try Gateway.run("replay", capture, Fixtures.path("README.md"))
         #expect(ending.status == 65)
@@ -59,7 +61,7 @@ import Testing
         #expect(lenient.errors == damaged.errors)
         #expect(lenient.output == damaged.output)
         let packed = try Tool.pass(try contents(of: capture), through: Tool.gzip, "-c")
-        try check("replay", "-", status: 65, says: "cut off", input: Array(packed.dropLast(20)))
+        try check("replay", "-", status: 65, says: "truncated", input: Array(packed.dropLast(20)))
     }
 
     @Test func `66: a file is not there`() throws {

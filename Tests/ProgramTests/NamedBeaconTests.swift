@@ -169,7 +169,7 @@ import Testing
         #expect(try visits(world) == [])
         _ = try world.write("beacons.csv", "major,minor,name\n100,8,Bob\n100,9,Eve\n")
         gateway.signal(SIGHUP)
-        try gateway.log.line(with: "named beacons: 2, before 1")
+        try gateway.log.line(with: "named beacons: 2, before: 1")
         #expect(gateway.end() == 0)
         #expect(try visits(world) == ["removed"])
         let events = try payloads(world.lines(), type: "event").compactMap { $0["scope"] as? String }

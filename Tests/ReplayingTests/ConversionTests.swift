@@ -62,8 +62,8 @@ import Testing
         #expect(ending.status == 0)
         #expect(
             ending.errors == """
-                not stored in the output: 1 time is finer than a microsecond and was cut
-                not stored in the output: 1 adapter has a name of more than 8 bytes and got another
+                not stored in the output: 1 time is finer than a microsecond and was truncated
+                not stored in the output: 1 adapter has a name of more than 8 bytes and got another name
 
                 """)
         let whole = try Gateway.run("convert", log, scratch.path("a.pcapng"))
@@ -90,8 +90,8 @@ import Testing
         try check(own, own, status: 64, says: "is also the input")
         #expect(try contents(of: own) == contents(of: capture))
         let cut = try scratch.write("cut", try contents(of: capture).dropLast(10))
-        try check(cut, scratch.path("cut.pcapng"), status: 65, says: "it is cut off")
-        try check("--lenient", cut, scratch.path("cut.pcapng"), status: 0, says: "it is cut off")
+        try check(cut, scratch.path("cut.pcapng"), status: 65, says: "it is truncated")
+        try check("--lenient", cut, scratch.path("cut.pcapng"), status: 0, says: "it is truncated")
     }
 
     @Test func `convert writes to standard output`() throws {

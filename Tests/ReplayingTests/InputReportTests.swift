@@ -179,10 +179,10 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             (#"{"+76":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#"{"0x-0":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#""4C00XY""#, "has a character that is not a hexadecimal digit"),
-            ("[76]", "is no text"),
+            ("[76]", "is not text"),
             (#"{"apple":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
             (#"{"65536":"00"}"#, "has a key that is not a company identifier such as 76 or 0x004C"),
-            (#"{"76":[2]}"#, "is no text"),
+            (#"{"76":[2]}"#, "is not text"),
             (#""\#(String(repeating: "00", count: 255))""#, "has 255 bytes; must be at most 254"),
             (#"{"76":"\#(String(repeating: "00", count: 253))"}"#, "has 253 bytes; must be at most 252"),
         ] as [(String, String?)])
@@ -239,7 +239,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
             #expect(conversion.status == 65)
             #expect(
                 conversion.errors == """
-                    not stored in the output: 1 malformed report or AD structure was left out
+                    not stored in the output: 1 malformed report or AD structure was skipped
                     \(alone): record 1 at line 1, byte 0: \(key) is manufacturer data without length and type; read it with \
                     --fields manufacturerData=\(key)
 
@@ -263,7 +263,7 @@ func beaconVisits(_ lines: [String]) throws -> [String] {
         for (key, fields) in [("manufacturerData", []), ("payload", ["--fields", "manufacturerData=payload"])] {
             let log = #"{"time":1763971200,"rssi":-60,"\#(key)":"\#(data)"}"#
             let advice =
-                "record 1 at line 1, byte 0: \(key) is AD structures, each with length and type; read it with --fields data=\(key)\n"
+                "record 1 at line 1, byte 0: \(key) is AD structures, each with length and type; use --fields data=\(key)\n"
             let ending = try Gateway.run(["replay", "--sightings"] + fields + ["-"], input: Array(log.utf8))
             #expect(ending.status == 65 && ending.text == "" && ending.errors == "standard input: \(advice)")
             let alone = try scratch.write("alone.jsonl", log)

@@ -97,7 +97,7 @@ import Testing
         #expect(try contents(of: folder + "/current") == Gateway.replay([capture]).output)
         let again = try Gateway.run("replay", "--output", folder, capture)
         #expect(again.status == 73)
-        #expect(again.errors == "\(folder) is not empty; name a new folder, or empty it\n")
+        #expect(again.errors == "\(folder) is not empty; use a new folder, or empty it\n")
         #expect(try contents(of: folder + "/current") == Gateway.replay([capture]).output)
         let empty = scratch.path("empty")
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)

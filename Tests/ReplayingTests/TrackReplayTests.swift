@@ -49,7 +49,7 @@ import Testing
         let ending = try Gateway.run("replay", "--config", config, ride)
         #expect(ending.status == 65 && ending.text == "")
         let damages = """
-            \(ride):1:62: a point without a latitude and a longitude in −90…90 and −180…180 is left out
+            \(ride):1:62: a point without a latitude in −90…90 and a longitude in −180…180 is skipped
             \(ride):1:\(time == "1763971200" ? 144 : 154): a time is “\(time)”; must be such as 2026-11-21T07:46:27Z, exist, and be \
             within 1970…2100
 

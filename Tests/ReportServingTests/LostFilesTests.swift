@@ -182,7 +182,7 @@ import Testing
         switch kind {
         case "a FIFO":
             try #require(mkfifo(path, 0o600) == 0)
-            return "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
+            return "\(path) is a FIFO, a socket or a device; event files must be regular files, so remove it"
         case "a folder":
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             return "\(path) can't be read: Is a directory"

@@ -211,7 +211,7 @@ extension ScannerError {
                 .denied,
                 "the kernel refuses a Bluetooth socket (\(what)): \(error)",
                 remedy:
-                    "Give the program the capability, or check what restricts it (seccomp, SELinux, AppArmor)"
+                    "Give the program the capability, or check its restrictions (seccomp, SELinux, AppArmor)"
             )
         default:
             ScannerError(.unavailable, "a Bluetooth socket (\(what)) can't be opened: \(error)")

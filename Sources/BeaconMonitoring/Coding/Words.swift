@@ -7,7 +7,7 @@ extension Decoder {
         if let value = Value.allCases.first(where: { "\($0)" == text }) { return value }
         let known = Value.allCases.map { "\($0)" }.joined(separator: ", ")
         throw DecodingError.dataCorrupted(
-            .init(codingPath: codingPath, debugDescription: "“\(text)” is none of \(known)"))
+            .init(codingPath: codingPath, debugDescription: "“\(text)” must be one of \(known)"))
     }
 }
 
@@ -64,7 +64,7 @@ extension WallDate: Codable {
         guard let date = WallDate(text) else {
             throw DecodingError.dataCorrupted(
                 .init(
-                    codingPath: decoder.codingPath, debugDescription: "“\(text)” is no date as RFC 3339 has it, in UTC")
+                    codingPath: decoder.codingPath, debugDescription: "“\(text)” must be a date in UTC (RFC 3339)")
             )
         }
         self = date

@@ -12,9 +12,9 @@ public struct Identifier: Sendable {
     /// - Throws: ``MonitorError/identifierInvalid(_:_:)`` with what is wrong.
     public init(_ text: String) throws(MonitorError) {
         guard Self.lengthRange.contains(text.utf8.count) else {
-            throw .identifierInvalid(text, "it is \(text.utf8.count) octets of UTF-8; expected 1…128")
+            throw .identifierInvalid(text, "it has \(text.utf8.count) bytes of UTF-8; must be 1…128")
         }
-        guard text != ".", text != ".." else { throw .identifierInvalid(text, "it names a folder") }
+        guard text != ".", text != ".." else { throw .identifierInvalid(text, "it is the name of a folder") }
         if !Self.isPlain(text.utf8.span) { try Self.checkScalars(of: text) }
         self.text = text
     }
@@ -39,7 +39,7 @@ public struct Identifier: Sendable {
             default:
                 guard scalar.properties.generalCategory != .control else {
                     throw .identifierInvalid(
-                        text, "it holds the control character U+\(String(scalar.value, radix: 16, uppercase: true))")
+                        text, "it has the control character U+\(String(scalar.value, radix: 16, uppercase: true))")
                 }
             }
         }

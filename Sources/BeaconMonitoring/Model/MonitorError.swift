@@ -39,15 +39,15 @@ extension MonitorError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .identifierInvalid(let text, let reason):
-            "“\(text)” can't be an identifier: \(reason). Use 1 to 128 octets without /, +, # and control characters."
+            "“\(text)” can't be an identifier: \(reason). Use 1 to 128 bytes without /, +, # and control characters."
         case .identifierTaken(let identifier, let monitor):
             "the identifier “\(identifier)” belongs to a condition of the monitor “\(monitor)”; choose another"
         case .identifierRepeated(let identifier):
-            "two of the conditions have the identifier “\(identifier)”; give each its own"
+            "two conditions have the identifier “\(identifier)”; identifiers must be unique"
         case .identifierUnknown(let identifier): "no condition has the identifier “\(identifier)”"
         case .nameTaken(let name):
-            "a monitor named “\(name)” exists already; end it first (await monitor.end()) or choose another name"
-        case .nameUnknown(let name): "no monitor is named “\(name)”"
+            "a monitor named “\(name)” exists already; stop it first (await monitor.end()) or choose another name"
+        case .nameUnknown(let name): "there is no monitor “\(name)”"
         case .circleInvalid(let latitude, let longitude, let radius):
             "a circle at \(latitude), \(longitude) of \(radius) m; expected −90…90, −180…180 and a radius above 0"
         case .coordinateInvalid(let latitude, let longitude):
@@ -55,12 +55,13 @@ extension MonitorError: CustomStringConvertible {
         case .accuracyInvalid(let accuracy):
             "a fix with \(accuracy.map { "an accuracy of \($0) m" } ?? "no accuracy"); expected 0 m or more"
         case .settingInvalid(let setting, let expected): "\(setting): \(expected)"
-        case .adaptersTooMany(let most): "more than \(most) adapters; take some out of the configuration or the capture"
-        case .subscriberTooSlow(let most): "the subscriber fell \(most) events behind and was ended; subscribe again"
+        case .adaptersTooMany(let most): "more than \(most) adapters; remove some from the configuration or the capture"
+        case .subscriberTooSlow(let most):
+            "the subscriber was \(most) events late, so its subscription ended; subscribe again"
         case .ended(let name): "the monitor “\(name)” has ended"
         case .recordsUnavailable(let reason): reason
         case .running(let name): "the monitor “\(name)” runs already; await run() once"
-        case .hearingEnded(let reason): "nothing is heard any more: \(reason)"
+        case .hearingEnded(let reason): "scanning has stopped: \(reason)"
         }
     }
 }

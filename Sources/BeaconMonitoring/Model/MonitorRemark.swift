@@ -10,13 +10,13 @@ public enum MonitorRemark: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .inputFromFuture(let lead, let count):
             """
-            an input was stamped \(lead) later than the monitor's clock shows, and taken as of now (\(count) so far); \
-            stamp by the clock that the monitor was made with
+            an input has a time that is \(lead) after the monitor's clock, and counts as now (\(count) so far); \
+            use times of the clock that the monitor was created with
             """
         case .adapterForeign(let count):
             """
             an input named an adapter of another monitor, or of one that has ended, and was dropped (\(count) so far); \
-            ask this monitor for its own with adapter(named:)
+            get the adapter from this monitor with adapter(named:)
             """
         }
     }

@@ -49,7 +49,7 @@ extension CaptureReader {
                 }
                 guard try refill(tail - head + 1) else {
                     if source.problem == nil {
-                        damages.note(offset: base + head, record: recordCount + 1, line: line, "it is cut off")
+                        damages.note(offset: base + head, record: recordCount + 1, line: line, "it is truncated")
                     }
                     recordCount += 1
                     head = tail
@@ -160,7 +160,7 @@ extension CaptureReader {
 
     @inline(__always) private mutating func string(_ value: LogValue, _ field: LogField) throws(LogProblem) -> Int {
         guard value.isString else {
-            throw LogProblem(field, "is no text")
+            throw LogProblem(field, "is not text")
         }
         return text(value)
     }
@@ -175,10 +175,10 @@ extension CaptureReader {
             return integer
         }
         guard value.isNumber, let number = DecimalNumber(window.span, value.start, value.end) else {
-            throw LogProblem(field, "is no number")
+            throw LogProblem(field, "is not a number")
         }
         guard let integer = number.integer(in: range) else {
-            throw LogProblem(field, "is no whole number of its range")
+            throw LogProblem(field, "is not a whole number in its range")
         }
         return integer
     }
@@ -219,7 +219,7 @@ extension CaptureReader {
         // Six pairs of digits, with one separator between each two or none at all.
         let length = end - value.start
         let step = length == 17 ? 3 : 2
-        guard length == 17 || length == 12 else { throw LogProblem(field, "is no device address") }
+        guard length == 17 || length == 12 else { throw LogProblem(field, "is not a device address") }
         let separator = window[value.start + 2]
         var number: UInt64 = 0
         for pair in 0..<6 {
@@ -230,7 +230,7 @@ extension CaptureReader {
                 step == 2 || pair == 5
                     || window[place + 2] == separator
                         && (separator == UInt8(ascii: ":") || separator == UInt8(ascii: "-"))
-            else { throw LogProblem(field, "is no device address") }
+            else { throw LogProblem(field, "is not a device address") }
             number = number << 8 | UInt64(high << 4 | low)
         }
         return DeviceAddress(number, kind: kind)
@@ -241,7 +241,7 @@ extension CaptureReader {
         let end = try string(value, .addressType)
         if let kind = LogWords.addressKind(window.span.extracting(value.start..<end)) { return kind }
         throw LogProblem(
-            .addressType, "is none of public, random, publicIdentity, randomIdentity, unresolved")
+            .addressType, "must be public, random, publicIdentity, randomIdentity or unresolved")
     }
 
     /// The AD structures of `data`, of the object from `start` on.
@@ -262,7 +262,7 @@ extension CaptureReader {
         let key = log.key(of: field) ?? field.name
         misplacedAdvertisement = CaptureDamage(
             offset: base + start, record: recordCount, line: line,
-            reason: "\(key) is \(content); read it with --fields \(right.name)=\(key)")
+            reason: "\(key) is \(content); use --fields \(right.name)=\(key)")
     }
 
     /// The bytes of a string of hexadecimal digits, written in their place.
@@ -318,7 +318,7 @@ extension CaptureReader {
     private mutating func beacon(_ value: LogValue) throws(LogProblem) -> IBeacon {
         let end = try string(value, .uuid)
         guard let uuid = ProximityUUID(utf8: window.span.extracting(value.start..<end)) else {
-            throw LogProblem(.uuid, "is no UUID")
+            throw LogProblem(.uuid, "is not a UUID")
         }
         guard let major = try integer(.major, in: 0...0xFFFF) else {
             throw LogProblem(.major, "is absent")
@@ -357,7 +357,7 @@ extension CaptureReader {
             guard timesAreKnown && hasTimes else { return nil }
             throw LogProblem(.time, "is absent")
         }
-        guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is there, and was not before") }
+        guard !timesAreKnown || hasTimes else { throw LogProblem(.time, "is present, but was absent before") }
         return try time(of: value, .time, line: line, notAfter: nil)
     }
 
@@ -421,7 +421,8 @@ extension CaptureReader {
         guard let instant = localTimes.instant(of: local, notAfter: latest) else {
             throw LogProblem(
                 field,
-                "is \"\(quoted(start, end))\", which does not exist in \(zone.name): the clocks went forward over it")
+                "is \"\(quoted(start, end))\", which does not exist in \(zone.name): the clocks went forward at this time"
+            )
         }
         return instant
     }

@@ -39,7 +39,7 @@ public struct FieldMap: Sendable, Hashable {
             }
             guard let field = LogField.allCases.first(where: { $0.name == sides[0] }) else {
                 let known = LogField.allCases.map(\.name).joined(separator: ", ")
-                throw .fieldsInvalid("maps \"\(sides[0])\", which is no field; there are \(known)")
+                throw .fieldsInvalid("maps \"\(sides[0])\", which is not a field; the fields are \(known)")
             }
             guard mapped.insert(field).inserted else { throw .fieldsInvalid("maps \(field.name) twice") }
             let alternatives = sides[1].split(separator: "|", omittingEmptySubsequences: false).map(String.init)
@@ -54,7 +54,7 @@ public struct FieldMap: Sendable, Hashable {
         }
         let count = Set(names.joined()).count
         guard count <= Self.namesMax else {
-            throw .fieldsInvalid("comes to \(count) names; at most \(Self.namesMax) are told apart")
+            throw .fieldsInvalid("has \(count) names; at most \(Self.namesMax) are possible")
         }
     }
 }

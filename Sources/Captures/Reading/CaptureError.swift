@@ -33,32 +33,32 @@ extension CaptureError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .openFailed(let path, let error): "\(path) can't be opened: \(error)"
-        case .readFailed(let path, let offset, let error): "\(path) can't be read on from byte \(offset): \(error)"
+        case .readFailed(let path, let offset, let error): "\(path) can't be read from byte \(offset) on: \(error)"
         case .empty(let path): "\(path) is empty"
         // PK\u{3}\u{4} (APPNOTE.TXT §4.3.7). Android hands its log out in one.
         case .unrecognised(let path, let beginning) where beginning.hasPrefix("50 4B 03 04"):
             """
-            \(path) is a zip, which is not read; of an Android bug report: unzip -p FILE '*/btsnoop_hci.log' | \
+            \(path) is a zip archive, which is not supported; for an Android bug report: unzip -p FILE '*/btsnoop_hci.log' | \
             beacon-gateway replay -
             """
         case .unrecognised(let path, let beginning):
             """
-            \(path) begins with \(beginning), which is none of what is read: btsnoop, pcap, pcapng, the text of \
-            hcidump --raw, the advertisement log (JSON), each plain or in gzip or zstd
+            \(path) starts with \(beginning), which is not a supported format: btsnoop, pcap, pcapng, the text of \
+            hcidump --raw or the advertisement log (JSON), each plain or compressed with gzip or zstd
             """
         case .datalinkUnsupported(let path, let datalink):
-            "\(path) is btsnoop of datalink \(datalink); read are 1001 (H1), 1002 (H4) and 2001 (Linux monitor)"
+            "\(path) is btsnoop of datalink \(datalink); supported are 1001 (H1), 1002 (H4) and 2001 (Linux monitor)"
         case .linkTypeUnsupported(let path, let type):
             """
-            \(path) has packets of link type \(type); read are 187 and 201 (H4), 251 and 256 (LE link layer), \
+            \(path) has packets of link type \(type); supported are 187 and 201 (H4), 251 and 256 (LE link layer), \
             254 (Linux monitor) and 272 (nRF sniffer)
             """
-        case .headerInvalid(let path, let reason): "\(path) has a header that can't be right: \(reason)"
-        case .inflationFailed(let path, let reason): "\(path) can't be inflated: \(reason)"
+        case .headerInvalid(let path, let reason): "\(path) has an invalid header: \(reason)"
+        case .inflationFailed(let path, let reason): "\(path) can't be decompressed: \(reason)"
         case .createFailed(let path, let error): "\(path) can't be written: \(error)"
         case .writeFailed(let path, let error): "\(path) can't be written to: \(error)"
         case .timesAbsent(let path):
-            "\(path) has no times; give the time between two of its records, for example --interval 100ms"
+            "\(path) has no times; set the time between records, for example --interval 100ms"
         case .fieldsInvalid(let reason): "--fields \(reason)"
         }
     }

@@ -31,9 +31,9 @@ enum Btsnoop {
 
 extension CaptureReader {
     mutating func openBtsnoop() throws(CaptureError) {
-        guard try has(16) else { throw .headerInvalid(path: name, "it is cut off") }
+        guard try has(16) else { throw .headerInvalid(path: name, "it is truncated") }
         let version = UInt32(bigEndian: load(head + 8, as: UInt32.self))
-        guard version == 1 else { throw .headerInvalid(path: name, "btsnoop of version \(version); 1 is read") }
+        guard version == 1 else { throw .headerInvalid(path: name, "btsnoop of version \(version); must be 1") }
         let datalink = UInt32(bigEndian: load(head + 12, as: UInt32.self))
         switch datalink {
         case 1001: layout = .btsnoopH1
@@ -57,7 +57,7 @@ extension CaptureReader {
             let included = Int(UInt32(bigEndian: load(head + 4, as: UInt32.self)))
             if tail - head < Btsnoop.headerSize + included {
                 guard included <= Self.recordBytesMax - Btsnoop.headerSize else {
-                    _ = end("it claims \(included) bytes; more than 1 MiB is no record")
+                    _ = end("it claims \(included) bytes; a record has at most 1 MiB")
                     return nil
                 }
                 guard try refill(Btsnoop.headerSize + included) else {

@@ -39,7 +39,7 @@ extension CaptureReader {
                 if !hcidump.isSkipping {
                     damages.note(
                         offset: base + head, record: recordCount + 1, line: line,
-                        "a line that is no packet of hcidump --raw")
+                        "a line that is not a packet of hcidump --raw")
                 }
                 hcidump.isSkipping = true
                 skipLine(end)
@@ -116,22 +116,24 @@ extension CaptureReader {
             damages.note(offset: base + start, record: recordCount, line: firstLine, reason())
         }
         guard let count else {
-            note(isCut ? "it is cut off" : "it is not made of bytes in hexadecimal")
+            note(isCut ? "it is truncated" : "it is not hexadecimal bytes")
             hcidump.isSkipping = true
             return nil
         }
         guard !timesAreKnown || (text != nil) == hasTimes else {
-            note(hasTimes ? "it has no time" : "it has a time, and those before have not")
+            note(hasTimes ? "it has no time" : "it has a time, but the records before have none")
             return nil
         }
         // At the end of the text nothing but its own length tells that a packet is whole.
         if isCut, count >= 3, window[start] == 0x04, Int(window[start + 2]) + 3 > count {
-            note("it is cut off")
+            note("it is truncated")
         }
         var time: Instant?
         if let text {
             guard let seconds = text.isLocal ? localTimes.instant(of: text.seconds) : text.seconds else {
-                note("its time does not exist in \(localTimes.zone?.name ?? "UTC"): the clocks went forward over it")
+                note(
+                    "its time does not exist in \(localTimes.zone?.name ?? "UTC"): the clocks went forward at this time"
+                )
                 return nil
             }
             time = Self.instant(seconds: seconds, nanoseconds: text.nanoseconds)

@@ -17,7 +17,7 @@ struct PcapState {
 
 extension CaptureReader {
     mutating func openPcap() throws(CaptureError) {
-        guard try has(24) else { throw .headerInvalid(path: name, "it is cut off") }
+        guard try has(24) else { throw .headerInvalid(path: name, "it is truncated") }
         var magic = load(head, as: UInt32.self).littleEndian
         if magic != PcapState.microsecondMagic, magic != PcapState.nanosecondMagic {
             magic = magic.byteSwapped
@@ -52,7 +52,7 @@ extension CaptureReader {
             guard try has(PcapState.headerSize) else { return endOrCut(PcapState.headerSize) }
             let included = Int(number32(head + 8))
             guard included <= Self.recordBytesMax - PcapState.headerSize else {
-                return end("it claims \(included) bytes; more than 1 MiB is no record")
+                return end("it claims \(included) bytes; a record has at most 1 MiB")
             }
             guard try has(PcapState.headerSize + included) else { return endOrCut(PcapState.headerSize + included) }
             let fraction = Int64(number32(head + 4)) &* pcap.unit

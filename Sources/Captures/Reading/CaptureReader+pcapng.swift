@@ -79,7 +79,7 @@ extension CaptureReader {
                 continue
             }
             guard length <= Self.recordBytesMax else {
-                return end("a block claims \(length) bytes; more than 1 MiB is no record")
+                return end("a block claims \(length) bytes; must be at most 1 MiB")
             }
             guard try has(length) else { return endOrCut(length) }
             guard Int(number32(head + length - 4)) == length else {
@@ -131,7 +131,7 @@ extension CaptureReader {
         var rest = length
         while rest > 0 {
             if tail == head, !(try refill(1)) {
-                _ = end("a block is cut off: \(rest) of its \(length) bytes are missing")
+                _ = end("a block is truncated: \(rest) of its \(length) bytes are missing")
                 return false
             }
             let step = min(rest, tail - head)
@@ -147,7 +147,8 @@ extension CaptureReader {
                 pcapng.interfaces[id].isReported = true
                 damages.note(
                     offset: base + head, record: recordCount + 1,
-                    "interface \(id) is of link type \(pcapng.interfaces[id].type); its packets are not read")
+                    "interface \(id) has the link type \(pcapng.interfaces[id].type), which is not supported; its packets are skipped"
+                )
             }
             return nil
         }
@@ -185,7 +186,7 @@ extension CaptureReader {
         guard pcapng.lastTime != nil || !pcapng.hasRefusedTime else {
             damages.note(
                 offset: base + head, record: recordCount,
-                "it has no time of its own, and the packet before it was refused")
+                "it has no time of its own, and the packet before it was rejected")
             return .some(nil)
         }
         let start = body.lowerBound + 4

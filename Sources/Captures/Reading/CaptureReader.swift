@@ -191,7 +191,7 @@ public struct CaptureReader: ~Copyable {
             hasEnded = true
             return nil
         }
-        return end("it is cut off: \(tail - head) of its \(needed) bytes are there")
+        return end("it is truncated: \(tail - head) of its \(needed) bytes are present")
     }
 
     /// Returns the time `nanoseconds` after 1970; `nil` if it is outside 1970…2100.

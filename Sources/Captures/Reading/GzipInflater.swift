@@ -10,7 +10,7 @@ import CZlib
         unsafe stream.initialize(to: z_stream())
         // A window of 2^15 bytes, the format's largest; 16 more means gzip and nothing else.
         let result = unsafe inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        guard result == Z_OK else { throw .inflationFailed(path: path, "zlib says \(result)") }
+        guard result == Z_OK else { throw .inflationFailed(path: path, "zlib returned \(result)") }
     }
 
     deinit {
@@ -27,7 +27,7 @@ import CZlib
             let padding = unsafe input.prefix { $0 == 0 }.count
             if padding > 0 { return InflaterStep(consumed: padding) }
             guard unsafe input[0] == 0x1F, unsafe inflateReset(stream) == Z_OK else {
-                return InflaterStep(problem: "something that is not gzip follows the compressed data")
+                return InflaterStep(problem: "data that is not gzip follows the compressed data")
             }
             isBetweenMembers = false
         }
@@ -43,7 +43,7 @@ import CZlib
         switch result {
         case Z_STREAM_END: isBetweenMembers = true
         case Z_OK: break
-        case Z_BUF_ERROR where isAtEnd && step.produced == 0: step.problem = "the gzip data are cut off"
+        case Z_BUF_ERROR where isAtEnd && step.produced == 0: step.problem = "the gzip data are truncated"
         case Z_BUF_ERROR where step.consumed + step.produced > 0: break
         default: step.problem = "the gzip data are corrupt"
         }

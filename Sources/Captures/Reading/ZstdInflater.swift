@@ -35,7 +35,7 @@ import CZstd
             if step.produced > 0 || step.problem != nil { return step }
         }
         if isAtEnd {
-            return InflaterStep(problem: isBetweenFrames ? nil : "the zstd data are cut off")
+            return InflaterStep(problem: isBetweenFrames ? nil : "the zstd data are truncated")
         }
         let count = wanted > Self.blockHeaderSize ? wanted - Self.blockHeaderSize : max(wanted, 1)
         return unsafe decompress(UnsafeRawBufferPointer(rebasing: input[..<min(count, input.count)]), into: output)
@@ -53,7 +53,7 @@ import CZstd
             let words = Self.words(result)
             step.problem =
                 words.contains("memory")
-                ? "the zstd data look back further than 128 MiB; compress them again without --long or --ultra"
+                ? "the zstd data need a window of more than 128 MiB; compress them again without --long or --ultra"
                 : "the zstd data are corrupt: \(words)"
         } else {
             isBetweenFrames = result == 0

@@ -34,36 +34,36 @@ public struct ConversionLoss: Sendable, Hashable, CustomStringConvertible {
         return switch kind {
         case .fractionsOfMicroseconds:
             isOne
-                ? "1 time is finer than a microsecond and was cut"
-                : "\(count) times are finer than a microsecond and were cut"
+                ? "1 time is finer than a microsecond and was truncated"
+                : "\(count) times are finer than a microsecond and were truncated"
         case .adapterNames:
             isOne
-                ? "1 adapter has a name of more than 8 bytes and got another"
-                : "\(count) adapters have names of more than 8 bytes and got others"
+                ? "1 adapter has a name of more than 8 bytes and got another name"
+                : "\(count) adapters have names of more than 8 bytes and got other names"
         case .packets:
             isOne
-                ? "1 packet is not an advertising report and was left out"
-                : "\(count) packets are not advertising reports and were left out"
+                ? "1 packet is not an advertising report and was skipped"
+                : "\(count) packets are not advertising reports and were skipped"
         case .frames:
             isOne
-                ? "1 frame of the link layer gives no advertising report and was left out"
-                : "\(count) frames of the link layer give no advertising report and were left out"
+                ? "1 frame of the link layer is not an advertising report and was skipped"
+                : "\(count) frames of the link layer are not advertising reports and were skipped"
         case .advertisingKinds:
             isOne
                 ? "1 report lost its kind of advertising or its advertising set"
                 : "\(count) reports lost their kind of advertising or their advertising set"
         case .malformed:
             isOne
-                ? "1 malformed report or AD structure was left out"
-                : "\(count) malformed reports or AD structures were left out"
+                ? "1 malformed report or AD structure was skipped"
+                : "\(count) malformed reports or AD structures were skipped"
         case .reportsWithoutAdapter:
             isOne
-                ? "1 report is of one adapter more than can be distinguished and was left out"
-                : "\(count) reports are of one adapter more than can be distinguished and were left out"
+                ? "1 report is of an adapter beyond the maximum of adapters and was skipped"
+                : "\(count) reports are of an adapter beyond the maximum of adapters and were skipped"
         case .silentBeginnings:
             isOne
-                ? "1 adapter does not listen at its first record; a replay of the result can have it listening then"
-                : "\(count) adapters do not listen at their first records; a replay of the result can have them listening then"
+                ? "1 adapter does not scan at its first record; in a replay of the result, it can be scanning then"
+                : "\(count) adapters do not scan at their first records; in a replay of the result, they can be scanning then"
         }
     }
 }
@@ -89,7 +89,7 @@ public struct CaptureConverter {
     private var starting: [Meeting] = []
     private var met = MetAdapters()
     private var writtenUpTo: Instant?
-    // The latest record that was left out and is later than all that was written.
+    // The latest record that was skipped and is later than all that was written.
     private var leftOut: (time: Instant, adapter: Int?)?
 
     private struct Meeting {
@@ -105,7 +105,7 @@ public struct CaptureConverter {
         /// When it was met last: first, or again after another had its name or address.
         var beganAt: Instant?
         var lastWritten: Instant?
-        /// The latest of its records since then; all were left out.
+        /// The latest of its records since then; all were skipped.
         var pending: Instant?
     }
 
@@ -269,7 +269,7 @@ public struct CaptureConverter {
         if time > max(writtenUpTo ?? .earliest, leftOut?.time ?? .earliest) { leftOut = (time, adapter) }
     }
 
-    /// Writes what was left out and matters to a record of `adapter` at `time`, which is written next.
+    /// Writes what was skipped and matters to a record of `adapter` at `time`, which is written next.
     private mutating func before(
         _ time: Instant, _ adapter: Int, _ writer: inout CaptureWriter, identifies: Bool = true, stops: Bool = false
     ) throws(CaptureError) {

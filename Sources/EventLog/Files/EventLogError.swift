@@ -51,30 +51,30 @@ extension EventLogError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .createFailed(let path, let error): "\(path) can't be created: \(error)"
-        case .directoryNotEmpty(let path): "\(path) is not empty; name a new folder, or empty it"
+        case .directoryNotEmpty(let path): "\(path) is not empty; use a new folder, or empty it"
         case .writeFailed(let path, let error): "\(path) can't be written to: \(error)"
         case .readFailed(let path, .illegalSeek):
-            "\(path) is a FIFO, a socket or a device; event files are plain files: take it away"
+            "\(path) is a FIFO, a socket or a device; event files must be regular files, so remove it"
         case .readFailed(let path, let error): "\(path) can't be read: \(error)"
         case .linked(let path, let target):
-            "\(path) is a symbolic link to \(target), and erase does not follow links. Put the file itself in place of the "
-                + "link and run erase again; if you remove the link, the file that it leads to still names the beacon"
+            "\(path) is a symbolic link to \(target), and erase does not follow links. Replace the link by "
+                + "the file and run erase again; if you only remove the link, its target still names the beacon"
         case .changedMeanwhile(let path): "\(path) was changed or replaced while it was rewritten. Run erase again"
         case .ownerNotKept(let path, let error):
-            "\(path) belongs to another user or group, and a file that replaces it can't be given to them: \(error). "
+            "\(path) belongs to another user or group, and the new file can't have the same owner: \(error). "
                 + "Run erase as root"
         case .newerVersion(let path, let version):
-            "\(path) has version \(version), which this program does not know; use the one that wrote it, or a newer one"
+            "\(path) has version \(version), which is newer than this program; use the program that wrote it, or a newer one"
         case .numberTooGreat(let path, let offset?):
-            "\(path) has a line at octet \(offset) whose number is greater than any can be "
-                + "(\(LinePosition.sequenceMax)): take the line out, or put the file away"
+            "\(path) has a line at byte \(offset) whose sequence number exceeds the maximum "
+                + "(\(LinePosition.sequenceMax)); remove the line, or move the file away"
         case .numberTooGreat(let path, nil):
-            "\(path) says that a line has a number greater than any can be (\(LinePosition.sequenceMax)): put the file "
-                + "away; the event files stand in for it"
+            "\(path) has a sequence number that exceeds the maximum (\(LinePosition.sequenceMax)); move the file "
+                + "away: the event files replace it"
         case .inUse(let what, let holder, let lock):
-            "\(what) is in use by \(holder) (\(lock)); end it first, or name another folder"
+            "\(what) is in use by \(holder) (\(lock)); stop it first, or use another folder"
         case .notALock(let path, let why):
-            "\(path) can't be a lock: \(why); see who put it there, and remove it"
+            "\(path) can't be a lock: \(why); check where it comes from, and remove it"
         }
     }
 }

@@ -80,7 +80,7 @@ package final class FileLock {
     private static func reason(against file: FileDescriptor, in directory: FilePath) -> String? {
         var (status, folder) = (stat(), stat())
         guard unsafe fstat(file.rawValue, &status) == 0 else { return "\(Errno(rawValue: errno))" }
-        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no plain file" }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "it is not a regular file" }
         guard status.st_nlink == 1 else { return "it has \(status.st_nlink) names (hard links)" }
         // In a folder that all users can write, such as /tmp, another user can put a file there.
         let path = directory.isEmpty ? FilePath(".") : directory

@@ -260,6 +260,6 @@ final class DeliveryFile {
 
     private func fail(_ error: Errno) {
         buffer.removeAll()
-        trouble = "\(path.string) can't be written: \(error); events that were handled would come again after a restart"
+        trouble = "\(path.string) can't be written: \(error); handled events would be delivered again after a restart"
     }
 }

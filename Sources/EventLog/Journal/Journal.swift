@@ -306,7 +306,7 @@ public final class Journal {
             }
         }
         synchronizeAt = nil
-        lineTrouble = "events can't be kept in \(options.directory.string): \(error); they wait in memory"
+        lineTrouble = "events can't be written to \(options.directory.string): \(error); they wait in memory"
         retryAt = now + backOff.next()
         writer.suspend()
         dropOldest()
@@ -334,7 +334,7 @@ public final class Journal {
             shelf.setSize(found.end)
         } catch {
             recovery.remarks.append(
-                "\(found.lastName) can't be written to: \(error); the next line begins another file")
+                "\(found.lastName) can't be written to: \(error); the next line starts another file")
         }
     }
 
@@ -351,9 +351,9 @@ public final class Journal {
         guard let name = writer.name else { return }
         let first = shelf.forget(name) ?? 0
         let lost =
-            first > 0 && first <= durableSequence ? "; lines \(first) to \(durableSequence) are gone with it" : ""
+            first > 0 && first <= durableSequence ? "; lines \(first) to \(durableSequence) are lost" : ""
         remarks.say(
-            "\(name) was deleted, renamed or cut while it was written to\(lost); the next line begins another file")
+            "\(name) was deleted, renamed or truncated while it was in use\(lost); the next line starts another file")
         tally.counters.segmentsTakenAway += 1
         writer.close()
         queue.rewind()
@@ -395,7 +395,7 @@ public final class Journal {
         guard found.shipped <= number else { return }
         queue.append(.visit(visit))
         recovery.remarks.append(
-            "line \(number) tells an exit without the visit that it ended; line \(sequence) tells it")
+            "line \(number) is an exit without its visit; line \(sequence) is the visit")
     }
 
     // MARK: Opening
@@ -476,7 +476,7 @@ public final class Journal {
             damagedLines = found.damage.lines
             remarks = found.remarks + found.damage.remarks
             if tornOctets > 0 {
-                remarks.append("\(tornOctets) octets of a line that was not finished were cut off \(found.lastName)")
+                remarks.append("\(tornOctets) bytes of an incomplete line were removed from \(found.lastName)")
             }
         }
     }

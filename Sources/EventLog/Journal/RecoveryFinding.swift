@@ -77,7 +77,7 @@ extension Journal.Recovery {
                 let aside = options.stateDirectory.appending(StateFile.name + ".damaged")
                 try? files.rename(path, to: aside)
                 remarks.append(
-                    "\(path.string) is damaged and was put aside as \(aside.string); the event files stand in for it")
+                    "\(path.string) is damaged and was renamed to \(aside.string); the event files replace it")
             }
         }
 
@@ -226,8 +226,8 @@ extension Journal.Recovery.Finding {
         (isRestored, goesOn) = (true, false)
         sequence += Self.restoredGap
         remarks.append(
-            "\(marker.string) says that this is a backup: nobody knows which numbers were given since it was made, so they "
-                + "go on with \(sequence + 1)")
+            "\(marker.string) says that this is a backup: the sequence numbers since then are not known, so they "
+                + "continue with \(sequence + 1)")
     }
 
     private mutating func findNumberInFiles(_ options: JournalOptions, _ files: any FileSystemCalls) {
@@ -240,8 +240,8 @@ extension Journal.Recovery.Finding {
             sequence += lostAtEnd
             goesOn = false
             remarks.append(
-                "behind the last whole line of \(lastName) there may have stood \(lostAtEnd) more: numbers go on with "
-                    + "\(sequence + 1)")
+                "after the last complete line of \(lastName), up to \(lostAtEnd) lines can be lost, so sequence numbers "
+                    + "continue with \(sequence + 1)")
         }
         let link = options.directory.appending("current")
         // It is a link of ours, or shows nothing.
@@ -253,10 +253,11 @@ extension Journal.Recovery.Finding {
             if let named, !isThere {
                 "\(named.name), which was written to last, is missing"
             } else {
-                isThere ? "the last lines are missing" : "\(link.string) is missing, and perhaps event files with it"
+                isThere ? "the last lines are missing" : "\(link.string) is missing, and event files can be missing too"
             }
         remarks.append(
-            "\(why): lines \(sequence + 1) to \(behind) may have been written, so numbers go on with \(behind + 1)")
+            "\(why): lines \(sequence + 1) to \(behind) may have been written, so sequence numbers continue with \(behind + 1)"
+        )
         sequence = behind
     }
 
@@ -288,11 +289,11 @@ extension Journal.Recovery {
             }
             guard let place else {
                 let lines = count == 1 ? "1 damaged line was" : "\(count) damaged lines were"
-                return places.append("\(name): \(lines) left out")
+                return places.append("\(name): \(lines) skipped")
             }
             places.append(
-                "\(name): octets \(place.lowerBound) to \(place.upperBound) are damaged and were passed over; all lines "
-                    + "behind them are kept")
+                "\(name): bytes \(place.lowerBound) to \(place.upperBound) are damaged and were skipped; all lines "
+                    + "after them are kept")
         }
 
         /// For operators, one sentence each.

@@ -91,8 +91,8 @@ struct SegmentShelf {
         let count = max(0, last(of: 0, present) - max(present.shipped, segments[0].begins - 1))
         tally.counters.deletedUnshipped += count
         remarks.say(
-            "\(segments[0].name) had to be deleted with \(count == 1 ? "1 line that was" : "\(count) lines that were") not shipped: all have "
-                + "\(options.retainSize) octets at most")
+            "\(segments[0].name) had to be deleted with \(count == 1 ? "1 line that was" : "\(count) lines that were") not published: all files together may have at most "
+                + "\(options.retainSize) bytes")
     }
 
     /// Counts a segment that `retain` would have kept, and says so once an hour: what deletes it is perhaps a flood.
@@ -104,9 +104,9 @@ struct SegmentShelf {
         if let last = lastEarlyRemark, present.now < last + Self.remarkInterval { return }
         lastEarlyRemark = present.now
         remarks.say(
-            "\(segments[0].name) is deleted before output.retain asks for it, because all files have more than the "
-                + "\(options.retainSize) octets of output.retain_size; \(tally.counters.deletedEarly) since the start. "
-                + "Where nothing else explains so many lines, somebody may be sending invented beacons")
+            "\(segments[0].name) is deleted before output.retain has passed, because all files have more than the "
+                + "\(options.retainSize) bytes of output.retain_size; \(tally.counters.deletedEarly) since the start. "
+                + "If the number of lines has no other reason, check for forged beacons")
     }
 
     /// Deletes the oldest; whether that could be done.

@@ -81,7 +81,7 @@ struct SnapshotKeeper {
             return true
         } catch {
             tally.counters.failures += 1
-            trouble = "records can't be kept in \(directory.string): \(error); a restart would lose some"
+            trouble = "records can't be written to \(directory.string): \(error); a restart would lose some"
             schedule.isPutOff(until: now + Self.retryInterval)
             return false
         }

@@ -17,9 +17,9 @@ package struct ShippingCheckpoint: Sendable, Hashable {
             switch self {
             case .unreadable(let path, let error): "\(path) can't be read: \(error)"
             case .damaged(let path):
-                "\(path) does not say how far lines were shipped; put it away, and say from where: publish --from"
+                "\(path) does not contain the last published line; move it away, and set the first line with publish --from"
             case .newer(let path, let version):
-                "\(path) was written by a newer version (format \(version)); run that one, or put the file away"
+                "\(path) was written by a newer version (format \(version)); use that version, or move the file away"
             }
         }
     }

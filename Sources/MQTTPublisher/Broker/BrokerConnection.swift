@@ -159,7 +159,7 @@ final class BrokerConnection {
             }
             interest = wanted
         } catch {
-            fail(.lost("its socket can't be waited for: \(error)"))
+            fail(.lost("the process can't wait for its socket: \(error)"))
         }
     }
 
@@ -191,7 +191,7 @@ final class BrokerConnection {
                 hasLooked = true
                 hasHeard = true
                 silence.heard(at: loop.now)
-                guard !client.hasHeardTooMuch else { return fail(.lost("it sent far more than it has to say")) }
+                guard !client.hasHeardTooMuch else { return fail(.lost("it sent much more data than MQTT needs")) }
                 try client.read()
             }
             if client.descriptor != nil, readiness.contains(.write) {

@@ -60,47 +60,48 @@ extension BrokerTrouble {
     /// What to do about it; absent where nothing is to be done here.
     package var remedy: String? {
         switch self {
-        case .unresolved: "compare mqtt.host with the broker's name; see whether this machine's name server answers"
-        case .unreachable: "compare mqtt.host and mqtt.port with the broker's, and see whether it runs"
+        case .unresolved: "check mqtt.host, and the name server of this machine"
+        case .unreachable: "check mqtt.host and mqtt.port, and that the broker runs"
         case .silent, .lost: nil
-        case .versionRefused: "set mqtt.protocol to auto, or to the version that the broker speaks"
-        case .retainRefused: "have the broker keep retained messages where states are wanted"
+        case .versionRefused: "set mqtt.protocol to auto, or to the version of the broker"
+        case .retainRefused: "if you need states, enable retained messages in the broker"
         case .ended(let code, _): code == 0x87 ? Self.rights : nil
         case .unanswered(_, .none):
-            "where the broker speaks TLS at that port, set mqtt.tls: true; else ask the broker's log why"
+            "if the broker uses TLS at this port, set mqtt.tls: true; otherwise check the broker's log"
         case .unanswered(_, .tls(true)):
-            "see whether the broker knows the authority of mqtt.tls.certificate_file; its log says why"
+            "check in the broker's log whether it knows the authority of mqtt.tls.certificate_file"
         case .unanswered(_, .tls(false)):
-            "where the broker demands a client certificate, set mqtt.tls.certificate_file and key_file; its log says why"
+            "if the broker requires a client certificate, set mqtt.tls.certificate_file and key_file; check its log"
         case .closedSoon(_, let clientID), .takenOver(let clientID):
-            "see whether another gateway connects as \(clientID), and give each a gateway.name or mqtt.client_id of its own"
+            "check whether another gateway connects as \(clientID), and give each another gateway.name or mqtt.client_id"
         case .otherProtocol(_, let what):
             what == "TLS"
-                ? "set mqtt.tls: true, or mqtt.port to where the broker speaks MQTT without TLS (mostly 1883)"
-                : "set mqtt.port to the broker's (mostly 8883 with TLS, 1883 without)"
+                ? "set mqtt.tls: true, or set mqtt.port to the broker's port without TLS (usually 1883)"
+                : "set mqtt.port to the broker's port (usually 8883 with TLS, 1883 without)"
         case .tls(let trouble): trouble.remedy
         case .file(let setting, let path, "Permission denied"):
-            "have the gateway's user read \(path), or set another \(setting)"
-        case .file(let setting, _, _): "mend the file, or the setting \(setting)"
+            "let the gateway's user read \(path), or set another \(setting)"
+        case .file(let setting, _, _): "fix the file, or the setting \(setting)"
         case .keyNeedsPassword(let path):
-            "write it without one: openssl pkey -in \(path) -out FILE, for the gateway's user alone to read"
+            "write it without a password: openssl pkey -in \(path) -out FILE, which only the gateway's user should be able to read"
         case .refused(let code, _): Self.remedy(code)
-        case .publishRefused(_, let code, _): code == 0x87 ? Self.rights : "ask the broker's log why"
+        case .publishRefused(_, let code, _): code == 0x87 ? Self.rights : "check the broker's log"
         case .unacceptable: "raise the broker's limit"
         }
     }
 
-    private static let rights = "have the broker let this username publish below mqtt.prefix"
+    private static let rights = "allow this username to publish below mqtt.prefix in the broker"
 
     private static func remedy(_ code: UInt8) -> String {
         switch code {
         // 3.1.1: identifier rejected, bad user name or password, not authorized (§3.2.2.3); 5: the same.
         case 0x02, 0x85: "set another mqtt.client_id"
-        case 0x04, 0x86: "compare mqtt.username and the password with the broker's"
-        case 0x05, 0x87: "have the broker let this username and client identifier connect; it may want a password"
-        case 0x8A: "the broker has banned this client; ask who runs it"
+        case 0x04, 0x86: "check mqtt.username and the password"
+        case 0x05, 0x87:
+            "allow this username and client identifier to connect in the broker; it can also require a password"
+        case 0x8A: "the broker has banned this client; ask its operator"
         case 0x90: "\(rights); it refuses the last will's topic"
-        default: "ask the broker's log why"
+        default: "check the broker's log"
         }
     }
 }
@@ -116,23 +117,23 @@ extension BrokerTrouble: CustomStringConvertible {
         case .ended(let code, let name): "the broker ended the connection: \(name) (\(Self.hexadecimal(code)))"
         case .unanswered(let place, let security):
             "the broker at \(place) closed the connection without an answer"
-                + (security == .none ? "" : ", once TLS was agreed upon")
+                + (security == .none ? "" : ", after the TLS handshake")
         case .closedSoon(let count, let clientID):
-            "the broker closed \(count) connections of \(clientID) in a row soon after it had taken them, as it does where "
-                + "two clients have one client identifier"
+            "the broker closed \(count) connections of \(clientID) in a row soon after it had accepted them, probably because "
+                + "two clients have the same client identifier"
         case .takenOver(let clientID):
-            "another client has connected to the broker as \(clientID) and taken the session over (0x8E)"
-        case .otherProtocol(let place, let what): "\(what) is spoken at \(place), where MQTT was expected"
+            "another client has connected to the broker as \(clientID) and has taken over the session (0x8E)"
+        case .otherProtocol(let place, let what): "\(place) uses \(what), not MQTT"
         case .tls(let trouble): trouble.description
         case .file(let setting, let path, let why): "\(path) (\(setting)) can't be used: \(why)"
         case .keyNeedsPassword(let path):
-            "\(path) (mqtt.tls.key_file) can't be used: the key is encrypted, and nobody is there to type its password"
+            "\(path) (mqtt.tls.key_file) can't be used: the key is encrypted, and the gateway has no password for it"
         case .refused(let code, let name): "the broker refuses the connection: \(name) (\(Self.hexadecimal(code)))"
-        case .versionRefused: "the broker does not speak this version of MQTT"
-        case .retainRefused: "the broker keeps no retained messages"
+        case .versionRefused: "the broker does not support this version of MQTT"
+        case .retainRefused: "the broker does not support retained messages"
         case .publishRefused(let topic, let code, let name):
             "the broker refuses messages to \(topic): \(name) (\(Self.hexadecimal(code)))"
-        case .unacceptable(let topic, let why): "the broker can't take a message to \(topic): \(why)"
+        case .unacceptable(let topic, let why): "the broker can't accept a message to \(topic): \(why)"
         }
     }
 

@@ -71,7 +71,7 @@ import SystemPackage
         will: String?
     ) throws(BrokerTrouble) {
         guard Self.library == MOSQ_ERR_SUCCESS.rawValue, let made = unsafe mosquitto_new(options.clientID, true, nil)
-        else { throw .lost("libmosquitto can't make a client: \(Errno(rawValue: errno))") }
+        else { throw .lost("libmosquitto can't create a client: \(Errno(rawValue: errno))") }
         unsafe handle = made
         self.version = version
         self.tls = tls
@@ -234,14 +234,15 @@ import SystemPackage
         switch result {
         case Int32(MOSQ_ERR_OVERSIZE_PACKET.rawValue):
             throw .unacceptable(
-                "its payload has \(payload.count) octets, and the broker takes "
-                    + (answer?.maximumPacketSize.map { "packets of \($0) at most" } ?? "fewer"))
+                "its payload has \(payload.count) bytes, and the broker accepts "
+                    + (answer?.maximumPacketSize.map { "packets of at most \($0)" } ?? "fewer"))
         // MQTT 5 §1.5.5, §1.5.4: no broker takes it.
-        case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .impossible("it is larger than MQTT can say")
-        case Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue): throw .impossible("it has no topic that MQTT has")
-        case Int32(MOSQ_ERR_INVAL.rawValue): throw .unacceptable("MQTT has no such topic")
-        case Int32(MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker keeps no messages")
-        case Int32(MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker takes no QoS 1")
+        case Int32(MOSQ_ERR_PAYLOAD_SIZE.rawValue): throw .impossible("it is larger than MQTT allows")
+        case Int32(MOSQ_ERR_MALFORMED_UTF8.rawValue): throw .impossible("its topic is invalid in MQTT")
+        case Int32(MOSQ_ERR_INVAL.rawValue): throw .unacceptable("the topic is invalid in MQTT")
+        case Int32(MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue):
+            throw .unacceptable("the broker does not support retained messages")
+        case Int32(MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue): throw .unacceptable("the broker does not support QoS 1")
         default: try check(result)
         }
         published += 1
@@ -349,7 +350,7 @@ import SystemPackage
         let text =
             unsafe reason < 0x80 && version == .three
             ? mosquitto_connack_string(Int32(reason)) : mosquitto_reason_string(Int32(reason))
-        guard let text = unsafe text else { return "no reason is known" }
+        guard let text = unsafe text else { return "no reason was given" }
         let words = unsafe String(cString: text)
         return words.hasSuffix(".") ? String(words.dropLast()) : words
     }
@@ -376,17 +377,17 @@ import SystemPackage
         case nil: break
         }
         if let tls, isEstablished, !tls.isAgreed {
-            let text = code == Int32(MOSQ_ERR_TLS.rawValue) ? lastError ?? "no reason is known" : "unexpected eof"
+            let text = code == Int32(MOSQ_ERR_TLS.rawValue) ? lastError ?? "no reason was given" : "unexpected eof"
             return .tls(TLSTrouble.sorted(text, wasAnswered: tls.wasAnswered))
         }
         switch code {
-        case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason is known"))
+        case Int32(MOSQ_ERR_TLS.rawValue): return .tls(.failed(lastError ?? "no reason was given"))
         case Int32(MOSQ_ERR_ERRNO.rawValue): return .lost("\(error)")
-        case Int32(MOSQ_ERR_KEEPALIVE.rawValue): return .silent("nothing came within mqtt.keep_alive")
+        case Int32(MOSQ_ERR_KEEPALIVE.rawValue): return .silent("no data arrived within mqtt.keep_alive")
         case Int32(MOSQ_ERR_SUCCESS.rawValue), Int32(MOSQ_ERR_CONN_LOST.rawValue), Int32(MOSQ_ERR_NO_CONN.rawValue):
             return .lost("it was closed")
         case Int32(MOSQ_ERR_PROTOCOL.rawValue), Int32(MOSQ_ERR_MALFORMED_PACKET.rawValue):
-            return .lost("it sent what MQTT has not")
+            return .lost("it sent data that is invalid in MQTT")
         default: return .lost(unsafe String(cString: mosquitto_strerror(code)))
         }
     }

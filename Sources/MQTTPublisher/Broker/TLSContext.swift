@@ -63,7 +63,7 @@ import SystemPackage
         if let file = options.caFile {
             try Self.look(file, "mqtt.tls.ca_file")
             guard unsafe SSL_CTX_load_verify_file(context, file) == 1 else {
-                throw .file("mqtt.tls.ca_file", file, Self.lastError() ?? "there is no certificate in it")
+                throw .file("mqtt.tls.ca_file", file, Self.lastError() ?? "it has no certificate")
             }
         }
         if let directory = options.caDirectory {
@@ -82,7 +82,7 @@ import SystemPackage
             throw .file(
                 "mqtt.tls.certificate_file", certificate,
                 why == nil || why == "no start line" || why == "PEM lib"
-                    ? "there is no certificate in it (PEM)" : why ?? "")
+                    ? "it has no certificate (PEM)" : why ?? "")
         }
         try Self.look(key, "mqtt.tls.key_file")
         var isEncrypted: Int32 = 0
@@ -91,12 +91,12 @@ import SystemPackage
             if isEncrypted != 0 { throw .keyNeedsPassword(key) }
             // What OpenSSL says here ("PEM lib", "unsupported") names its own parts.
             if why == "key values mismatch" {
-                throw .file("mqtt.tls.key_file", key, "it is not the key to \(certificate)")
+                throw .file("mqtt.tls.key_file", key, "it is not the key of \(certificate)")
             }
-            throw .file("mqtt.tls.key_file", key, "there is no key in it (PEM)")
+            throw .file("mqtt.tls.key_file", key, "it has no key (PEM)")
         }
         guard unsafe SSL_CTX_check_private_key(context) == 1 else {
-            throw .file("mqtt.tls.key_file", key, "it is not the key to \(certificate)")
+            throw .file("mqtt.tls.key_file", key, "it is not the key of \(certificate)")
         }
     }
 
@@ -117,7 +117,7 @@ import SystemPackage
             : X509_VERIFY_PARAM_set1_host(parameters, serverName, serverName.utf8.count)
         // A certificate that is not held against a name is anybody's.
         guard result == 1, !serverName.isEmpty else {
-            throw .tls(.failed("\(serverName) can't be a name that a certificate is held against"))
+            throw .tls(.failed("\(serverName) is not a name that a certificate can have"))
         }
         unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
     }

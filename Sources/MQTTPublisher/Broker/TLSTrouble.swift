@@ -37,34 +37,35 @@ package enum TLSTrouble: Error, Sendable, Hashable {
 
     var remedy: String? {
         switch self {
-        case .authorityUnknown: "set mqtt.tls.ca_file to the certificate of the authority that vouches for the broker"
+        case .authorityUnknown:
+            "set mqtt.tls.ca_file to the certificate of the authority that signed the broker's certificate"
         case .nameMismatch(let expected, _):
-            "use the broker's own name in place of \(expected): mqtt.host, or mqtt.tls.server_name"
+            "set mqtt.host or mqtt.tls.server_name to the broker's own name instead of \(expected)"
         case .expired: "renew the certificate"
-        case .notYetValid: "compare this machine's clock: timedatectl"
+        case .notYetValid: "check this machine's clock: timedatectl"
         case .certificate: nil
         case .alert(let number, _, let hasCertificate): Self.remedy(number, hasCertificate)
-        case .tooOld: "have the broker offer TLS 1.2 or 1.3 (mosquitto: tls_version)"
+        case .tooOld: "enable TLS 1.2 or 1.3 in the broker (mosquitto: tls_version)"
         case .notTLS, .closedAtOnce:
-            "set mqtt.port to where the broker speaks TLS 1.2 or 1.3 (mostly 8883), or mqtt.tls: false where it has none"
-        case .failed: "see whether there is TLS at mqtt.port, and the broker's log"
+            "set mqtt.port to the broker's port with TLS 1.2 or 1.3 (usually 8883), or set mqtt.tls: false if it has none"
+        case .failed: "check whether mqtt.port uses TLS, and the broker's log"
         }
     }
 
     private static func remedy(_ number: UInt8, _ hasCertificate: Bool) -> String {
         switch number {
         case 45 where hasCertificate:
-            "renew the certificate of mqtt.tls.certificate_file; compare both machines' clocks"
+            "renew the certificate of mqtt.tls.certificate_file; check the clocks of both machines"
         case 48 where hasCertificate:
-            "have the broker know the authority of mqtt.tls.certificate_file (mosquitto: cafile), or use a certificate of one "
+            "add the authority of mqtt.tls.certificate_file to the broker (mosquitto: cafile), or use a certificate of one "
                 + "that it knows"
         case 42...46 where hasCertificate, 51 where hasCertificate:
-            "the broker takes another client certificate than that of mqtt.tls.certificate_file; its log says why"
+            "the broker requires another client certificate than mqtt.tls.certificate_file; check its log"
         case 112: "set mqtt.tls.server_name to a name that the broker has a certificate for"
-        case 40 where hasCertificate, 47, 71: "compare the broker's TLS versions and ciphers; its log says why"
+        case 40 where hasCertificate, 47, 71: "check the broker's TLS versions and ciphers, and its log"
         case 40, 42...46, 116:
-            "the broker may demand a client certificate: set mqtt.tls.certificate_file and key_file"
-        default: "the broker's log says why"
+            "if the broker requires a client certificate, set mqtt.tls.certificate_file and key_file"
+        default: "check the broker's log"
         }
     }
 }
@@ -74,18 +75,18 @@ extension TLSTrouble: CustomStringConvertible {
     package var description: String {
         switch self {
         case .authorityUnknown(let whose):
-            "the broker's certificate (\(whose)) is vouched for by an unknown authority"
+            "the broker's certificate (\(whose)) is signed by an unknown authority"
         case .nameMismatch(let expected, let found):
             "the broker's certificate is for \(found.isEmpty ? "another name" : found), not for \(expected)"
         case .expired(let whose): "the broker's certificate (\(whose)) has expired"
         case .notYetValid(let whose): "the broker's certificate (\(whose)) is not valid yet"
-        case .certificate(let whose, let why): "the broker's certificate (\(whose)) does not hold: \(why)"
+        case .certificate(let whose, let why): "the broker's certificate (\(whose)) is invalid: \(why)"
         case .alert(let number, let name, let hasCertificate):
             "the broker ended TLS with the alert \"\(name)\": \(Self.meaning(number, hasCertificate))"
-        case .tooOld: "the broker speaks no TLS that is safe: 1.2 at least is needed, and it offers less"
-        case .notTLS(let why): "no TLS is spoken at mqtt.port: \(why)"
+        case .tooOld: "the broker's TLS is not secure: it must support at least 1.2, and supports less"
+        case .notTLS(let why): "mqtt.port does not use TLS: \(why)"
         case .closedAtOnce:
-            "the broker closed the connection at TLS's first message, as one does that speaks no TLS there, or none that is safe"
+            "the broker closed the connection at the first TLS message, probably because it has no TLS at this port, or no secure version"
         case .failed(let why): "TLS with the broker failed: \(why)"
         }
     }
@@ -94,10 +95,11 @@ extension TLSTrouble: CustomStringConvertible {
         switch number {
         case 45 where hasCertificate: "this gateway's certificate has expired, by the broker's clock"
         case 48 where hasCertificate: "it does not know the authority of this gateway's certificate"
-        case 42...46 where hasCertificate, 51 where hasCertificate: "it does not take this gateway's certificate"
-        case 40, 42...46, 116: hasCertificate ? "nothing in common was found" : "no client certificate was offered"
+        case 42...46 where hasCertificate, 51 where hasCertificate: "it does not accept this gateway's certificate"
+        case 40, 42...46, 116:
+            hasCertificate ? "there is no common version or cipher" : "no client certificate was sent"
         case 112: "it has no certificate for the name"
-        default: "its own reason"
+        default: "the broker has its own reason"
         }
     }
 }

@@ -115,11 +115,11 @@ extension PresentStateError: CustomStringConvertible {
         switch self {
         case .damaged:
             """
-            what is kept of the retained topics is damaged; delete it: it is made anew of the event files, and topics \
-            that nobody remembers then have to be cleared by hand
+            the list of retained topics is damaged; delete it: it is rebuilt from the event files. You must then clear topics \
+            that are missing in it by hand
             """
         case .newerVersion(let version):
-            "what is kept of the retained topics was written by a later version of the program (format \(version)); use that"
+            "the list of retained topics was written by a later version of the program (format \(version)); use that version"
         }
     }
 }

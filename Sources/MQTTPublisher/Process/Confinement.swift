@@ -18,7 +18,7 @@ enum Confinement {
     static func apply() -> [String] {
         var problems: [String] = []
         if clinux_give_up_privileges() < 0 {
-            problems.append("its capabilities can't be given up: \(Errno(rawValue: errno))")
+            problems.append("its capabilities can't be dropped: \(Errno(rawValue: errno))")
         }
         var core = rlimit(rlim_cur: 0, rlim_max: 0)
         if unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core) < 0 {
@@ -28,7 +28,7 @@ enum Confinement {
         let size = rlim_t(dataSize() + dataBytes)
         var data = rlimit(rlim_cur: size, rlim_max: size)
         if unsafe setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &data) < 0 {
-            problems.append("its memory can't be bounded: \(Errno(rawValue: errno))")
+            problems.append("its memory can't be limited: \(Errno(rawValue: errno))")
         }
         if let error = raiseOOMScore() { problems.append("/proc/self/oom_score_adj can't be written: \(error)") }
         return problems

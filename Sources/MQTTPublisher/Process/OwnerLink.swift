@@ -87,7 +87,7 @@ final class OwnerLink: PublisherOwner {
         pair.put(PublisherMessage.remark.rawValue, remark.message, keeping: Self.remarksMax)
         guard pair.dropped > lostRemarks, pair.isFlushed else { return }
         let count = pair.dropped - lostRemarks
-        let text = count == 1 ? "1 remark was dropped" : "\(count) remarks were dropped"
+        let text = count == 1 ? "1 message was dropped" : "\(count) messages were dropped"
         lostRemarks = pair.dropped
         say(PublisherRemark(isTrouble: true, text: text))
     }

@@ -77,10 +77,10 @@ package final class PublisherService {
             if let lockTimer { loop.set(lockTimer, at: loop.now) }
         } catch PublisherSettings.Problem.otherVersion {
             fail(
-                "another version of \(PublisherProcess.program) was installed: restart the gateway, so that both are one"
+                "another version of \(PublisherProcess.program) was installed: restart the gateway, so that both have one version"
             )
         } catch {
-            fail("the publisher can't make sense of its settings: \(error)")
+            fail("the publisher can't read its settings: \(error)")
         }
     }
 
@@ -101,15 +101,15 @@ package final class PublisherService {
             case .held(let holder): return wait(for: holder, options)
             // No other process can publish from this checkpoint either.
             case .missing(let error): note("\(path) can't be created: \(error); lines are published without it")
-            case .notALock(let reason): return fail("\(path) can't be locked: \(reason); nothing is shipped")
+            case .notALock(let reason): return fail("\(path) can't be locked: \(reason); nothing is published")
             case .unopened(let error), .failed(let error):
-                return fail("\(path) can't be locked: \(error); nothing is shipped")
+                return fail("\(path) can't be locked: \(error); nothing is published")
             }
         }
         do {
             let publisher = try Publisher(options, on: loop, owner: link)
             self.publisher = publisher
-            if saidHolder { link.say(PublisherRemark(isTrouble: false, text: "\(options.checkpoint) is free")) }
+            if saidHolder { link.say(PublisherRemark(isTrouble: false, text: "\(options.checkpoint) is available")) }
             try publisher.start()
         } catch {
             fail("nothing is published: \(error)")
@@ -120,7 +120,7 @@ package final class PublisherService {
         if let lockTimer { loop.set(lockTimer, at: loop.now + Self.lockInterval) }
         guard !saidHolder else { return }
         saidHolder = true
-        let text = "\(holder) ships by \(options.checkpoint); its end is waited for"
+        let text = "\(holder) uses \(options.checkpoint); waiting until it ends"
         var status = PublisherStatus(since: loop.now)
         status.state = .waiting
         status.localTrouble = text

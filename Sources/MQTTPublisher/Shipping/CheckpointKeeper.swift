@@ -50,7 +50,7 @@ struct CheckpointKeeper {
         let consequence =
             window.unkept < window.capacity
             ? "at most \(window.capacity) lines are sent until it can"
-            : "\(window.capacity) lines were sent past it, and shipping has stopped until it can"
+            : "\(window.capacity) lines were sent after it, and publishing has stopped until it can"
         return "\(path) can't be written: \(error); \(consequence)"
     }
 }

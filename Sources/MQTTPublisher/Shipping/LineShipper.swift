@@ -211,7 +211,7 @@ final class LineShipper {
     private func send(with client: MosquittoClient) throws {
         // Whom it told of is nobody's to know any more, and that somebody was told of is nothing to be told.
         if message.isErased { return passOver() }
-        guard message.isPublished else { return setAside("it has no topic that MQTT has") }
+        guard message.isPublished else { return setAside("its topic is invalid in MQTT") }
         let payload = line[message.payload]
         guard let sequence = message.sequence else {
             // After an outage nobody wants to know who was in view an hour ago; who ships files wants all that is in them.
@@ -254,7 +254,7 @@ final class LineShipper {
         guard position.sequence > setAsideUpTo else { return }
         setAsideUpTo = position.sequence
         report.noteSetAside(
-            "line \(position.sequence) can't be published to any broker (\(why)): it is passed over", at: loop.now)
+            "line \(position.sequence) can't be published to any broker (\(why)), and is skipped", at: loop.now)
     }
 
     private func failed(_ failure: MosquittoClient.Failure) {
@@ -288,7 +288,7 @@ final class LineShipper {
         if let refused, window.shipped.sequence >= refused {
             self.refused = nil
             refusalIsOver()
-            report.refusalIsOver("the broker takes line \(refused), which it had refused")
+            report.refusalIsOver("the broker accepts line \(refused), which it had refused")
         }
     }
 
@@ -353,7 +353,7 @@ final class LineShipper {
         report.status.released = retained.released.map { min(window.kept.sequence, $0) } ?? window.kept.sequence
         report.status.inFlight = window.inFlight
         if follower.missed > report.status.missed {
-            report.note(true, "lines before \(follower.position.sequence) are not there any more and were not shipped")
+            report.note(true, "lines before \(follower.position.sequence) were deleted before they were published")
         }
         report.status.missed = follower.missed
         report.status.damaged = follower.damaged

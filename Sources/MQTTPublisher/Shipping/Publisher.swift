@@ -37,8 +37,8 @@ package final class Publisher {
 
     private static let leaveTimeout: Duration = .seconds(3)
     private static let withThree =
-        "the broker is spoken to in MQTT 3.1.1, in which it can't say that it denies a topic: what goes there is lost; see "
-        + "its rights, or set mqtt.protocol: 5 where it speaks that"
+        "with MQTT 3.1.1, the broker can't report that it denies a topic: messages to such a topic are lost; check "
+        + "its access rules, or set mqtt.protocol: 5 if it supports that"
 
     private let loop: EventLoop
     private let options: PublisherOptions
@@ -192,7 +192,7 @@ package final class Publisher {
         if client.version == .five { lines.note(five: options.place) }
         if !lines.isRefused {
             report.recovered(
-                "the broker at \(options.place) takes lines from \(lines.shipped + 1) on (MQTT \(client.version.rawValue))"
+                "the broker at \(options.place) accepts lines from \(lines.shipped + 1) on (MQTT \(client.version.rawValue))"
             )
         }
     }

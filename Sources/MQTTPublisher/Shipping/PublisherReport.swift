@@ -112,6 +112,6 @@ final class PublisherReport {
         saidSetAside.removeAll { now - $0 >= Self.saysAgainAfter }
         guard saidSetAside.count < Self.setAsideSaidMax else { return }
         saidSetAside.append(now)
-        note(true, "\(text); it stands in the files, and status counts what was set aside (\(status.setAside))")
+        note(true, "\(text); it stays in the files, and status counts such lines (\(status.setAside))")
     }
 }

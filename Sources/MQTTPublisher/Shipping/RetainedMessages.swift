@@ -26,7 +26,7 @@ final class RetainedMessages {
     // A second's work, where the processor is slow.
     private static let linesPerBreath = 2000
     private static let withoutRetained =
-        "the broker keeps no retained messages: lines are shipped; states, availability and the status are not"
+        "the broker does not support retained messages: lines are published; states, availability and the status are not"
 
     private let options: PublisherOptions.Retained?
     private let loop: EventLoop
@@ -117,7 +117,7 @@ final class RetainedMessages {
             }
         } catch {
             report.note(
-                true, "\(reader.failure(error)); present states may lack the lines there")
+                true, "\(reader.failure(error)); present states can lack the lines there")
         }
         if !hasAdopted, let kept = options.kept {
             state.adopt(kept.snapshot, at: kept.sequence, offset: kept.offset)
@@ -132,7 +132,7 @@ final class RetainedMessages {
         do throws(EventLogError) {
             forgotten = try ForgottenBeacon.all(in: options.file.removingLastComponent())
         } catch {
-            return report.note(true, "what the broker retains of an erased beacon stays: \(error)")
+            return report.note(true, "retained messages of an erased beacon stay at the broker: \(error)")
         }
         guard !forgotten.isEmpty else { return }
         hasForgetting = true
@@ -268,7 +268,7 @@ final class RetainedMessages {
             case .unacceptable(let why): refused(.unacceptable(topic: topic, why))
             case .impossible(let why):
                 report.noteSetAside(
-                    "the message to \(topic) can't be published to any broker (\(why)): it is left out", at: loop.now)
+                    "the message to \(topic) can't be published to any broker (\(why)), and is skipped", at: loop.now)
                 if case .state(let topic) = message { state?.acknowledge(topic) }
             }
         }
@@ -334,7 +334,7 @@ final class RetainedMessages {
         guard hasForgetting, forgotten.isEmpty else { return }
         hasForgetting = false
         do throws(EventLogError) { try ForgottenBeacon.removeAll(in: directory) } catch {
-            report.note(true, "\(error); it is done all the same")
+            report.note(true, "\(error); it continues without it")
         }
     }
 

@@ -69,7 +69,7 @@ struct PublisherKills {
             advertise()
             let heard = heard
             var id: Int?
-            // At work, or when all is shipped: only after that it is started again without a longer pause.
+            // At work, or when all is shipped: only after that it is restarted without a longer pause.
             try gateway.until("a publisher runs, and it hears") {
                 id = process($0)["id"] as? Int
                 return id.map { gateway.family.contains(Int32($0)) } ?? false && sightings($0) >= heard
@@ -87,7 +87,7 @@ struct PublisherKills {
         let status = try gateway.status()
         expect(sightings(status) == heard, "\(sightings(status)) of \(heard) were heard")
         let page = try Gateway.run("status", "--config", file).text
-        expect(page.contains("the publisher's process ended"), "the page does not say it: \(page)")
+        expect(page.contains("the publisher process ended"), "the page does not say it: \(page)")
         let valid = try Schema.validate(Gateway.run("status", "--json", "--config", file).output, ["--kind", "status"])
         expect(valid.status == 0, valid.errors)
         let ending = gateway.end()
@@ -95,8 +95,8 @@ struct PublisherKills {
         while try gateway.log.next() != nil {}
         let said = gateway.log.lines
         // One line when an episode starts, and one when it ends: after a publisher has run for a minute.
-        let begun = said.count { $0.contains("mqtt: the publisher's process") && $0.contains("it is started again") }
-        let over = said.count { $0.contains("mqtt: the publisher's process runs on") }
+        let begun = said.count { $0.contains("mqtt: the publisher process") && $0.contains("it is restarted") }
+        let over = said.count { $0.contains("mqtt: the publisher process runs again") }
         expect((over...over + 1).contains(begun) && begun > 0, "it was not said once an episode: \(said)")
         try compare()
         guard problems.isEmpty else { throw Found(description: problems.joined(separator: "\n")) }

@@ -123,7 +123,7 @@ import Testing
             """)
         let ending = try Gateway.run("check", file)
         #expect(ending.status == 0)
-        #expect(ending.errors == "warning: everybody may read \(password): sudo chmod o= \(password)\n")
+        #expect(ending.errors == "warning: all users can read \(password): sudo chmod o= \(password)\n")
     }
 }
 
